@@ -1,0 +1,65 @@
+# Everything runs in .venv, which holds what requirements.lock names and this project (editable).
+PYTHON ?= python3
+UV ?= uv
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+EXAMPLES := manifests/examples
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check format e2e bench fuzz docs lock clean
+
+help: ## this list
+	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+setup: $(READY) ## make .venv with everything from requirements.lock
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name one with make PYTHON=..." >&2; exit 1; }
+	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: setup ## validate the shipped examples, good and bad
+	@$(BIN)/claimcheck validate $(EXAMPLES) || test $$? -eq 1
+	@echo
+	@echo "Some of these examples are wrong on purpose. Try next:"
+	@echo "  $(BIN)/claimcheck validate YOUR-MANIFESTS/          the same for your own files"
+	@echo "  $(BIN)/claimcheck validate --kube-version 1.34 ...  what an older release says"
+	@echo "  $(BIN)/claimcheck validate --help                   formats, gates, updates, clusters"
+
+test: setup ## unit tests, in parallel
+	$(BIN)/pytest -q -n auto -m "not e2e and not bench" tests
+
+check: setup ## style, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## rewrite the sources in the project's style
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+e2e: setup ## compare with a real kube-apiserver (builds it once: some 15 minutes)
+	$(BIN)/pytest -q -m e2e tests/e2e
+
+bench: setup ## time against kubectl-validate, side by side
+	$(BIN)/python -m tests.bench
+
+fuzz: setup ## the full run of mutated documents
+	$(BIN)/python -m tests.fuzz
+
+docs: setup ## write the generated pages of docs/reference
+	$(BIN)/python -m docs.tools.reference
+
+lock: ## pin the newest versions that pyproject.toml allows (needs uv)
+	{ echo '# Made by "make lock" from pyproject.toml: do not edit.'; \
+	  $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
+	    --no-annotate --group pyproject.toml:dev pyproject.toml; } > requirements.lock.new
+	mv requirements.lock.new requirements.lock
+
+clean: ## remove what the targets above made here
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
