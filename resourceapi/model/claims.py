@@ -1,0 +1,280 @@
+"""ResourceClaim, ResourceClaimTemplate and what they are made of (v1; what v1beta1 has otherwise is in ``versions``)."""
+
+from __future__ import annotations
+
+from resourceapi import limits
+from resourceapi.model import formats
+from resourceapi.model.meta import METADATA, UID
+from resourceapi.rules import (
+    STANDARD,
+    Immutable,
+    MaxBytes,
+    MaxItems,
+    MaxLength,
+    NotModified,
+    OneOfValues,
+    Optional,
+    Required,
+    Unique,
+)
+from resourceapi.schema import BOOL, INT64, QUANTITY, RAW, STRING, TIME, Field, Struct, list_of, map_of, named, ref
+
+FULLY_QUALIFIED_NAME = named("FullyQualifiedName")
+CONSUMABLE = ("DRAConsumableCapacity",)
+BINDING = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
+NODE_OPERATIONS = ("DRAOptionalNodeOperations",)
+
+EXACT_COUNT, ALL = "ExactCount", "All"
+AllocationMode = named("DeviceAllocationMode", OneOfValues(EXACT_COUNT, ALL), enum=(ALL, EXACT_COUNT))
+TAINT_EFFECTS = ("NoExecute", "NoSchedule", "None")
+TaintEffect = named("DeviceTaintEffect", OneOfValues(*TAINT_EFFECTS), enum=TAINT_EFFECTS)
+EQUAL, EXISTS = "Equal", "Exists"
+TolerationOperator = named("DeviceTolerationOperator", OneOfValues(EQUAL, EXISTS), enum=(EQUAL, EXISTS))
+FROM_CLAIM, FROM_CLASS = "FromClaim", "FromClass"
+ConfigSource = named("AllocationConfigSource", OneOfValues(FROM_CLAIM, FROM_CLASS), enum=(FROM_CLAIM, FROM_CLASS))
+PREPARE, UNPREPARE, ALL_OPERATIONS = "NodePrepareResources", "NodeUnprepareResources", "*"
+SkipNodeOperation = named(
+    "SkipNodeOperation", OneOfValues(PREPARE, UNPREPARE, ALL_OPERATIONS, stage=STANDARD), enum=(ALL_OPERATIONS, PREPARE, UNPREPARE)
+)
+
+SKIP_NODE_OPERATIONS = Field(
+    "skipNodeOperations", list_of(SkipNodeOperation), Optional(stage=STANDARD), Unique(stage=STANDARD), gates=NODE_OPERATIONS
+)
+REQUEST_REFERENCES = Field(
+    "requests", list_of(STRING), Optional(), MaxItems(limits.REQUESTS), Unique()
+)
+BINDING_CONDITIONS = Field(
+    "bindingConditions", list_of(STRING), Optional(), MaxItems(limits.BINDING_CONDITIONS), gates=BINDING
+)
+BINDING_FAILURE_CONDITIONS = Field(
+    "bindingFailureConditions", list_of(STRING), Optional(), MaxItems(limits.BINDING_FAILURE_CONDITIONS), gates=BINDING
+)
+SHARE_ID = Field("shareID", UID, Optional(), formats.UUID, pointer=True, gates=CONSUMABLE)
+TOLERATIONS = Field("tolerations", list_of(ref("DeviceToleration")), Optional(), gates=("DRADeviceTaints",))
+SELECTORS = Field("selectors", list_of(ref("DeviceSelector")), Optional(), MaxItems(limits.SELECTORS))
+DRIVER = Field(
+    "driver", STRING, Required(), formats.LONG_NAME_CASELESS, MaxLength(limits.DRIVER_NAME_CHARACTERS), omitempty=False
+)
+DEVICE_CONFIGURATION = Field("deviceConfiguration", ref("DeviceConfiguration"), go="DeviceConfiguration", inline=True)
+
+# what a request and a subrequest have in common; the class name of a subrequest has rules of its own
+DEVICE_CLASS_NAME = Field("deviceClassName", STRING, omitempty=False)
+REQUEST_DETAILS = (
+    SELECTORS,
+    Field("allocationMode", AllocationMode, Optional(), default=EXACT_COUNT),
+    Field("count", INT64, default=1),
+)
+ADMIN_ACCESS = Field("adminAccess", BOOL, pointer=True, gates=("DRAAdminAccess",))
+REQUEST_EXTRAS = (
+    TOLERATIONS,
+    Field("capacity", ref("CapacityRequirements"), pointer=True, gates=CONSUMABLE),
+    Field(
+        "derivedAttributes",
+        list_of(ref("DeviceDerivedAttribute")),
+        MaxItems(limits.DERIVED_ATTRIBUTES, stage=STANDARD),
+        Optional(stage=STANDARD),
+        gates=("DRADerivedAttributes",),
+    ),
+)
+FIRST_AVAILABLE = Field(
+    "firstAvailable",
+    list_of(ref("DeviceSubRequest")),
+    Optional(),
+    MaxItems(limits.SUBREQUESTS),
+    Unique("name"),
+    gates=("DRAPrioritizedList",),
+)
+SPEC = Field("spec", ref("ResourceClaimSpec"), omitempty=False)
+
+ResourceClaim = Struct(
+    "ResourceClaim",
+    METADATA,
+    Field("spec", ref("ResourceClaimSpec"), Immutable(), omitempty=False),
+    Field("status", ref("ResourceClaimStatus")),
+)
+ResourceClaimTemplate = Struct(
+    "ResourceClaimTemplate", METADATA, Field("spec", ref("ResourceClaimTemplateSpec"), omitempty=False)
+)
+ResourceClaimTemplateSpec = Struct("ResourceClaimTemplateSpec", METADATA, SPEC)
+ResourceClaimSpec = Struct("ResourceClaimSpec", Field("devices", ref("DeviceClaim"), omitempty=False))
+DeviceClaim = Struct(
+    "DeviceClaim",
+    Field(
+        "requests",
+        list_of(ref("DeviceRequest")),
+        Optional(),
+        MaxItems(limits.REQUESTS),
+        Unique("name"),
+        omitempty=False,
+    ),
+    Field("constraints", list_of(ref("DeviceConstraint")), Optional(), MaxItems(limits.CONSTRAINTS)),
+    Field("config", list_of(ref("DeviceClaimConfiguration")), Optional(), MaxItems(limits.CONFIGS)),
+)
+DeviceRequest = Struct(
+    "DeviceRequest",
+    Field("name", STRING, omitempty=False),
+    Field("exactly", ref("ExactDeviceRequest"), Optional(), pointer=True),
+    FIRST_AVAILABLE,
+)
+ExactDeviceRequest = Struct(
+    "ExactDeviceRequest", DEVICE_CLASS_NAME, *REQUEST_DETAILS, ADMIN_ACCESS, *REQUEST_EXTRAS
+)
+DeviceSubRequest = Struct(
+    "DeviceSubRequest",
+    Field("name", STRING, omitempty=False),
+    DEVICE_CLASS_NAME.with_rules(Required(), formats.LONG_NAME),
+    *REQUEST_DETAILS,
+    *REQUEST_EXTRAS,
+)
+CapacityRequirements = Struct(
+    "CapacityRequirements", Field("requests", map_of(QUANTITY, key="{v}.QualifiedName"))
+)
+DeviceSelector = Struct("DeviceSelector", Field("cel", ref("CELDeviceSelector"), go="CEL", pointer=True))
+CELDeviceSelector = Struct("CELDeviceSelector", Field("expression", STRING, omitempty=False))
+DeviceDerivedAttribute = Struct(
+    "DeviceDerivedAttribute",
+    Field(
+        "name",
+        FULLY_QUALIFIED_NAME,
+        Required(stage=STANDARD),
+        formats.FULLY_QUALIFIED_NAME_ALWAYS,
+        omitempty=False,
+    ),
+    Field("expression", STRING, Required(stage=STANDARD), omitempty=False),
+)
+DeviceConstraint = Struct(
+    "DeviceConstraint",
+    REQUEST_REFERENCES,
+    Field("matchAttribute", FULLY_QUALIFIED_NAME, Optional(), formats.FULLY_QUALIFIED_NAME, pointer=True),
+    Field(
+        "distinctAttribute",
+        FULLY_QUALIFIED_NAME,
+        Optional(),
+        formats.FULLY_QUALIFIED_NAME,
+        pointer=True,
+        gates=CONSUMABLE,
+    ),
+)
+DeviceClaimConfiguration = Struct("DeviceClaimConfiguration", REQUEST_REFERENCES, DEVICE_CONFIGURATION)
+DeviceConfiguration = Struct(
+    "DeviceConfiguration", Field("opaque", ref("OpaqueDeviceConfiguration"), Optional(), pointer=True)
+)
+OpaqueDeviceConfiguration = Struct(
+    "OpaqueDeviceConfiguration", DRIVER, Field("parameters", RAW, omitempty=False)
+)
+DeviceToleration = Struct(
+    "DeviceToleration",
+    Field("key", STRING, Optional(), formats.LABEL_KEY),
+    Field("operator", TolerationOperator, Required(), default=EQUAL),
+    Field("value", STRING),
+    Field("effect", TaintEffect, Optional()),
+    Field("tolerationSeconds", INT64, pointer=True),
+)
+
+ResourceClaimStatus = Struct(
+    "ResourceClaimStatus",
+    Field("allocation", ref("AllocationResult"), Optional(), NotModified(), pointer=True),
+    Field(
+        "reservedFor",
+        list_of(ref("ResourceClaimConsumerReference")),
+        Optional(),
+        MaxItems(limits.RESERVED_FOR),
+        Unique("uid"),
+    ),
+    Field(
+        "devices",
+        list_of(ref("AllocatedDeviceStatus")),
+        Optional(),
+        Unique("driver", "device", "pool", "shareID"),
+        gates=("DRAResourceClaimDeviceStatus",),
+    ),
+)
+ResourceClaimConsumerReference = Struct(
+    "ResourceClaimConsumerReference",
+    Field("apiGroup", STRING, go="APIGroup"),
+    Field("resource", STRING, omitempty=False),
+    Field("name", STRING, omitempty=False),
+    Field("uid", UID, go="UID", omitempty=False),
+)
+AllocationResult = Struct(
+    "AllocationResult",
+    Field("devices", ref("DeviceAllocationResult")),
+    Field("nodeSelector", ref("NodeSelector", package="v1"), pointer=True),
+    Field("allocationTimestamp", TIME, pointer=True, gates=BINDING),
+)
+DeviceAllocationResult = Struct(
+    "DeviceAllocationResult",
+    Field(
+        "results",
+        list_of(ref("DeviceRequestAllocationResult")),
+        Optional(),
+        MaxItems(limits.ALLOCATION_RESULTS),
+    ),
+    Field(
+        "config", list_of(ref("DeviceAllocationConfiguration")), Optional(), MaxItems(limits.ALLOCATION_CONFIGS)
+    ),
+)
+DeviceRequestAllocationResult = Struct(
+    "DeviceRequestAllocationResult",
+    Field("request", STRING, omitempty=False),
+    DRIVER,
+    Field("pool", STRING, Required(), formats.POOL_NAME, omitempty=False),
+    Field("device", STRING, omitempty=False),
+    ADMIN_ACCESS,
+    TOLERATIONS,
+    BINDING_CONDITIONS,
+    BINDING_FAILURE_CONDITIONS,
+    SHARE_ID,
+    Field("consumedCapacity", map_of(QUANTITY, key="{v}.QualifiedName"), gates=CONSUMABLE),
+    SKIP_NODE_OPERATIONS,
+)
+DeviceAllocationConfiguration = Struct(
+    "DeviceAllocationConfiguration",
+    Field("source", ConfigSource, Required(), omitempty=False),
+    REQUEST_REFERENCES,
+    DEVICE_CONFIGURATION,
+)
+AllocatedDeviceStatus = Struct(
+    "AllocatedDeviceStatus",
+    Field("driver", STRING, omitempty=False),
+    Field("pool", STRING, omitempty=False),
+    Field("device", STRING, omitempty=False),
+    Field("shareID", STRING, Optional(), formats.UUID, pointer=True, gates=CONSUMABLE),
+    Field("conditions", list_of(ref("Condition", package="v1")), omitempty=False),
+    Field("data", RAW, pointer=True),
+    Field("networkData", ref("NetworkDeviceData"), Optional(), pointer=True),
+)
+NetworkDeviceData = Struct(
+    "NetworkDeviceData",
+    Field("interfaceName", STRING, Optional(), MaxBytes(limits.NETWORK_INTERFACE_NAME_BYTES)),
+    Field("ips", list_of(STRING), Optional(), MaxItems(limits.NETWORK_IPS), Unique(), go="IPs"),
+    Field("hardwareAddress", STRING, Optional(), MaxBytes(limits.NETWORK_HARDWARE_ADDRESS_BYTES)),
+)
+
+STRUCTS = (
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceClaimTemplateSpec,
+    ResourceClaimSpec,
+    DeviceClaim,
+    DeviceRequest,
+    ExactDeviceRequest,
+    DeviceSubRequest,
+    CapacityRequirements,
+    DeviceSelector,
+    CELDeviceSelector,
+    DeviceDerivedAttribute,
+    DeviceConstraint,
+    DeviceClaimConfiguration,
+    DeviceConfiguration,
+    OpaqueDeviceConfiguration,
+    DeviceToleration,
+    ResourceClaimStatus,
+    ResourceClaimConsumerReference,
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    DeviceAllocationConfiguration,
+    AllocatedDeviceStatus,
+    NetworkDeviceData,
+)

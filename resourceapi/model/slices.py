@@ -1,0 +1,195 @@
+"""ResourceSlice: pools, devices, attributes, capacities, counters and taints."""
+
+from __future__ import annotations
+
+from resourceapi import limits
+from resourceapi.model import formats
+from resourceapi.model.claims import (
+    BINDING,
+    BINDING_CONDITIONS,
+    BINDING_FAILURE_CONDITIONS,
+    CONSUMABLE,
+    FULLY_QUALIFIED_NAME,
+    SKIP_NODE_OPERATIONS,
+    TaintEffect,
+)
+from resourceapi.model.meta import METADATA
+from resourceapi.rules import (
+    STANDARD,
+    EachKey,
+    EachValue,
+    ForbiddenWithout,
+    MaxItems,
+    OneOfFields,
+    Optional,
+    Required,
+    Unique,
+)
+from resourceapi.schema import BOOL, INT64, QUANTITY, STRING, TIME, Field, Struct, list_of, map_of, named, ref
+
+PARTITIONABLE = ("DRAPartitionableDevices",)
+LISTS = ("DRAListTypeAttributes",)
+QUALIFIED_NAME = "{v}.QualifiedName"
+COUNTERS = map_of(ref("Counter"))
+
+NODE_NAME = Field("nodeName", STRING, pointer=True)
+NODE_SELECTOR = Field("nodeSelector", ref("NodeSelector", package="v1"), pointer=True)
+ALL_NODES = Field("allNodes", BOOL, pointer=True)
+SLICE_REST = (
+    Field("devices", list_of(ref("Device")), Optional()),
+    Field("perDeviceNodeSelection", BOOL, pointer=True, gates=PARTITIONABLE),
+    Field(
+        "sharedCounters",
+        list_of(ref("CounterSet")),
+        Optional(),
+        MaxItems(limits.SHARED_COUNTER_SETS),
+        Unique("name"),
+        gates=PARTITIONABLE,
+    ),
+    Field(
+        "partitionTypeAttribute",
+        FULLY_QUALIFIED_NAME,
+        ForbiddenWithout("DRAPartitionableDevicesType"),
+        Optional(stage=STANDARD),
+        formats.FULLY_QUALIFIED_NAME_ALWAYS,
+        pointer=True,
+        gates=("DRAPartitionableDevicesType",),
+    ),
+    SKIP_NODE_OPERATIONS,
+)
+DEVICE_NAME = Field("name", STRING, omitempty=False)
+DEVICE_DETAILS = (
+    Field("attributes", map_of(ref("DeviceAttribute"), key=QUALIFIED_NAME), Optional()),
+    Field("capacity", map_of(ref("DeviceCapacity"), key=QUALIFIED_NAME)),
+    Field(
+        "consumesCounters",
+        list_of(ref("DeviceCounterConsumption")),
+        Optional(),
+        MaxItems(limits.COUNTER_SETS_PER_DEVICE),
+        Unique("counterSet"),
+        gates=PARTITIONABLE,
+    ),
+    Field("nodeName", STRING, pointer=True, gates=PARTITIONABLE),
+    Field("nodeSelector", ref("NodeSelector", package="v1"), pointer=True, gates=PARTITIONABLE),
+    Field("allNodes", BOOL, pointer=True, gates=PARTITIONABLE),
+    Field("taints", list_of(ref("DeviceTaint")), Optional(), gates=("DRADeviceTaints",)),
+    Field("bindsToNode", BOOL, pointer=True, gates=BINDING),
+    BINDING_CONDITIONS,
+    BINDING_FAILURE_CONDITIONS,
+    Field("allowMultipleAllocations", BOOL, pointer=True, gates=CONSUMABLE),
+    Field(
+        "nodeAllocatableResources",
+        map_of(ref("NodeAllocatableResource"), key="v1.ResourceName"),
+        Optional(stage=STANDARD),
+        gates=("DRANodeAllocatableResources",),
+    ),
+)
+
+ResourceSlice = Struct("ResourceSlice", METADATA, Field("spec", ref("ResourceSliceSpec"), omitempty=False))
+ResourceSliceSpec = Struct(
+    "ResourceSliceSpec",
+    Field("driver", STRING, omitempty=False),
+    Field("pool", ref("ResourcePool"), omitempty=False),
+    NODE_NAME,
+    NODE_SELECTOR,
+    ALL_NODES,
+    *SLICE_REST,
+)
+ResourcePool = Struct(
+    "ResourcePool",
+    Field("name", STRING, omitempty=False),
+    Field("generation", INT64, omitempty=False),
+    Field("resourceSliceCount", INT64, omitempty=False),
+)
+CounterSet = Struct(
+    "CounterSet",
+    Field("name", STRING, Required(), formats.SHORT_NAME, omitempty=False),
+    Field("counters", COUNTERS, Required(), EachKey(formats.SHORT_NAME)),
+)
+Counter = Struct("Counter", Field("value", QUANTITY, omitempty=False))
+Device = Struct("Device", DEVICE_NAME, *DEVICE_DETAILS)
+DeviceCounterConsumption = Struct(
+    "DeviceCounterConsumption",
+    Field("counterSet", STRING, Required(), formats.SHORT_NAME, omitempty=False),
+    Field("counters", COUNTERS, Required(), EachKey(formats.SHORT_NAME)),
+    Field(
+        "compatibilityGroups",
+        list_of(STRING),
+        MaxItems(limits.COMPATIBILITY_GROUPS, stage=STANDARD),
+        Optional(stage=STANDARD),
+        EachValue(formats.GROUP_NAME),
+        Unique(stage=STANDARD),
+        gates=("DRADeviceCompatibilityGroups",),
+    ),
+)
+NodeAllocatableResource = Struct(
+    "NodeAllocatableResource",
+    Field("mapping", ref("NodeAllocatableMapping"), Optional(stage=STANDARD), pointer=True),
+    Field("overhead", ref("NodeAllocatableOverhead"), Optional(stage=STANDARD), pointer=True),
+)
+NodeAllocatableMapping = Struct(
+    "NodeAllocatableMapping",
+    Field("capacityKey", named("QualifiedName"), pointer=True),
+    Field("capacityMultiplier", QUANTITY, pointer=True),
+    Field("deviceMultiplier", QUANTITY, pointer=True),
+    rules=(OneOfFields("capacityKey", "deviceMultiplier", stage=STANDARD),),
+)
+NodeAllocatableOverhead = Struct(
+    "NodeAllocatableOverhead",
+    Field("perPod", QUANTITY, pointer=True),
+    Field("perContainer", QUANTITY, pointer=True),
+)
+DeviceAttribute = Struct(
+    "DeviceAttribute",
+    Field("int", INT64, go="IntValue", pointer=True),
+    Field("bool", BOOL, go="BoolValue", pointer=True),
+    Field("string", STRING, go="StringValue", pointer=True),
+    Field("version", STRING, go="VersionValue", pointer=True),
+    Field("ints", list_of(INT64), go="IntValues", gates=LISTS),
+    Field("bools", list_of(BOOL), go="BoolValues", gates=LISTS),
+    Field("strings", list_of(STRING), go="StringValues", gates=LISTS),
+    Field("versions", list_of(STRING), go="VersionValues", gates=LISTS),
+    rules=(OneOfFields("int", "bool", "string", "version", "ints", "bools", "strings", "versions"),),
+)
+DeviceCapacity = Struct(
+    "DeviceCapacity",
+    Field("value", QUANTITY, omitempty=False),
+    Field("requestPolicy", ref("CapacityRequestPolicy"), pointer=True, gates=CONSUMABLE),
+)
+CapacityRequestPolicy = Struct(
+    "CapacityRequestPolicy",
+    Field("default", QUANTITY, pointer=True, omitempty=False),
+    Field("validValues", list_of(QUANTITY)),
+    Field("validRange", ref("CapacityRequestPolicyRange"), pointer=True),
+)
+CapacityRequestPolicyRange = Struct(
+    "CapacityRequestPolicyRange",
+    Field("min", QUANTITY, pointer=True),
+    Field("max", QUANTITY, pointer=True),
+    Field("step", QUANTITY, pointer=True),
+)
+DeviceTaint = Struct(
+    "DeviceTaint",
+    Field("key", STRING, omitempty=False),
+    Field("value", STRING),
+    Field("effect", TaintEffect, Required(), omitempty=False),
+    Field("timeAdded", TIME, pointer=True),
+)
+
+STRUCTS = (
+    ResourceSlice,
+    ResourceSliceSpec,
+    ResourcePool,
+    CounterSet,
+    Counter,
+    Device,
+    DeviceCounterConsumption,
+    NodeAllocatableResource,
+    NodeAllocatableMapping,
+    NodeAllocatableOverhead,
+    DeviceAttribute,
+    DeviceCapacity,
+    CapacityRequestPolicy,
+    CapacityRequestPolicyRange,
+    DeviceTaint,
+)

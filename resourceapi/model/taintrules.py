@@ -1,0 +1,29 @@
+"""DeviceTaintRule."""
+
+from __future__ import annotations
+
+from resourceapi.model.meta import METADATA
+from resourceapi.schema import STRING, Field, Struct, list_of, ref
+
+DeviceTaintRule = Struct(
+    "DeviceTaintRule",
+    METADATA,
+    Field("spec", ref("DeviceTaintRuleSpec"), omitempty=False),
+    Field("status", ref("DeviceTaintRuleStatus")),
+)
+DeviceTaintRuleSpec = Struct(
+    "DeviceTaintRuleSpec",
+    Field("deviceSelector", ref("DeviceTaintSelector"), pointer=True),
+    Field("taint", ref("DeviceTaint")),
+)
+DeviceTaintSelector = Struct(
+    "DeviceTaintSelector",
+    Field("driver", STRING, pointer=True),
+    Field("pool", STRING, pointer=True),
+    Field("device", STRING, pointer=True),
+)
+DeviceTaintRuleStatus = Struct(
+    "DeviceTaintRuleStatus", Field("conditions", list_of(ref("Condition", package="v1")))
+)
+
+STRUCTS = (DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector, DeviceTaintRuleStatus)

@@ -1,0 +1,56 @@
+"""The API versions of ``resource.k8s.io``: v1, and what the older ones have otherwise.
+
+The hub, to which every version is converted and over which hand-written rules are checked, has the shape of v1.
+"""
+
+from __future__ import annotations
+
+from resourceapi.model import claims, classes, core, meta, slices, taintrules
+from resourceapi.schema import Field, Schema, Struct, ref
+from resourceapi.rules import Optional
+
+GROUP = "resource.k8s.io"
+
+V1 = Schema(
+    "v1", (*meta.STRUCTS, *core.STRUCTS, *claims.STRUCTS, *classes.STRUCTS, *slices.STRUCTS, *taintrules.STRUCTS)
+)
+
+
+def _driver_length_first(struct: Struct) -> Struct:
+    """The beta versions check the length of a result's driver before its format."""
+    required, format_, length = claims.DRIVER.rules
+    swapped = claims.DRIVER.with_rules(required, length, format_)
+    return Struct(struct.name, *(swapped if field is claims.DRIVER else field for field in struct.fields))
+
+
+V1BETA2 = V1.derive("v1beta2", _driver_length_first(claims.DeviceRequestAllocationResult))
+
+# v1beta1 has the fields of `exactly` in the request itself, those of a device in `basic`, and plain values where
+# later versions tell unset from zero.
+V1BETA1 = V1BETA2.derive(
+    "v1beta1",
+    Struct(
+        "DeviceRequest",
+        claims.DeviceRequest["name"],
+        claims.DEVICE_CLASS_NAME,
+        *claims.REQUEST_DETAILS,
+        claims.ADMIN_ACCESS,
+        claims.FIRST_AVAILABLE,
+        *claims.REQUEST_EXTRAS,
+    ),
+    Struct("Device", slices.DEVICE_NAME, Field("basic", ref("BasicDevice"), Optional(), pointer=True)),
+    Struct("BasicDevice", *slices.DEVICE_DETAILS),
+    Struct(
+        "ResourceSliceSpec",
+        slices.ResourceSliceSpec["driver"],
+        slices.ResourceSliceSpec["pool"],
+        slices.NODE_NAME.unpointed(),
+        slices.NODE_SELECTOR,
+        slices.ALL_NODES.unpointed(),
+        *slices.SLICE_REST,
+    ),
+)
+
+V1ALPHA3 = V1.derive("v1alpha3")
+
+SCHEMAS = {"v1": V1, "v1beta2": V1BETA2, "v1beta1": V1BETA1, "v1alpha3": V1ALPHA3}

@@ -1,0 +1,167 @@
+"""Rules that a field declares about its own value.
+
+These are the facts that the server's two generations of validation share.  Up to 1.36 hand-written code checks
+them, in its order and at the internal path; since 1.37 a declarative pass over the version in the URL does.  The rule
+is stated here, once; :mod:`validation` decides which pass reports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from resourceapi.names import Problem
+
+STANDARD = "standard"  # enforced by every release that has the field
+BETA = "beta"  # enforced declaratively since 1.37, by hand before
+
+
+class Rule:
+    """A rule of a field; ``stops``: when it is broken, nothing further about the field is checked."""
+
+    __slots__ = ("stage",)
+    stops = False
+
+    def __init__(self, *, stage: str = BETA) -> None:
+        self.stage = stage
+
+
+class Optional(Rule):
+    """An empty value needs no further checks."""
+
+    __slots__ = ()
+    stops = True
+
+
+class Required(Rule):
+    """The value must not be empty."""
+
+    __slots__ = ()
+    stops = True
+
+
+class MaxItems(Rule):
+    """A list or map has at most ``limit`` entries."""
+
+    __slots__ = ("limit",)
+    stops = True
+
+    def __init__(self, limit: int, *, stage: str = BETA) -> None:
+        self.limit = limit
+        self.stage = stage
+
+
+class Unique(Rule):
+    """No two entries of a list agree in all ``keys``; without keys, no two entries are equal."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, *keys: str, stage: str = BETA) -> None:
+        self.keys = keys
+        self.stage = stage
+
+
+class Format(Rule):
+    """A text has a format; ``problems`` tells what is wrong with it.  ``origin`` is the format's name."""
+
+    __slots__ = ("origin", "problems")
+
+    def __init__(self, name: str, problems: Callable[[str], list[Problem]], *, stage: str = BETA) -> None:
+        self.origin = "format=" + name
+        self.problems = problems
+        self.stage = stage
+
+
+class EachKey(Rule):
+    """Every key of a map has a format."""
+
+    __slots__ = ("format",)
+
+    def __init__(self, format: Format) -> None:
+        self.format = format
+        self.stage = format.stage
+
+
+class EachValue(Rule):
+    """Every entry of a list of texts has a format."""
+
+    __slots__ = ("format",)
+
+    def __init__(self, format: Format) -> None:
+        self.format = format
+        self.stage = format.stage
+
+
+class MaxLength(Rule):
+    """A text has at most ``limit`` characters."""
+
+    __slots__ = ("limit",)
+
+    def __init__(self, limit: int, *, stage: str = BETA) -> None:
+        self.limit = limit
+        self.stage = stage
+
+
+class MaxBytes(Rule):
+    """A text has at most ``limit`` bytes."""
+
+    __slots__ = ("limit",)
+
+    def __init__(self, limit: int, *, stage: str = BETA) -> None:
+        self.limit = limit
+        self.stage = stage
+
+
+class OneOfValues(Rule):
+    """A text is a value of an enumeration."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, *values: str, stage: str = BETA) -> None:
+        self.values = tuple(sorted(values))
+        self.stage = stage
+
+
+class Immutable(Rule):
+    """An update must not change the value."""
+
+    __slots__ = ()
+    stops = True
+
+
+class NotModified(Rule):
+    """An update may set or clear the value, but not change it."""
+
+    __slots__ = ()
+    stops = True
+
+
+class Subfield(Rule):
+    """Rules about one field of a struct that is declared elsewhere, e.g. ``metadata.name``."""
+
+    __slots__ = ("name", "rules")
+
+    def __init__(self, name: str, *rules: Rule) -> None:
+        self.name = name
+        self.rules = rules
+        self.stage = BETA
+
+
+class ForbiddenWithout(Rule):
+    """The field may be set only if the gate is on."""
+
+    __slots__ = ("gate",)
+    stops = True
+
+    def __init__(self, gate: str) -> None:
+        self.gate = gate
+        self.stage = STANDARD
+
+
+class OneOfFields(Rule):
+    """A struct has exactly one of ``members`` set.  ``filled``: members that count only if they are not empty."""
+
+    __slots__ = ("members",)
+
+    def __init__(self, *members: str, stage: str = BETA) -> None:
+        self.members = members
+        self.stage = stage

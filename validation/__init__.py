@@ -1,0 +1,1 @@
+"""kube-apiserver's answer to a request, worked out offline."""

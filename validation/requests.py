@@ -1,0 +1,123 @@
+"""What is asked of the server and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from resourceapi.fielderrors import FieldError
+from resourceapi.fieldpath import Path
+
+CREATE, UPDATE, STATUS = "create", "update", "status"
+STRICT, WARN = "Strict", "Warn"
+
+
+class Request:
+    """One request for one object.
+
+    ``api_version`` and ``kind`` are those of the URL, ``namespace`` too (empty for cluster-scoped kinds).  The body
+    is JSON: ``raw`` (text or bytes) or ``body`` (decoded).  ``old``: the object as stored, for ``update`` and
+    ``status``.  ``field_validation``: ``Strict`` refuses unknown and duplicate fields, ``Warn`` prunes and warns.
+    """
+
+    __slots__ = (
+        "api_version",
+        "body",
+        "deleted",
+        "field_validation",
+        "has_resource_version",
+        "kind",
+        "name",
+        "namespace",
+        "old",
+        "raw",
+        "verb",
+    )
+
+    def __init__(
+        self,
+        *,
+        verb: str = CREATE,
+        api_version: str,
+        kind: str,
+        namespace: str = "",
+        body: Any = None,
+        raw: str | bytes | None = None,
+        old: dict[str, Any] | None = None,
+        field_validation: str = STRICT,
+        name: str = "",
+        deleted: bool = False,
+        has_resource_version: bool = True,
+    ) -> None:
+        self.verb = verb
+        self.api_version = api_version
+        self.kind = kind
+        self.namespace = namespace
+        self.body = body
+        self.raw = raw
+        self.old = old
+        self.field_validation = field_validation
+        self.name = name
+        self.deleted = deleted  # the stored object waits for its finalizers (it has a deletionTimestamp)
+        self.has_resource_version = has_resource_version  # the body carries the stored object's resourceVersion
+
+
+class DecodingProblem:
+    """An unknown or duplicate field, or a value of the wrong type, at ``path`` of the body."""
+
+    __slots__ = ("path", "text")
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self.text = text
+
+
+class Answer:
+    """What the server answers: the object as it would return it, or a ``Status`` with causes.
+
+    ``errors`` are the causes in the server's order; their paths are the server's (in v1beta1 some are internal ones;
+    :mod:`conversion.paths` translates).  ``decoding`` tells where a body could not be read strictly.
+    """
+
+    __slots__ = ("code", "decoding", "details", "errors", "message", "object", "reason", "warnings")
+
+    def __init__(
+        self,
+        code: int,
+        *,
+        reason: str = "",
+        message: str = "",
+        errors: list[FieldError] | None = None,
+        decoding: list[DecodingProblem] | None = None,
+        details: Mapping[str, Any] | None = None,
+        object: dict[str, Any] | None = None,
+        warnings: list[str] | None = None,
+    ) -> None:
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.errors = errors or []
+        self.decoding = decoding or []
+        self.details = dict(details or {})
+        self.object = object
+        self.warnings = warnings or []
+
+    @property
+    def accepted(self) -> bool:
+        return self.code < 400
+
+    def status(self) -> dict[str, Any]:
+        """The answer as a ``v1.Status`` (for a refusal)."""
+        details = dict(self.details)
+        if self.errors:
+            details["causes"] = [error.cause() for error in self.errors]
+        return {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Success" if self.accepted else "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            "details": details,
+            "code": self.code,
+        }
