@@ -1,0 +1,88 @@
+"""A small client of an API server: one request, one answer, connections kept open per thread."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import ssl
+import threading
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+
+
+class Answer(NamedTuple):
+    """What the server said: HTTP status, decoded JSON body, texts of the Warning headers in order."""
+
+    code: int
+    body: Any
+    warnings: list[str]
+
+
+class Client:
+    """Requests to one API server as one user; may be used by many threads at once."""
+
+    def __init__(self, port: int, token: str, certificate: str, timeout: float = 60.0) -> None:
+        """`certificate`: the PEM file that the server on 127.0.0.1:`port` is to be recognised by."""
+        self._port = port
+        self._token = token
+        self._tls = ssl.create_default_context(cafile=certificate)
+        self._timeout = timeout
+        self._local = threading.local()
+
+    def ask(
+        self,
+        verb: str,
+        path: str,
+        body: object = None,
+        query: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> Answer:
+        """Send one request: `verb` GET, POST, PUT, PATCH or DELETE, `path` from /api or /apis on.
+
+        `body`: bytes or str go out as they are, None as no body, all else as JSON. A connection that the server has
+        closed in the meantime is opened again once. Raises OSError or http.client.HTTPException.
+        """
+        if query:
+            path = f"{path}?{urlencode(query)}"
+        if isinstance(body, str):
+            body = body.encode()
+        elif body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = content_type
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            try:
+                return _exchange(connection, verb, path, body, headers)
+            except (ConnectionError, http.client.HTTPException):
+                connection.close()
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self._port, timeout=self._timeout, context=self._tls
+        )
+        self._local.connection = connection
+        return _exchange(connection, verb, path, body, headers)
+
+
+def _exchange(
+    connection: http.client.HTTPSConnection,
+    verb: str,
+    path: str,
+    body: bytes | None,
+    headers: Mapping[str, str],
+) -> Answer:
+    connection.request(verb, path, body, dict(headers))
+    response = connection.getresponse()
+    content = response.read()
+    warnings = [
+        re.sub(r"\\(.)", r"\1", text)
+        for header in response.headers.get_all("Warning", [])
+        for text in _WARNING.findall(header)
+    ]
+    if response.headers.get_content_type() == "application/json":
+        return Answer(response.status, json.loads(content), warnings)
+    return Answer(response.status, content.decode(errors="replace"), warnings)

@@ -1,0 +1,32 @@
+"""Real API servers for tests; every test below this directory is marked `e2e`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.controlplane import ApiServer, control_plane
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+
+
+@pytest.fixture(scope="session")
+def api_server() -> Iterator[Callable[[str], ApiServer]]:
+    """`api_server(profile)`: the server of that profile, started when first asked for, stopped after the last test."""
+    with contextlib.ExitStack() as stack:
+        servers: dict[str, ApiServer] = {}
+
+        def server(profile: str) -> ApiServer:
+            if profile not in servers:
+                servers[profile] = stack.enter_context(control_plane(profile))
+            return servers[profile]
+
+        yield server

@@ -1,0 +1,160 @@
+"""A real etcd and kube-apiserver on loopback, with the flags of a profile, for as long as a `with` block lasts."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.e2e.binaries import binaries
+from tests.e2e.client import Client
+
+PROFILES: dict[str, list[str]] = json.loads(Path(__file__).with_name("profiles.json").read_text())
+"""Flags of kube-apiserver by profile name; the names are those of the conformance corpus."""
+
+_START_SECONDS = 120
+_STOP_SECONDS = 20
+_TOKEN = "claimcheck-e2e"
+_NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "node-a"},
+    "status": {"declaredFeatures": ["DRANodeAllocatableResources"]},
+}
+
+
+class ApiServer(NamedTuple):
+    """A running kube-apiserver: how to ask it, and a kubeconfig for programs that want one (cluster-admin)."""
+
+    profile: str
+    client: Client
+    kubeconfig: Path
+
+
+@contextlib.contextmanager
+def control_plane(profile: str) -> Iterator[ApiServer]:
+    """Start etcd and kube-apiserver with the flags of `profile`, ready for requests; stop both at the end.
+
+    The server has the namespace `default` and a node `node-a` that declares DRANodeAllocatableResources. Raises
+    RuntimeError with the end of the log if it doesn't come up.
+    """
+    directory = binaries()
+    with contextlib.ExitStack() as stack:
+        run = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-e2e-")))
+        etcd_port, peer_port, port = _free_ports(3)
+        stack.enter_context(_running(_etcd(directory, run, etcd_port, peer_port), run / "etcd.log"))
+        command = _kube_apiserver(directory, run, etcd_port, port, PROFILES[profile])
+        log = run / "kube-apiserver.log"
+        process = stack.enter_context(_running(command, log))
+        client = _when_ready(process, log, run / "certs" / "apiserver.crt", port)
+        answer = client.ask("POST", "/api/v1/nodes", _NODE)
+        if answer.code != 201:
+            raise RuntimeError(f"no Node: {answer.body}")
+        yield ApiServer(profile, client, _kubeconfig(run, port))
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+
+
+def _etcd(directory: Path, run: Path, client_port: int, peer_port: int) -> list[str]:
+    client, peer = f"http://127.0.0.1:{client_port}", f"http://127.0.0.1:{peer_port}"
+    return [
+        str(directory / "etcd"),
+        f"--data-dir={run / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        "--unsafe-no-fsync",
+        "--log-level=error",
+    ]
+
+
+def _kube_apiserver(directory: Path, run: Path, etcd_port: int, port: int, flags: list[str]) -> list[str]:
+    key = run / "service-account.key"
+    subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
+    tokens = run / "tokens.csv"
+    tokens.write_text(f"{_TOKEN},admin,admin,system:masters\n")
+    return [
+        str(directory / "kube-apiserver"),
+        f"--etcd-servers=http://127.0.0.1:{etcd_port}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--cert-dir={run / 'certs'}",
+        "--service-account-issuer=https://claimcheck.invalid",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+        "--service-cluster-ip-range=10.96.0.0/16",
+        f"--token-auth-file={tokens}",
+        "--authorization-mode=RBAC",
+        "--disable-admission-plugins=ServiceAccount",
+        *flags,
+    ]
+
+
+@contextlib.contextmanager
+def _running(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    # Not even a killed test run is to leave servers behind.
+    setpriv = shutil.which("setpriv")
+    guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
+    with open(log, "wb") as output:
+        process = subprocess.Popen([*guard, *command], stdout=output, stderr=subprocess.STDOUT)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _when_ready(process: subprocess.Popen[bytes], log: Path, certificate: Path, port: int) -> Client:
+    deadline = time.monotonic() + _START_SECONDS
+    client = None
+    while time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.2)
+        if not certificate.exists():
+            continue
+        try:
+            client = client or Client(port, _TOKEN, str(certificate))
+            if client.ask("GET", "/readyz").code != 200:
+                continue
+            if client.ask("GET", "/api/v1/namespaces/default").code == 200:
+                return client
+        except OSError:
+            continue  # not listening yet, or the certificate is half written
+    tail = "\n".join(log.read_text(errors="replace").splitlines()[-10:])
+    raise RuntimeError(f"kube-apiserver did not become ready:\n{tail}")
+
+
+def _kubeconfig(run: Path, port: int) -> Path:
+    server = {
+        "server": f"https://127.0.0.1:{port}",
+        "certificate-authority": str(run / "certs" / "apiserver.crt"),
+    }
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "e2e", "cluster": server}],
+        "users": [{"name": "e2e", "user": {"token": _TOKEN}}],
+        "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": "e2e"}}],
+        "current-context": "e2e",
+    }
+    path = run / "kubeconfig"
+    path.write_text(json.dumps(config))
+    return path
