@@ -1,0 +1,1 @@
+"""CEL expressions of device selectors and derived attributes: parsing, type checking, cost and evaluation."""

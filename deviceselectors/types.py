@@ -1,0 +1,142 @@
+"""Types of CEL expressions.
+
+A `Type` is immutable. Its `text` is how error messages spell it (`map(string, any)`, `wrapper(int)`). Compare with
+`==`, which disregards `wrapper`, as the language does when it asks for the same type.
+
+Source: the CEL language definition, "Gradual type checking"; the printed names are those of kube-apiserver's errors.
+"""
+
+from __future__ import annotations
+
+DYN = 1
+ANY = 2
+BOOL = 3
+BYTES = 4
+DOUBLE = 5
+DURATION = 6
+ERROR = 7
+INT = 8
+LIST = 9
+MAP = 10
+NULL = 11
+OPAQUE = 12
+STRING = 13
+STRUCT = 14
+TIMESTAMP = 15
+TYPE = 16
+TYPE_PARAMETER = 17
+UINT = 18
+
+_NULLABLE_KINDS = frozenset((OPAQUE, STRUCT, ANY, DURATION, TIMESTAMP))
+
+
+class Type:
+    """A static type: a kind, its name, and for lists, maps, optionals and types of types the parameters.
+
+    `name` is what the runtime calls the type (`google.protobuf.Duration`), `text` what error messages call it
+    (`duration`), `output` what the API server prints as an expression's result type
+    (`google.protobuf.Duration`, `<T>`). `wrapper` marks a protobuf wrapper, which may also be null.
+    """
+
+    __slots__ = ("has_parameters", "kind", "name", "output", "parameters", "text", "wrapper")
+
+    def __init__(
+        self, kind: int, name: str, parameters: tuple[Type, ...] = (), text: str = "", wrapper: bool = False
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.parameters = parameters
+        self.wrapper = wrapper
+        #: whether a type parameter occurs in it, so that substitution has something to do
+        self.has_parameters = kind == TYPE_PARAMETER or any(p.has_parameters for p in parameters)
+        declared = f"wrapper({name})" if wrapper else name
+        if parameters:
+            text = f"{name}({', '.join([p.text for p in parameters])})"
+            output = f"{declared}({', '.join([p.output for p in parameters])})"
+        else:
+            text = text or declared
+            output = f"<{declared}>" if kind == TYPE_PARAMETER else declared
+        self.text = text
+        self.output = output
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Type)
+            and self.kind == other.kind
+            and self.name == other.name
+            and self.parameters == other.parameters
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.name, len(self.parameters)))
+
+    def __repr__(self) -> str:
+        return f"Type({self.output})"
+
+
+DYN_TYPE = Type(DYN, "dyn")
+ANY_TYPE = Type(ANY, "google.protobuf.Any", text="any")
+BOOL_TYPE = Type(BOOL, "bool")
+BYTES_TYPE = Type(BYTES, "bytes")
+DOUBLE_TYPE = Type(DOUBLE, "double")
+DURATION_TYPE = Type(DURATION, "google.protobuf.Duration", text="duration")
+ERROR_TYPE = Type(ERROR, "error", text="!error!")
+INT_TYPE = Type(INT, "int")
+NULL_TYPE = Type(NULL, "null_type", text="null")
+STRING_TYPE = Type(STRING, "string")
+TIMESTAMP_TYPE = Type(TIMESTAMP, "google.protobuf.Timestamp", text="timestamp")
+TYPE_TYPE = Type(TYPE, "type")
+UINT_TYPE = Type(UINT, "uint")
+
+
+def list_of(element: Type) -> Type:
+    return Type(LIST, "list", (element,))
+
+
+def map_of(key: Type, value: Type) -> Type:
+    return Type(MAP, "map", (key, value))
+
+
+def opaque(name: str, parameters: tuple[Type, ...] = ()) -> Type:
+    return Type(OPAQUE, name, parameters)
+
+
+def optional_of(value: Type) -> Type:
+    return Type(OPAQUE, "optional_type", (value,))
+
+
+def type_of(instance: Type) -> Type:
+    return Type(TYPE, "type", (instance,))
+
+
+def struct(name: str) -> Type:
+    return Type(STRUCT, name)
+
+
+def type_parameter(name: str) -> Type:
+    return Type(TYPE_PARAMETER, name)
+
+
+def wrapper_of(wrapped: Type) -> Type:
+    """The protobuf wrapper of a scalar, e.g. of `google.protobuf.Int64Value`: the scalar or null."""
+    return Type(wrapped.kind, wrapped.name, wrapper=True)
+
+
+LIST_TYPE = list_of(DYN_TYPE)
+MAP_TYPE = map_of(DYN_TYPE, DYN_TYPE)
+
+
+def is_dyn(t: Type) -> bool:
+    """Whether the type checker knows nothing about it: `dyn` and `any`."""
+    return t.kind <= ANY
+
+
+def is_optional(t: Type) -> bool:
+    return t.kind == OPAQUE and t.name == "optional_type"
+
+
+def is_nullable(t: Type) -> bool:
+    """Whether null may stand for a value of the type."""
+    return t.wrapper or t.kind in _NULLABLE_KINDS or t.kind in (NULL, DYN, TYPE_PARAMETER)
