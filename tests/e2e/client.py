@@ -32,6 +32,7 @@ class Client:
         self._tls = ssl.create_default_context(cafile=certificate)
         self._timeout = timeout
         self._local = threading.local()
+        self._connections: list[http.client.HTTPSConnection] = []
 
     def ask(
         self,
@@ -65,7 +66,13 @@ class Client:
             "127.0.0.1", self._port, timeout=self._timeout, context=self._tls
         )
         self._local.connection = connection
+        self._connections.append(connection)
         return _exchange(connection, verb, path, body, headers)
+
+    def close(self) -> None:
+        """Close the connections of all threads; none of them may be asking at the time."""
+        for connection in self._connections:
+            connection.close()
 
 
 def _exchange(

@@ -54,6 +54,7 @@ def control_plane(profile: str) -> Iterator[ApiServer]:
         log = run / "kube-apiserver.log"
         process = stack.enter_context(_running(command, log))
         client = _when_ready(process, log, run / "certs" / "apiserver.crt", port)
+        stack.callback(client.close)
         answer = client.ask("POST", "/api/v1/nodes", _NODE)
         if answer.code != 201:
             raise RuntimeError(f"no Node: {answer.body}")
