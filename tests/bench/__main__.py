@@ -1,0 +1,60 @@
+"""`python -m tests.bench`: times of Claimcheck beside those of kubectl-validate, taken in turns in one run.
+
+It prints medians and their ratios and asserts nothing about them: a shared machine is no judge. It does insist that
+both tools find every file valid, as otherwise they would not have done the same work.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench.claims import prioritized_claim, write_claims
+from tests.bench.peer import kubectl_validate
+
+_FILES = 2_000
+
+
+def main() -> None:
+    claimcheck = [str(Path(sys.executable).with_name("claimcheck")), "validate"]
+    peer = kubectl_validate()
+    with tempfile.TemporaryDirectory(prefix="claimcheck-bench-") as name:
+        many, one = Path(name) / "many", Path(name) / "one"
+        for directory, count in ((many, _FILES), (one, 1)):
+            directory.mkdir()
+            write_claims(directory, count)
+        file = one / "claim-0000.yaml"
+        print(f"{'':32}{'claimcheck':>14}{'kubectl-validate':>18}{'ratio':>9}")
+        _side_by_side(f"{_FILES} files", [*claimcheck, str(many)], [*peer, str(many)], rounds=5)
+        _side_by_side("one file, cold", [*claimcheck, str(file)], [*peer, str(file)], rounds=21)
+    _in_process()
+
+
+def _side_by_side(title: str, ours: list[str], theirs: list[str], rounds: int) -> None:
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        for command, seconds in zip((ours, theirs), times, strict=True):
+            seconds.append(_seconds(lambda command=command: _run(command)))
+    mine, peers = (statistics.median(seconds) for seconds in times)
+    print(f"{title:32}{mine * 1e3:11.0f} ms{peers * 1e3:15.0f} ms{peers / mine:8.2f}x", flush=True)
+
+
+def _run(command: list[str]) -> None:
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise SystemExit(f"{command[0]} finds fault:\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()
