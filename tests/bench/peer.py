@@ -33,7 +33,9 @@ def _schemas() -> Path:
         return directory
     with control_plane("1.37") as server:
         for path in json.loads(server.client.ask("GET", "/openapi/v3").body)["paths"]:
-            if not path.startswith(("api/", "apis/")) or path.count("/") != (1 if path.startswith("api/") else 2):
+            if not path.startswith(("api/", "apis/")) or path.count("/") != (
+                1 if path.startswith("api/") else 2
+            ):
                 continue
             document = directory / f"{path}.json"
             document.parent.mkdir(parents=True, exist_ok=True)
