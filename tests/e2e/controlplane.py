@@ -13,11 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.conformance.profiles import PROFILES
 from tests.e2e.binaries import binaries
 from tests.e2e.client import Client
-
-PROFILES: dict[str, list[str]] = json.loads(Path(__file__).with_name("profiles.json").read_text())
-"""Flags of kube-apiserver by profile name; the names are those of the conformance corpus."""
 
 _START_SECONDS = 120
 _STOP_SECONDS = 20
@@ -50,7 +48,7 @@ def control_plane(profile: str) -> Iterator[ApiServer]:
         run = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-e2e-")))
         etcd_port, peer_port, port = _free_ports(3)
         stack.enter_context(_running(_etcd(directory, run, etcd_port, peer_port), run / "etcd.log"))
-        command = _kube_apiserver(directory, run, etcd_port, port, PROFILES[profile])
+        command = _kube_apiserver(directory, run, etcd_port, port, PROFILES[profile].flags)
         log = run / "kube-apiserver.log"
         process = stack.enter_context(_running(command, log))
         client = _when_ready(process, log, run / "certs" / "apiserver.crt", port)

@@ -1,0 +1,1 @@
+"""Replays measured answers of kube-apiserver: `python -m tests.conformance FILE…`."""

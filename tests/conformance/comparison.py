@@ -1,0 +1,58 @@
+"""When two answers are the same, and where they differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from tests.conformance.answers import Case, Json, same_json
+
+
+class Comparison(NamedTuple):
+    """`verdict`: accepted or refused with the same HTTP code; `answer`: all else is the same as well.
+
+    `differences`: what differs, part by part: (part, expected, answered); a part that is absent is None.
+    """
+
+    verdict: bool
+    answer: bool
+    differences: list[tuple[str, Json, Json]]
+
+
+def compare(case: Case, answered: dict[str, Any]) -> Comparison:
+    """Hold an answer (in the form of `expect`) to the expected one of the case.
+
+    Parts of `expect` that were not measured can be left out of neither side: an absent list is an empty one.
+    """
+    expected = case["expect"]
+    differences: list[tuple[str, Json, Json]] = []
+    for part in _PARTS:
+        left, right = _part(case, expected, part), _part(case, answered, part)
+        if expected.get("unordered") and part in ("message", "causes"):
+            if part == "message":
+                continue
+            if _multiset(left) == _multiset(right):
+                continue
+        if not same_json(left, right):
+            differences.append((part, left, right))
+    verdict = expected["code"] == answered["code"]
+    return Comparison(verdict, verdict and not differences, differences)
+
+
+_PARTS = ("code", "reason", "message", "details", "causes", "object", "converted", "warnings")
+_LISTS = ("causes", "warnings")
+
+
+def _part(case: Case, answer: dict[str, Any], part: str) -> Json:
+    if part == "object" and answer.get("unchanged"):
+        return case["object"]
+    value = answer.get(part)
+    if part in _LISTS:
+        return value or []
+    if part in ("reason", "message"):
+        return value or ""
+    return value or None if part == "details" else value
+
+
+def _multiset(causes: list[dict[str, str]]) -> Counter[tuple[str, str, str]]:
+    return Counter((cause["field"], cause["reason"], cause["message"]) for cause in causes)

@@ -1,0 +1,34 @@
+"""The servers whose answers are measured: a release with its flags, by the profile names of the corpus."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+
+class ServerProfile(NamedTuple):
+    """`flags` of kube-apiserver, and what they come to: the release answered as, gates set, versions served by kind."""
+
+    name: str
+    flags: list[str]
+    release: str
+    gates: Mapping[str, bool]
+    served: Mapping[str, list[str]]
+
+
+_NEWEST = "1.37"
+
+
+def _profile(name: str, flags: list[str], served: Mapping[str, list[str]]) -> ServerProfile:
+    values = dict(flag.split("=", 1) for flag in flags)
+    settings = [setting.split("=") for setting in values.get("--feature-gates", "").split(",") if setting]
+    gates = {gate: value == "true" for gate, value in settings}
+    return ServerProfile(name, flags, values.get("--emulated-version", _NEWEST), gates, served)
+
+
+PROFILES: dict[str, ServerProfile] = {
+    name: _profile(name, entry["flags"], entry["served"])
+    for name, entry in json.loads(Path(__file__).with_name("profiles.json").read_text()).items()
+}

@@ -1,0 +1,85 @@
+"""Asks the product what the server was asked: from a corpus line to an answer in the form of `expect`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from resourceapi.releases import Profile
+from tests.conformance.answers import Case, expectation, pod_extract, without_storage_fields
+from tests.conformance.profiles import PROFILES
+from validation.requests import CREATE, STATUS, STRICT, UPDATE, WARN, Answer, Request
+from validation.server import Server
+
+# The only Node of the measured servers.
+NODES = [
+    {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "node-a"},
+        "status": {"declaredFeatures": ["DRANodeAllocatableResources"]},
+    }
+]
+
+_VERBS = {"create": CREATE, "create-warn": CREATE, "convert": CREATE, "update": UPDATE, "status": STATUS}
+
+
+def answer(case: Case) -> dict[str, Any]:
+    """What the product answers to a case."""
+    server = _server(case["profile"], *_namespace(case))
+    reply = server.handle(_request(case))
+    status = None if reply.accepted else reply.status()
+    converted = None
+    if case["verb"] == "convert" and reply.accepted:
+        converted = _converted(server, case, reply)
+    return expectation(
+        reply.code,
+        case=case,
+        status=status,
+        object=_returned(case, reply.object),
+        converted=converted,
+        warnings=reply.warnings,
+    )
+
+
+def _namespace(case: Case) -> tuple[str, tuple[tuple[str, str], ...]]:
+    return case.get("namespace", ""), tuple(sorted(case.get("namespaceLabels", {}).items()))
+
+
+@cache
+def _server(profile: str, namespace: str, labels: tuple[tuple[str, str], ...]) -> Server:
+    settings = PROFILES[profile]
+    namespaces = {namespace: dict(labels)} if namespace else {}
+    return Server(Profile(settings.release, settings.gates), namespaces=namespaces, nodes=NODES)
+
+
+def _request(case: Case) -> Request:
+    old = case.get("old")
+    return Request(
+        verb=_VERBS[case["verb"]],
+        api_version=case["apiVersion"],
+        kind=case["kind"],
+        namespace=case.get("namespace", ""),
+        body=case["object"],
+        raw=case.get("raw"),
+        old=old,
+        name=old["metadata"]["name"] if old else "",
+        field_validation=WARN if case["verb"] == "create-warn" else STRICT,
+        deleted=case.get("deleted", False),
+        has_resource_version=not case.get("noResourceVersion", False),
+    )
+
+
+def _converted(server: Server, case: Case, reply: Answer) -> dict[str, Any]:
+    group = case["apiVersion"].rpartition("/")[0]
+    versions = PROFILES[case["profile"]].served[case["kind"]]
+    return {
+        version: without_storage_fields(server.read(reply.object, f"{group}/{version}"))
+        for version in versions
+    }
+
+
+def _returned(case: Case, object: Any) -> Any:
+    if object is None:
+        return None
+    return pod_extract(object) if case["kind"] == "Pod" else without_storage_fields(object)
