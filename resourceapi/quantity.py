@@ -383,13 +383,14 @@ def _scaled_big(mantissa: int, shift: int) -> int:
         return 0
     if mantissa < _MAX_INT64 and -shift < 19:
         wrapped = _wrap_int64(mantissa)
-        quotient, rest = divmod(abs(wrapped), 10**-shift)
+        unit: int = 10**-shift
+        quotient, rest = divmod(abs(wrapped), unit)
         # Negative numbers are not rounded away from zero here, but up by one from the truncated quotient.
         return (quotient if wrapped >= 0 else -quotient) + (rest != 0)
     if -shift > MAX_DIGITS + 20:
         return _wrap_int64((-1 if mantissa < 0 else 0) + 1)
-    unit: int = 10**-shift
-    return _wrap_int64(_wrap_int64(mantissa // unit) + (mantissa % unit != 0))
+    divisor: int = 10**-shift
+    return _wrap_int64(_wrap_int64(mantissa // divisor) + (mantissa % divisor != 0))
 
 
 def _decimal_magnitude(quantity: Quantity) -> tuple[float, float]:

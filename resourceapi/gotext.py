@@ -1,0 +1,178 @@
+"""Texts as Go writes them: quoted strings (``%q``), numbers, and compact JSON as it appears in error values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+_QUOTE_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+}
+_JSON_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
+_JSON_PLAIN_BUT = '"\\<>&\u2028\u2029'
+REPLACEMENT = "\ufffd"
+
+
+def quote(text: str) -> str:
+    """The text as a Go string literal (strconv.Quote).
+
+    A lone surrogate U+DC80..U+DCFF stands for a byte that is no UTF-8 (Python's ``surrogateescape``).
+    """
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return f'"{"".join(map(_quoted_character, text))}"'
+
+
+def _quoted_character(character: str) -> str:
+    from resourceapi.printable import is_printable
+
+    escape = _QUOTE_ESCAPES.get(character)
+    if escape is not None:
+        return escape
+    if is_printable(character):
+        return character
+    code = ord(character)
+    if code < 0x20 or code == 0x7F:
+        return f"\\x{code:02x}"
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    if 0xD800 <= code <= 0xDFFF:
+        return REPLACEMENT
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def json_string(text: str) -> str:
+    """The text as a JSON string, with the characters escaped that matter in HTML (encoding/json)."""
+    if text.isprintable() and not any(character in text for character in _JSON_PLAIN_BUT):
+        return f'"{text}"'
+    return f'"{"".join(map(_json_character, text))}"'
+
+
+def _json_character(character: str) -> str:
+    escape = _JSON_ESCAPES.get(character)
+    if escape is not None:
+        return escape
+    code = ord(character)
+    if code < 0x20:
+        return f"\\u{code:04x}"
+    return "\\ufffd" if 0xD800 <= code <= 0xDFFF else character
+
+
+def json_float(value: float) -> str:
+    """A finite float as a JSON number: shortest, without a fraction if there is none, 1e21 and more with exponent."""
+    digits, point = _shortest_digits(value)
+    sign = "-" if math.copysign(1.0, value) < 0 else ""
+    if value == 0 or 1e-6 <= abs(value) < 1e21:
+        return sign + _positional(digits, point)
+    return f"{sign}{_mantissa(digits)}e{point - 1:+d}"
+
+
+def float_text(value: float) -> str:
+    """A float as ``%v`` prints it: ``1e+06``, ``0.5``, ``+Inf``, ``NaN``."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    digits, point = _shortest_digits(value)
+    sign = "-" if math.copysign(1.0, value) < 0 else ""
+    exponent = point - 1
+    if value and (exponent < -4 or exponent >= 6):
+        return f"{sign}{_mantissa(digits)}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+    return sign + _positional(digits, point)
+
+
+def _shortest_digits(value: float) -> tuple[str, int]:
+    """The fewest digits that denote the float, and where its decimal point is in them."""
+    mantissa, _, exponent = f"{abs(value)!r}".partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))
+    return digits.rstrip("0") or "0", point if digits else 1
+
+
+def _positional(digits: str, point: int) -> str:
+    if point <= 0:
+        return "0." + "0" * -point + digits
+    if point >= len(digits):
+        return digits + "0" * (point - len(digits))
+    return f"{digits[:point]}.{digits[point:]}"
+
+
+def _mantissa(digits: str) -> str:
+    return digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
+
+
+def json_text(value: object) -> str:
+    """Compact JSON (json.Marshal) of None, bool, int, float, str, list, tuple, dict; of anything else its text, quoted.
+
+    Keys of a dict keep their order: that of the fields of a Go struct, or sorted for a Go map, is the caller's business.
+    """
+    parts: list[str] = []
+    # Not recursive, since untrusted values can be nested deeply.
+    open_values: list[tuple[Iterator[tuple[str, object]], str]] = [(iter([("", value)]), "")]
+    while open_values:
+        members, closing = open_values[-1]
+        for prefix, member in members:
+            parts.append(prefix)
+            if isinstance(member, dict):
+                parts.append("{")
+                open_values.append((_object_members(member), "}"))
+                break
+            if isinstance(member, (list, tuple)):
+                parts.append("[")
+                open_values.append((_list_members(member), "]"))
+                break
+            parts.append(_json_scalar(member))
+        else:
+            parts.append(closing)
+            open_values.pop()
+    return "".join(parts)
+
+
+def _object_members(value: dict[str, object]) -> Iterator[tuple[str, object]]:
+    separator = ""
+    for key, member in value.items():
+        yield f"{separator}{json_string(key)}:", member
+        separator = ","
+
+
+def _list_members(value: list[object] | tuple[object, ...]) -> Iterator[tuple[str, object]]:
+    separator = ""
+    for member in value:
+        yield separator, member
+        separator = ","
+
+
+def _json_scalar(value: object) -> str:
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return json_float(value)
+    return json_string(str(value))
