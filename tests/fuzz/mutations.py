@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable, Iterator
+from typing import Any
 
 Container = dict[str, object] | list[object]
 Place = tuple[Container, str | int]
@@ -65,7 +66,7 @@ _MISFITS: tuple[object, ...] = (
 )
 
 
-def mutate(pick: random.Random, document: dict[str, object]) -> dict[str, object]:
+def mutate(pick: random.Random, document: dict[str, Any]) -> dict[str, Any]:
     """A copy with one to four changes, few of them against the fields' types."""
     changed = copy.deepcopy(document)
     for _ in range(pick.choice((1, 1, 2, 3, 4))):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from resourceapi.model.versions import GROUP, SCHEMAS
 from resourceapi.releases import KINDS
@@ -51,7 +52,7 @@ _RAW: tuple[dict[str, object], ...] = (
 _INTEGERS = (0, 1, 2, 8, 64, -1, 1024, 2**31 - 1)
 
 
-def make_object(pick: random.Random, kind: str, version: str) -> dict[str, object]:
+def make_object(pick: random.Random, kind: str, version: str) -> dict[str, Any]:
     """An object with a name, and each of its other fields with some probability."""
     schema = SCHEMAS[version]
     made = _struct(pick, schema, kind, depth=0)

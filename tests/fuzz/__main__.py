@@ -1,0 +1,164 @@
+"""`python -m tests.fuzz`: mutated documents in bulk through reading, decoding, conversion and validation.
+
+Every document follows from the seed and its number, so `--from NUMBER --count 1` shows a failure again. Exit status 1
+if a document raised an exception, took more than a second of CPU time or the run more than 200 MB, or if fewer than
+half of the documents got past decoding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from typing import Any
+
+import yaml
+
+from documents.document import Document
+from documents.loading import parse
+from resourceapi.model.versions import GROUP
+from resourceapi.releases import KINDS, PROPOSALS, Profile
+from tests.conformance.profiles import PROFILES
+from tests.fuzz.mutations import garble, mutate
+from tests.fuzz.objects import KINDS_AND_VERSIONS, make_object
+from validation.requests import CREATE, STATUS, STRICT, UPDATE, WARN, Answer, Request
+from validation.server import Server
+
+MAX_SECONDS = 1.0
+MAX_MEGABYTES = 200
+MIN_DECODED = 0.5
+
+_HANGING_SECONDS = 5.0
+_NAMESPACES = {"default": {"resource.kubernetes.io/admin-access": "true"}}
+_NODES: list[dict[str, Any]] = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-a"}}]
+
+
+class Hanging(Exception):
+    """A document took so long that it was given up."""
+
+
+class Outcome:
+    """What a run has come to so far."""
+
+    def __init__(self) -> None:
+        self.codes: Counter[str] = Counter()
+        self.failures: list[tuple[int, str]] = []
+        self.slowest = (0.0, -1)
+        self.documents = 0
+
+    @property
+    def decoded(self) -> float:
+        """The share of documents that got past decoding."""
+        return 1 - (self.codes["unreadable"] + self.codes["400"]) / max(self.documents, 1)
+
+
+def run(seed: int, start: int, count: int) -> Outcome:
+    """Run documents `start` to `start + count` of a seed."""
+    profiles = [Profile(each.release, each.gates) for each in PROFILES.values()]
+    servers = [Server(each, namespaces=_NAMESPACES, nodes=_NODES) for each in (*profiles, Profile(PROPOSALS))]
+    outcome = Outcome()
+    signal.signal(signal.SIGVTALRM, _give_up)
+    for number in range(start, start + count):
+        pick = random.Random(f"{seed}/{number}")
+        server = pick.choice(servers)
+        request, text = make_request(pick)
+        began = time.process_time()
+        signal.setitimer(signal.ITIMER_VIRTUAL, _HANGING_SECONDS)
+        try:
+            outcome.codes[_ask(server, request, text)] += 1
+        except Exception:  # noqa: BLE001 - any of them is what is looked for
+            outcome.failures.append((number, traceback.format_exc(limit=-6)))
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        seconds = time.process_time() - began
+        outcome.slowest = max(outcome.slowest, (seconds, number))
+        outcome.documents += 1
+    return outcome
+
+
+def _give_up(signal_number: int, frame: object) -> None:
+    raise Hanging
+
+
+def make_request(pick: random.Random) -> tuple[Request, bytes]:
+    """A request for a mutated object; with a text, the object is to be read from there."""
+    kind, version = pick.choice(KINDS_AND_VERSIONS)
+    made = make_object(pick, kind, version)
+    changed = mutate(pick, made)
+    verb = pick.choice((CREATE, CREATE, CREATE, UPDATE, STATUS))
+    request = Request(
+        verb=verb,
+        api_version=f"{GROUP}/{version}",
+        kind=kind,
+        namespace="default" if KINDS[kind].namespaced else "",
+        body=changed,
+        old=made if verb != CREATE else None,
+        name="an-object" if verb != CREATE else "",
+        field_validation=pick.choice((STRICT, STRICT, WARN)),
+    )
+    return request, _text(pick, changed)
+
+
+def _text(pick: random.Random, document: dict[str, Any]) -> bytes:
+    form = pick.random()
+    if form < 0.6:
+        return b""
+    if form < 0.9:
+        text = json.dumps(document).encode()
+    else:
+        text = yaml.dump(document, Dumper=yaml.CSafeDumper, allow_unicode=True).encode(
+            "utf-8", "surrogatepass"
+        )
+    return garble(pick, text) if pick.random() < 0.3 else text
+
+
+def _ask(server: Server, request: Request, text: bytes) -> str:
+    """The code of the answer, for a text with several documents that of the last one."""
+    if not text:
+        return _answered(server.handle(request))
+    outcome = "unreadable"
+    for document in parse(text):
+        if isinstance(document, Document):
+            request.body = document.value
+            outcome = _answered(server.handle(request))
+    if text.startswith(b"{"):
+        request.raw = text
+        outcome = _answered(server.handle(request))
+    return outcome
+
+
+def _answered(answer: Answer) -> str:
+    if not answer.accepted:
+        json.dumps(answer.status())
+    return str(answer.code)
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(prog="python -m tests.fuzz")
+    arguments.add_argument("--count", type=int, default=200_000)
+    arguments.add_argument("--from", type=int, default=0, dest="start")
+    arguments.add_argument("--seed", type=int, default=1)
+    options = arguments.parse_args()
+    outcome = run(options.seed, options.start, options.count)
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    for number, text in outcome.failures[:20]:
+        print(f"--- document {number}\n{text}")
+    print("answers:", ", ".join(f"{code} {times}" for code, times in outcome.codes.most_common()))
+    print(
+        f"{outcome.documents} documents, {outcome.decoded:.1%} past decoding, {len(outcome.failures)} failures"
+    )
+    print(
+        f"slowest {outcome.slowest[0] * 1e3:.0f} ms (document {outcome.slowest[1]}), at most {megabytes:.0f} MB"
+    )
+    sound = not outcome.failures and outcome.slowest[0] <= MAX_SECONDS and megabytes <= MAX_MEGABYTES
+    return 0 if sound and outcome.decoded >= MIN_DECODED else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
