@@ -1,0 +1,143 @@
+"""A Kubernetes object as a user wrote it: its value, and where in which file every part of it is."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any
+
+from documents.errors import DocumentError
+
+if TYPE_CHECKING:
+    from documents.positions import Place, Positions
+
+Path = tuple[str | int, ...]
+"""Keys and indexes from the document's root, e.g. ("spec", "devices", "requests", 0, "name")."""
+
+
+class Source:
+    """The text of one file, with its lines on demand. Lines and columns count from 1, in code points."""
+
+    __slots__ = ("_line_starts", "file", "text")
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.text = text
+        self._line_starts: list[int] | None = None
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        starts = self._starts()
+        line = bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of a line without its end; "" for a line that is not there."""
+        starts = self._starts()
+        if not 1 <= number <= len(starts):
+            return ""
+        end = starts[number] - 1 if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].rstrip("\r\n")
+
+    def error(self, offset: int, message: str, hint: str = "") -> DocumentError:
+        """A DocumentError at an offset of the text."""
+        return DocumentError(self.file, *self.line_and_column(offset), message, hint)
+
+    def _starts(self) -> list[int]:
+        if self._line_starts is None:
+            starts = [0]
+            at = self.text.find("\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = self.text.find("\n", at + 1)
+            self._line_starts = starts
+        return self._line_starts
+
+
+class Document:
+    """One Kubernetes object of a file.
+
+    file: the name as the user gave it, `-` for standard input.
+    index: which document of its file, counted from 0; empty ones do not count.
+    item: which item of a `kind: List` document, counted from 0, or None for an object of its own.
+    value: the object as kubectl sends it. Keys keep the order of the file (kubectl sends them sorted);
+        an object in which a key is repeated is a RepeatedKeys.
+    notices: what kubectl passes over in silence here, as DocumentErrors that are no errors.
+
+    Positions are worked out when first asked for. A path that the document lacks is answered with the
+    nearest part around it that is there.
+    """
+
+    __slots__ = ("_end", "_is_json", "_positions", "_start", "index", "item", "notices", "source", "value")
+
+    def __init__(
+        self, source: Source, index: int, start: int, end: int, is_json: bool, value: dict[str, Any]
+    ) -> None:
+        self.source = source
+        self.index = index
+        self.item: int | None = None
+        self.value = value
+        self.notices: tuple[DocumentError, ...] = ()
+        self._start = start
+        self._end = end
+        self._is_json = is_json
+        self._positions: Positions | None = None
+
+    @property
+    def file(self) -> str:
+        return self.source.file
+
+    @property
+    def line(self) -> int:
+        """The line on which the object begins."""
+        return self.locate(()).line
+
+    def locate(self, path: Path) -> Place:
+        """Where the value at a path is written."""
+        return self._located().value(self._from_root(path))
+
+    def locate_key(self, path: Path) -> Place:
+        """Where the key of a path is written; for an entry of a list the entry itself."""
+        return self._located().key(self._from_root(path))
+
+    def locate_in_scalar(self, path: Path, offset: int, length: int = 1) -> Place:
+        """Where in the file a part of a string is: `offset` and `length` are code points of its value."""
+        return self._located().in_scalar(self._from_root(path), offset, length)
+
+    def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
+        """Every repeated key of this object: its path, its first place, and the place of the repetition."""
+        root = self._from_root(())
+        return [
+            (path[len(root) :], first, again)
+            for path, first, again in self._located().repeated_keys()
+            if path[: len(root)] == root
+        ]
+
+    def source_line(self, number: int) -> str:
+        """The text of a line of the file, without its end."""
+        return self.source.line(number)
+
+    def json_pointer(self, path: Path) -> str:
+        """The path from the root of the text's document as a JSON Pointer (RFC 6901)."""
+        steps = [str(step).replace("~", "~0").replace("/", "~1") for step in self._from_root(path)]
+        return "".join(f"/{step}" for step in steps)
+
+    def error(self, path: Path, message: str, hint: str = "") -> DocumentError:
+        """A DocumentError at a path of this object."""
+        place = self.locate(path)
+        return DocumentError(self.file, place.line, place.column, message, hint)
+
+    def list_item(self, item: int, value: dict[str, Any]) -> Document:
+        """The document for one item of this one, which is a list."""
+        document = Document(self.source, self.index, self._start, self._end, self._is_json, value)
+        document.item = item
+        document._positions = self._positions
+        return document
+
+    def _from_root(self, path: Path) -> Path:
+        return path if self.item is None else ("items", self.item, *path)
+
+    def _located(self) -> Positions:
+        if self._positions is None:
+            from documents.positions import Positions
+
+            self._positions = Positions(self.source, self._start, self._end, self._is_json)
+        return self._positions

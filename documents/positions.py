@@ -1,0 +1,178 @@
+"""Where the parts of a document are in its file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from documents.jsontree import read_json_nodes
+from documents.tree import ALIAS, MAPPING, SCALAR, SEQUENCE, Node
+
+if TYPE_CHECKING:
+    from documents.document import Path, Source
+
+
+class Place:
+    """A stretch of one line of a file; all three count code points, line and column from 1.
+
+    `exact` is False when the path asked for is not in the document, and this is the nearest part
+    around it.
+    """
+
+    __slots__ = ("column", "exact", "length", "line")
+
+    def __init__(self, line: int, column: int, length: int, exact: bool = True) -> None:
+        self.line = line
+        self.column = column
+        self.length = length
+        self.exact = exact
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Place) and self._all() == other._all()
+
+    def __hash__(self) -> int:
+        return hash(self._all())
+
+    def __repr__(self) -> str:
+        return f"Place(line={self.line}, column={self.column}, length={self.length}, exact={self.exact})"
+
+    def _all(self) -> tuple[int, int, int, bool]:
+        return self.line, self.column, self.length, self.exact
+
+
+class Positions:
+    """The node tree of `source.text[start:end]`, asked by path."""
+
+    __slots__ = ("_members", "_origin", "_root", "_source", "_text")
+
+    def __init__(self, source: Source, start: int, end: int, is_json: bool) -> None:
+        self._source = source
+        self._origin = start
+        self._text = source.text[start:end]
+        self._root = _nodes(self._text, is_json)
+        # The pairs of the mappings seen so far, merges resolved: looked up again for every path.
+        self._members: dict[int, dict[str, tuple[Node, Node]]] = {}
+
+    def value(self, path: Path) -> Place:
+        """The value at a path; for a value that is not written (`key:` alone) its key."""
+        key, node, exact = self._find(path)
+        if key is not None and node.start == node.end:
+            node = key
+        return self._place(node, exact)
+
+    def key(self, path: Path) -> Place:
+        """The key of the last step of a path; for the root and list entries the value."""
+        key, node, exact = self._find(path)
+        return self._place(node if key is None or not exact else key, exact)
+
+    def in_scalar(self, path: Path, offset: int, length: int) -> Place:
+        """A stretch of a string's value, cut at the end of the line on which it begins."""
+        from documents.scalartext import value_offsets
+
+        _, node, exact = self._find(path)
+        offsets = value_offsets(self._text, node) if exact and node.kind == SCALAR else None
+        if offsets is None:
+            return self._place(node, exact)
+        last = len(offsets) - 1
+        first = min(max(offset, 0), last)
+        begin = offsets[first]
+        stop = offsets[min(first + max(length, 1), last)]
+        return self._stretch(begin, max(stop, begin + 1), exact)
+
+    def repeated_keys(self) -> list[tuple[Path, Place, Place]]:
+        """Each repeated key: its path, where it is first, and where again; in the order of the text."""
+        found: list[tuple[Path, Place, Place]] = []
+        pending: list[tuple[Path, Node]] = [((), self._root)]
+        while pending:
+            path, node = pending.pop()
+            if node.kind == SEQUENCE:
+                children = [((*path, index), child) for index, child in enumerate(node.children)]
+                pending.extend(reversed(children))
+            elif node.kind == MAPPING:
+                pending.extend(reversed(self._pairs_in_text(path, node, found)))
+        return sorted(found, key=lambda entry: (entry[2].line, entry[2].column))
+
+    def _pairs_in_text(
+        self, path: Path, node: Node, found: list[tuple[Path, Place, Place]]
+    ) -> list[tuple[Path, Node]]:
+        first: dict[str, Node] = {}
+        pairs: list[tuple[Path, Node]] = []
+        for key, value in zip(node.children[::2], node.children[1::2], strict=True):
+            name = _key_name(key)
+            if name is None:
+                continue
+            if name in first:
+                found.append(((*path, name), self._place(first[name], True), self._place(key, True)))
+            else:
+                first[name] = key
+            pairs.append(((*path, name), value))
+        return pairs
+
+    def _find(self, path: Path) -> tuple[Node | None, Node, bool]:
+        """The key and the value at a path, or the deepest that exists on the way there."""
+        key: Node | None = None
+        node = self._root
+        for step in path:
+            inner = _target(node)
+            if inner.kind == SEQUENCE and isinstance(step, int) and 0 <= step < len(inner.children):
+                key, node = None, inner.children[step]
+            elif inner.kind == MAPPING and step in (members := self._members_of(inner)):
+                key, node = members[str(step)]
+            else:
+                return key, node, False
+        return key, node, True
+
+    def _members_of(self, node: Node) -> dict[str, tuple[Node, Node]]:
+        members = self._members.get(id(node))
+        if members is None:
+            members = self._members[id(node)] = _members(node, self._members_of)
+        return members
+
+    def _place(self, node: Node, exact: bool) -> Place:
+        """A scalar on its first line; a collection by its first key or entry."""
+        if node.kind == MAPPING and node.children and self._text[node.start : node.start + 1] != "{":
+            node = node.children[0]
+        return self._stretch(node.start, max(node.end, node.start + 1), exact)
+
+    def _stretch(self, start: int, end: int, exact: bool) -> Place:
+        line_end = self._text.find("\n", start)
+        if 0 <= line_end < end:
+            end = max(start + len(self._text[start:line_end].rstrip()), start + 1)
+        line, column = self._source.line_and_column(self._origin + start)
+        return Place(line, column, end - start, exact)
+
+
+def _nodes(text: str, is_json: bool) -> Node:
+    if is_json:
+        return read_json_nodes(text)
+    from documents.yamltree import read_nodes
+
+    root, _ = read_nodes(text if text[-1:] == "\n" else text + "\n")
+    return root or Node(SCALAR, 0, 0)
+
+
+def _target(node: Node) -> Node:
+    return node.target if node.kind == ALIAS and node.target is not None else node
+
+
+def _members(
+    node: Node, members_of: Callable[[Node], dict[str, tuple[Node, Node]]]
+) -> dict[str, tuple[Node, Node]]:
+    """A mapping's keys with the nodes of key and value that count: the last ones, merges included."""
+    from documents.yamlvalues import is_merge, key_of, merge_sources
+
+    members: dict[str, tuple[Node, Node]] = {}
+    for key, value in zip(node.children[::2], node.children[1::2], strict=True):
+        if is_merge(key):
+            for source in merge_sources(value):
+                members.update(members_of(_target(source)))
+        elif (name := key_of(_target(key))) is not None:
+            members[name] = (key, value)
+    return members
+
+
+def _key_name(node: Node) -> str | None:
+    """The JSON key that a key's node stands for; None for a merge."""
+    from documents.yamlvalues import is_merge, key_of
+
+    return None if is_merge(node) else key_of(_target(node))

@@ -1,0 +1,117 @@
+"""From the command line's arguments to text: which files, their bytes, their encoding."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+
+from documents.errors import DocumentError
+
+EXTENSIONS = (".yaml", ".yml", ".json")
+"""What a directory is searched for. A file that is named itself may have any name."""
+
+MAX_FILE_BYTES = 32 * 1024 * 1024
+"""Larger files are refused unread."""
+
+STANDARD_INPUT = "-"
+
+
+def find_files(arguments: Iterable[str]) -> Iterator[str | DocumentError]:
+    """The files that the arguments stand for, in order and each once.
+
+    A directory stands for all its manifests, those of its subdirectories included, sorted by path;
+    hidden files and directories are left out. An argument that is not there gives a DocumentError.
+    """
+    seen: set[str] = set()
+    for argument in arguments:
+        if argument == STANDARD_INPUT or not os.path.isdir(argument):
+            found = [argument]
+        else:
+            found = sorted(_manifests_below(argument), key=lambda path: path.split(os.sep))
+            if not found:
+                yield DocumentError(argument, 0, 0, f"no {', '.join(EXTENSIONS)} files in this directory")
+        for path in found:
+            if path not in seen:
+                seen.add(path)
+                yield path
+
+
+def _manifests_below(directory: str) -> Iterator[str]:
+    pending = [directory]
+    while pending:
+        try:
+            entries = list(os.scandir(pending.pop()))
+        except OSError:  # A directory that may not be listed: the files around it still count.
+            continue
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            elif entry.name.endswith(EXTENSIONS) and entry.is_file():
+                yield entry.path
+
+
+def read_file(file: str) -> bytes:
+    """The bytes of a file, or of standard input for `-`. Raises DocumentError."""
+    try:
+        standard_input = file == STANDARD_INPUT
+        content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1) if standard_input else _read_path(file)
+    except OSError as error:
+        raise DocumentError(file, 0, 0, _reason(error)) from None
+    except ValueError:  # a NUL in the name
+        raise DocumentError(file, 0, 0, "no such file or directory") from None
+    if len(content) > MAX_FILE_BYTES:
+        raise DocumentError(file, 0, 0, f"larger than {MAX_FILE_BYTES // 2**20} MiB")
+    return content
+
+
+def _read_path(path: str) -> bytes:
+    """Plain system calls: a buffered file object costs more than most manifests take to parse."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        request = min(os.fstat(descriptor).st_size, MAX_FILE_BYTES) + 1
+        pieces = []
+        total = 0
+        while total <= MAX_FILE_BYTES and (piece := os.read(descriptor, request)):
+            pieces.append(piece)
+            total += len(piece)
+            request = 1 << 20
+        return b"".join(pieces)
+    finally:
+        os.close(descriptor)
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file or directory"
+    if isinstance(error, PermissionError):
+        return "permission denied"
+    if isinstance(error, IsADirectoryError):
+        return "is a directory"
+    return (error.strerror or "cannot be read").lower()
+
+
+def decode(content: bytes, file: str) -> str:
+    """The text in the bytes: UTF-8, or UTF-16 where a byte order mark says so, as kubectl does.
+
+    The byte order mark is taken off. Raises DocumentError at the first byte that is neither.
+    """
+    encoding = "utf-8"
+    if content[:1] in (b"\xff", b"\xfe", b"\xef"):
+        if content.startswith(b"\xef\xbb\xbf"):
+            content = content[3:]
+        elif content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            encoding = "utf-16"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode(encoding, "replace")
+        line = before.count("\n") + 1
+        column = len(before) - (before.rfind("\n") + 1) + 1
+        name = encoding.upper()
+        hint = "save the file as UTF-8" if encoding == "utf-8" else "the byte order mark announces UTF-16"
+        raise DocumentError(
+            file, line, column, f"not valid {name}: byte 0x{content[error.start]:02x}", hint
+        ) from None

@@ -1,0 +1,95 @@
+"""Cuts a source's text into the documents that kubectl sees in it.
+
+A text that begins with `{` is first read as JSON, value after value. When that fails at the first or
+second value, the rest is taken for YAML; a later failure is an error. YAML is cut at the lines that
+begin with `---`, whatever they are part of; such a line may go on with a comment only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from documents.errors import MalformedText
+from documents.jsontext import read_value, skip_blanks
+
+_separators = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.MULTILINE).finditer
+
+
+class Chunk:
+    """One document of a text: `text[start:end]`.
+
+    is_json: it has been read as JSON, `value` is what was found.
+    error: why it cannot be read; its offset counts from the begin of the text.
+    json_error: it looked like JSON, and this is why it was not.
+    """
+
+    __slots__ = ("end", "error", "is_json", "json_error", "start", "value")
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start = start
+        self.end = end
+        self.is_json = False
+        self.value: Any = None
+        self.error: MalformedText | None = None
+        self.json_error: MalformedText | None = None
+
+
+def split(text: str) -> Iterator[Chunk]:
+    """The documents of a text in order, empty ones among them."""
+    if text[:1] == "{" or text.lstrip()[:1] == "{":
+        return _json_then_yaml(text)
+    if text.find("---") < 0:
+        return iter((Chunk(0, len(text)),))
+    return _yaml_documents(text, 0)
+
+
+def _json_then_yaml(text: str) -> Iterator[Chunk]:
+    position = 0
+    count = 0
+    while (start := skip_blanks(text, position)) < len(text):
+        chunk = Chunk(start, len(text))
+        try:
+            chunk.value, chunk.end = read_value(text, start)
+        except MalformedText as error:
+            if count > 1:
+                chunk.error = error
+                yield chunk
+                return
+            rest = _yaml_documents(text, _behind_line_blanks(text, position))
+            for following in rest:
+                following.json_error = error
+                yield following
+                break
+            yield from rest
+            return
+        chunk.is_json = True
+        count += 1
+        position = chunk.end
+        yield chunk
+
+
+def _behind_line_blanks(text: str, position: int) -> int:
+    """Behind the white space from here on, but no further than the next line's begin."""
+    while position < len(text) and text[position].isspace():
+        position += 1
+        if text[position - 1] == "\n":
+            break
+    return position
+
+
+def _yaml_documents(text: str, start: int) -> Iterator[Chunk]:
+    # "^" would also match where the scan starts, which need not be the begin of a line.
+    for separator in _separators(text, start):
+        if separator.start() > start:
+            yield Chunk(start, separator.start())
+        start = separator.end()
+        rest = separator[1].strip()
+        if rest and rest[0] != "#":
+            wrong = Chunk(separator.start(), separator.end())
+            hint = "a separator line is --- alone; the document begins on the next line"
+            wrong.error = MalformedText(separator.start(), f"invalid Yaml document separator: {rest}", hint)
+            yield wrong
+    if start < len(text):
+        yield Chunk(start, len(text))

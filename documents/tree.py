@@ -1,0 +1,63 @@
+"""A document as a tree of nodes that know where in the text they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from documents.errors import MalformedText
+
+MAX_DEPTH = 200
+"""Collections inside each other; the server's own bound is 10,000, no API object comes near either."""
+
+MAX_VALUES = 600_000
+"""Values in a document that the full reader takes, aliases expanded; 3 MiB of API objects have fewer."""
+
+SCALAR, SEQUENCE, MAPPING, ALIAS = "scalar", "sequence", "mapping", "alias"
+
+
+class Node:
+    """One value of a document. `start` and `end` are code-point offsets into the document's text.
+
+    kind: SCALAR, SEQUENCE, MAPPING or ALIAS.
+    value: a scalar's text, its escapes resolved; an alias's name.
+    plain: whether a scalar's value follows from its looks (it has neither quotes nor a tag).
+    tag: the tag as written in full, or "".
+    style: how a scalar is written: "" plain, "'", '"', "|" or ">".
+    children: a sequence's entries; a mapping's keys and values by turns.
+    target: the node that an alias stands for.
+    """
+
+    __slots__ = ("children", "end", "kind", "plain", "start", "style", "tag", "target", "value")
+
+    def __init__(self, kind: str, start: int, end: int, value: str = "") -> None:
+        self.kind = kind
+        self.start = start
+        self.end = end
+        self.value = value
+        self.plain = False
+        self.tag = ""
+        self.style = ""
+        self.children: list[Node] = []
+        self.target: Node | None = None
+
+
+class RepeatedKeys(dict[str, Any]):
+    """A JSON object in whose text a key occurs more than once.
+
+    As a dict it holds the last value of each key, which is what kubectl takes and sends to the server.
+    `pairs` has all of them in order, for a decoder that answers as the server does to such a body.
+    """
+
+    __slots__ = ("pairs",)
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def too_deep(offset: int) -> MalformedText:
+    return MalformedText(offset, f"nested more than {MAX_DEPTH} levels deep")
+
+
+def too_many(offset: int) -> MalformedText:
+    return MalformedText(offset, f"more than {MAX_VALUES:,} values in one document")

@@ -1,0 +1,124 @@
+"""The full reader's first half: YAML text to nodes, by libyaml.
+
+libyaml's grammar is the one kubectl's YAML library (go-yaml v2) was ported from; the few places where
+the two part are mended here. As kubectl does, only the first document of the text is read (the text has
+been cut at its separator lines before); what follows it goes unnoticed there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+from yaml._yaml import CParser
+from yaml.events import AliasEvent, DocumentStartEvent, MappingStartEvent, ScalarEvent, SequenceStartEvent
+
+from documents.errors import MalformedText
+from documents.tree import ALIAS, MAPPING, MAX_DEPTH, MAX_VALUES, SCALAR, SEQUENCE, Node, too_deep, too_many
+
+
+def read_nodes(text: str) -> tuple[Node | None, int]:
+    """The node tree of the first document in the text, and the offset where it ends.
+
+    None for a text without a document. Raises MalformedText.
+    """
+    parser = _Events(text)
+    try:
+        return parser.read()
+    except yaml.YAMLError as error:
+        raise _malformed(error, text) from None
+
+
+def offset_of_ignored_text(text: str, end: int) -> int | None:
+    """Where, behind the end of the first document, more than blanks, comments and `...` follows."""
+    position = end
+    while position < len(text):
+        matched = re.compile(r"[ \t\r\n]*(?:#[^\n]*\n?|\.\.\.(?=\s|$))?").match(text, position)
+        if matched is None or matched.end() == position:
+            return position
+        position = matched.end()
+    return None
+
+
+class _Events:
+    """Builds the tree from libyaml's events, with a stack instead of recursion."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.next_event: Callable[[], Any] = CParser(text).get_event
+        self.anchors: dict[str, Node] = {}
+        self.count = 0
+
+    def read(self) -> tuple[Node | None, int]:
+        next_event = self.next_event
+        next_event()
+        start = next_event()
+        if not isinstance(start, DocumentStartEvent):
+            return None, len(self.text)
+        if start.version == (1, 2):
+            raise MalformedText(0, "found incompatible YAML document: go-yaml knows %YAML 1.1 only")
+        holder = Node(SEQUENCE, 0, 0)
+        open_nodes = [holder]
+        while True:
+            event = next_event()
+            kind = type(event)
+            if kind is ScalarEvent:
+                open_nodes[-1].children.append(self._scalar(event))
+            elif kind is AliasEvent:
+                open_nodes[-1].children.append(self._alias(event))
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                node = self._collection(event, MAPPING if kind is MappingStartEvent else SEQUENCE)
+                if len(open_nodes) > MAX_DEPTH:
+                    raise too_deep(node.start)
+                open_nodes[-1].children.append(node)
+                open_nodes.append(node)
+            else:
+                open_nodes.pop().end = event.end_mark.index
+            if len(open_nodes) == 1:
+                return holder.children[0], next_event().end_mark.index
+
+    def _collection(self, event: Any, kind: str) -> Node:
+        node = Node(kind, event.start_mark.index, event.end_mark.index)
+        self._register(event.anchor, node)
+        return node
+
+    def _alias(self, event: Any) -> Node:
+        node = Node(ALIAS, event.start_mark.index, event.end_mark.index, event.anchor)
+        node.target = self.anchors.get(event.anchor)
+        if node.target is None:
+            raise MalformedText(node.start, f"unknown anchor '{event.anchor}' referenced")
+        return node
+
+    def _scalar(self, event: Any) -> Node:
+        node = Node(SCALAR, event.start_mark.index, event.end_mark.index, event.value)
+        node.tag = event.tag or ""
+        node.plain = event.implicit[0] and not node.tag
+        node.style = event.style or ""
+        if node.style == '"' and r"\/" in self.text[node.start : node.end]:
+            self._refuse_escaped_slash(node)
+        self._register(event.anchor, node)
+        return node
+
+    def _register(self, anchor: str | None, node: Node) -> None:
+        self.count += 1
+        if self.count > MAX_VALUES:
+            raise too_many(node.start)
+        if anchor:
+            self.anchors[anchor] = node
+
+    def _refuse_escaped_slash(self, node: Node) -> None:
+        for matched in re.compile(r"\\(.)", re.DOTALL).finditer(self.text, node.start, node.end):
+            if matched[1] == "/":
+                raise MalformedText(matched.start(), "found unknown escape character")
+
+
+def _malformed(error: yaml.YAMLError, text: str) -> MalformedText:
+    """What libyaml says is wrong, and where."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is not None:
+        return MalformedText(mark.index, str(getattr(error, "problem", None) or "not readable as YAML"))
+    position = getattr(error, "position", 0)
+    reason = getattr(error, "reason", "not readable as YAML")
+    return MalformedText(min(position, len(text)), str(reason))
