@@ -87,7 +87,7 @@ DOCUMENTS: dict[str, bytes] = {
     "only-a-tag": b"!!python/object/apply:os.system ['true']\n",
     "binary": bytes(range(256)) * 100,
     "carriage-returns": _HEAD.replace(b"\n", b"\r"),
-    "typographic-separator": _HEAD + "–--\n".encode() + _HEAD,
+    "typographic-separator": _HEAD + b"\xe2\x80\x93--\n" + _HEAD,
     "yaml-directive": b"%YAML 1.2\n---\n" + _HEAD,
     "complex-key": _claim(b"? [a, b]\n: c\n"),
     "empty-key": _claim(b"? \n: c\n"),
