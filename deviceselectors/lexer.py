@@ -1,0 +1,204 @@
+"""Tokens of CEL source text.
+
+`scan` is the quick way for text without lexical errors. `TokenStream` is the careful one: it makes tokens only when
+asked for them and reports text that is no token, so that errors come in the order in which the API server finds them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+EOF = 0
+# In the order of the grammar, because error messages list expected tokens in it.
+(EQUALS, NOT_EQUALS, IN, LESS, LESS_EQUALS, GREATER_EQUALS, GREATER, LOGICAL_AND, LOGICAL_OR, LBRACKET, RBRACKET,
+ LBRACE, RBRACE, LPAREN, RPAREN, DOT, COMMA, MINUS, EXCLAM, QUESTION, COLON, PLUS, STAR, DIVIDE, PERCENT, TRUE, FALSE,
+ NULL, FLOAT, INT, UINT, STRING, BYTES, IDENTIFIER, ESCAPED_IDENTIFIER) = range(1, 36)  # fmt: skip
+
+#: How error messages name the token types.
+NAMES = (
+    "<EOF>", "'=='", "'!='", "'in'", "'<'", "'<='", "'>='", "'>'", "'&&'", "'||'", "'['", "']'", "'{'", "'}'", "'('",
+    "')'", "'.'", "','", "'-'", "'!'", "'?'", "':'", "'+'", "'*'", "'/'", "'%'", "'true'", "'false'", "'null'",
+    "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER", "ESC_IDENTIFIER",
+)  # fmt: skip
+
+_FIXED = {name[1:-1]: kind for kind, name in enumerate(NAMES) if name[0] == "'"}
+
+_ESCAPE = (
+    r"\\(?:[abfnrtv\"'\\?`]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
+)
+_TEXT = (
+    rf'(?:"""(?:[^\\]|{_ESCAPE})*?"""|\'\'\'(?:[^\\]|{_ESCAPE})*?\'\'\''
+    rf'|"[^"\\\n\r]*(?:{_ESCAPE}[^"\\\n\r]*)*"|\'[^\'\\\n\r]*(?:{_ESCAPE}[^\'\\\n\r]*)*\''
+    r'|[rR](?:"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"[^"\n\r]*"|\'[^\'\n\r]*\'))'
+)
+_TOKEN = (
+    r"[ \t\r\n\f]+"
+    rf"|[bB]?{_TEXT}"
+    r"|[A-Za-z_][A-Za-z0-9_]*"
+    r"|0x[0-9a-fA-F]+[uU]?|[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+(?:[eE][+-]?[0-9]+|[uU])?"
+    r"|==|!=|<=|>=|&&|\|\||//[^\n]*|[-<>\[\]{}().,!?:+*/%]"
+    r"|`[A-Za-z0-9_./\- ]+`"
+    r"|[\s\S]"
+)
+_token_pattern: re.Pattern[str] | None = None
+
+
+def _pattern() -> re.Pattern[str]:
+    global _token_pattern
+    if _token_pattern is None:
+        _token_pattern = re.compile(_TOKEN)
+    return _token_pattern
+
+
+def _classify(text: str) -> int:
+    """The type of a token, or -1 for hidden text, or -2 for a character that starts no token."""
+    first = text[0]
+    if first in " \t\r\n\f":
+        return -1
+    if text[-1] in "\"'" and len(text) > 1:
+        return BYTES if first in "bB" else STRING
+    if first.isalpha() or first == "_":
+        return IDENTIFIER if first.isascii() else -2
+    if first in "0123456789.":
+        return _classify_number(text)
+    if first == "/" and text[:2] == "//":
+        return -1
+    return ESCAPED_IDENTIFIER if first == "`" and len(text) > 1 else -2
+
+
+def _classify_number(text: str) -> int:
+    if text[-1] in "uU":
+        return UINT
+    if text[:2] == "0x":
+        return INT
+    return FLOAT if "." in text or "e" in text or "E" in text else INT
+
+
+def scan(text: str) -> tuple[list[int], list[str], list[int]] | None:
+    """Types, texts and positions of all tokens and of the end, or None when something in the text is no token."""
+    kinds: list[int] = []
+    texts: list[str] = []
+    positions: list[int] = []
+    position = 0
+    fixed = _FIXED
+    for token in _pattern().findall(text):
+        if token in fixed:
+            kind = fixed[token]
+        else:
+            kind = _classify(token)
+            if kind < 0:
+                if kind == -2:
+                    return None
+                position += len(token)
+                continue
+        kinds.append(kind)
+        texts.append(token)
+        positions.append(position)
+        position += len(token)
+    kinds.append(EOF)
+    texts.append("<EOF>")
+    positions.append(position)
+    return kinds, texts, positions
+
+
+class Token:
+    """A token; `start` and `end` are code-point offsets."""
+
+    __slots__ = ("end", "kind", "start", "text")
+
+    def __init__(self, kind: int, text: str, start: int, end: int) -> None:
+        self.kind = kind
+        self.text = text
+        self.start = start
+        self.end = end
+
+
+class TokenStream:
+    """The tokens of a text, made as far as somebody looks ahead.
+
+    `report(position, message)` is told about text that is no token when the stream gets there.
+    """
+
+    __slots__ = ("_next", "_report", "index", "text", "tokens")
+
+    def __init__(self, text: str, report: Callable[[int, str], None]) -> None:
+        self.text = text
+        self.tokens: list[Token] = []
+        self.index = 0
+        self._next = 0
+        self._report = report
+
+    def ahead(self, distance: int = 1) -> Token:
+        """The token at a distance from the current one, which is at distance 1."""
+        index = self.index + distance - 1
+        while index >= len(self.tokens):
+            if self.tokens and self.tokens[-1].kind == EOF:
+                return self.tokens[-1]
+            self.tokens.append(self._read())
+        return self.tokens[index]
+
+    def consume(self) -> None:
+        """Make the next token the current one; at the end it stays where it is."""
+        if self.ahead().kind != EOF:
+            self.index += 1
+            self.ahead()
+
+    def _read(self) -> Token:
+        text = self.text
+        while self._next < len(text):
+            start = self._next
+            match = _pattern().match(text, start)
+            assert match is not None  # the last alternative is any character
+            token = match.group()
+            kind = _FIXED.get(token, 0) or _classify(token)
+            if kind == -2:
+                self._next = _end_of_bad_token(text, start)
+                self._report(start, f"token recognition error at: '{text[start : self._next]}'")
+                continue
+            self._next = match.end()
+            if kind > 0:
+                return Token(kind, token, start, self._next)
+        return Token(EOF, "<EOF>", len(text), len(text))
+
+
+_ESCAPE_TAILS = {"x": 2, "X": 2, "u": 4, "U": 8}
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+_NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./- ")
+
+
+def _end_of_bad_token(text: str, start: int) -> int:
+    """Where the lexer goes on after text that is no token: behind the first character that no token can have there."""
+    first, position = text[start], start + 1
+    if first == "`":
+        while position < len(text) and text[position] in _NAME_CHARACTERS:
+            position += 1
+    elif first in "\"'":
+        position = _end_of_bad_string(text, position)
+    elif first not in "&|=":
+        return position
+    return min(position + 1, len(text))
+
+
+def _end_of_bad_string(text: str, position: int) -> int:
+    """The first character that cannot go on the string; the text has no end of the string before it."""
+    while position < len(text) and text[position] not in "\n\r":
+        if text[position] != "\\":
+            position += 1
+            continue
+        position += 1
+        escape = text[position : position + 1]
+        if escape in _ESCAPE_TAILS:
+            digits, allowed = _ESCAPE_TAILS[escape], _HEX_DIGITS
+        elif escape and escape in "0123":
+            digits, allowed = 2, frozenset("01234567")
+        elif escape and escape in "abfnrtv\"'\\?`":
+            digits, allowed = 0, _HEX_DIGITS
+        else:
+            return position
+        position += 1
+        for _ in range(digits):
+            if text[position : position + 1] not in allowed:
+                return position
+            position += 1
+    return position

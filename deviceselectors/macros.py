@@ -1,0 +1,280 @@
+"""Macros: calls that the parser replaces by something else.
+
+`has` becomes a presence test, the others loops (`Comprehension`). Source: the CEL language definition, "Macros", and
+cel-go 0.29 for two-variable comprehensions, `cel.bind`, optionals and `sortBy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deviceselectors.ast import (
+    CALL,
+    COMPREHENSION,
+    IDENT,
+    LIST,
+    SELECT,
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapEntry,
+    MapLiteral,
+    Node,
+    Select,
+    StructField,
+    StructLiteral,
+)
+from deviceselectors.types import BOOL_TYPE, INT_TYPE
+
+#: The variable in which the loops of macros collect their result; no expression can name it.
+ACCUMULATOR = "@result"
+_RESERVED_ACCUMULATORS = (ACCUMULATOR, "__result__")
+_NO_VARIABLE = "#unused"
+_SORT_VARIABLE = "@__sortBy_input__"
+_SORTABLE = (LIST, SELECT, IDENT, COMPREHENSION, CALL)
+
+
+class MacroError(Exception):
+    """A macro is used wrongly; `position` is that of the offending argument."""
+
+    def __init__(self, position: int, message: str) -> None:
+        super().__init__(message)
+        self.position = position
+        self.message = message
+
+
+def expand(position: int, function: str, target: Node | None, args: list[Node]) -> Node | None:
+    """What the call stands for if it is one of a macro, else None.
+
+    Raises MacroError. `position` is the call's; everything that the macro adds gets it.
+    """
+    if target is None:
+        return _expand_has(position, args[0]) if function == "has" and len(args) == 1 else None
+    macro = _MEMBER_MACROS.get((function, len(args)))
+    return macro(position, function, target, args) if macro is not None else None
+
+
+#: Names of macros; calls of other functions need not be looked at.
+NAMES = frozenset((
+    "has", "all", "exists", "exists_one", "existsOne", "map", "filter", "bind", "optMap", "optFlatMap", "sortBy",
+    "transformList", "transformMap", "transformMapEntry",
+))  # fmt: skip
+
+
+def _expand_has(position: int, arg: Node) -> Node:
+    if not isinstance(arg, Select):
+        raise MacroError(arg.position, "invalid argument to has() macro")
+    return Select(position, arg.operand, arg.field, test_only=True)
+
+
+def _variable(arg: Node, complaint: str) -> str:
+    if not isinstance(arg, Ident):
+        raise MacroError(arg.position, complaint)
+    return arg.name
+
+
+def _iteration_variable(arg: Node, complaint: str) -> str:
+    name = _variable(arg, complaint)
+    _refuse_accumulator(arg, name)
+    return name
+
+
+def _refuse_accumulator(arg: Node, name: str) -> None:
+    if name in _RESERVED_ACCUMULATORS:
+        raise MacroError(arg.position, "iteration variable overwrites accumulator variable")
+
+
+def _two_variables(args: list[Node]) -> tuple[str, str]:
+    first = _variable(args[0], "argument must be a simple name")
+    second = _variable(args[1], "argument must be a simple name")
+    if first == second:
+        raise MacroError(args[1].position, f"duplicate variable name: {first}")
+    _refuse_accumulator(args[0], first)
+    _refuse_accumulator(args[1], second)
+    return first, second
+
+
+def _accumulator(position: int) -> Node:
+    return Ident(position, ACCUMULATOR)
+
+
+def _boolean(position: int, value: bool) -> Node:
+    return Literal(position, value, BOOL_TYPE)
+
+
+def _number(position: int, value: int) -> Node:
+    return Literal(position, value, INT_TYPE)
+
+
+def _loop(
+    position: int,
+    macro: str,
+    target: Node,
+    variables: tuple[str, str],
+    start: Node,
+    condition: Node,
+    step: Node,
+    result: Node | None = None,
+) -> Node:
+    return Comprehension(
+        position,
+        macro,
+        target,
+        variables,
+        ACCUMULATOR,
+        start,
+        condition,
+        step,
+        _accumulator(position) if result is None else result,
+    )
+
+
+def _quantifier(position: int, function: str, target: Node, args: list[Node]) -> Node:
+    if len(args) == 3:
+        variables = _two_variables(args)
+    else:
+        variables = (_iteration_variable(args[0], "argument must be a simple name"), "")
+    predicate = args[-1]
+    if function == "all":
+        condition = Call(position, "@not_strictly_false", [_accumulator(position)])
+        step = Call(position, "_&&_", [_accumulator(position), predicate])
+        return _loop(position, "all", target, variables, _boolean(position, True), condition, step)
+    if function == "exists":
+        negated = Call(position, "!_", [_accumulator(position)])
+        condition = Call(position, "@not_strictly_false", [negated])
+        step = Call(position, "_||_", [_accumulator(position), predicate])
+        return _loop(position, "exists", target, variables, _boolean(position, False), condition, step)
+    one_more = Call(position, "_+_", [_accumulator(position), _number(position, 1)])
+    step = Call(position, "_?_:_", [predicate, one_more, _accumulator(position)])
+    result = Call(position, "_==_", [_accumulator(position), _number(position, 1)])
+    always = _boolean(position, True)
+    return _loop(position, "exists_one", target, variables, _number(position, 0), always, step, result)
+
+
+def _guard(position: int, filter_: Node | None, step: Node) -> Node:
+    """The step only for what the filter lets through."""
+    if filter_ is None:
+        return step
+    return Call(position, "_?_:_", [filter_, step, _accumulator(position)])
+
+
+def _append(position: int, element: Node) -> Node:
+    return Call(position, "_+_", [_accumulator(position), ListLiteral(position, [element])])
+
+
+def _map(position: int, function: str, target: Node, args: list[Node]) -> Node:
+    name = _iteration_variable(args[0], "argument is not an identifier")
+    step = _guard(position, args[1] if len(args) == 3 else None, _append(position, args[-1]))
+    start, always = ListLiteral(position, []), _boolean(position, True)
+    return _loop(position, "map", target, (name, ""), start, always, step)
+
+
+def _filter(position: int, function: str, target: Node, args: list[Node]) -> Node:
+    name = _iteration_variable(args[0], "argument is not an identifier")
+    step = _guard(position, args[1], _append(position, args[0]))
+    start, always = ListLiteral(position, []), _boolean(position, True)
+    return _loop(position, "filter", target, (name, ""), start, always, step)
+
+
+def _transform_list(position: int, function: str, target: Node, args: list[Node]) -> Node:
+    variables = _two_variables(args)
+    step = _guard(position, args[2] if len(args) == 4 else None, _append(position, args[-1]))
+    start, always = ListLiteral(position, []), _boolean(position, True)
+    return _loop(position, function, target, variables, start, always, step)
+
+
+def _transform_map(position: int, function: str, target: Node, args: list[Node]) -> Node:
+    variables = _two_variables(args)
+    entry = [args[-1]] if function == "transformMapEntry" else [Ident(position, variables[0]), args[-1]]
+    insertion = Call(position, "cel.@mapInsert", [_accumulator(position), *entry])
+    step = _guard(position, args[2] if len(args) == 4 else None, insertion)
+    start, always = MapLiteral(position, []), _boolean(position, True)
+    return _loop(position, function, target, variables, start, always, step)
+
+
+def _binding(position: int, macro: str, name: str, value: Node, result: Node) -> Node:
+    nothing, never = ListLiteral(position, []), _boolean(position, False)
+    step = Ident(position, name)
+    return Comprehension(position, macro, nothing, (_NO_VARIABLE, ""), name, value, never, step, result)
+
+
+def _bind(position: int, function: str, target: Node, args: list[Node]) -> Node | None:
+    if not (isinstance(target, Ident) and target.name == "cel"):
+        return None
+    name = _variable(args[0], "cel.bind() variable names must be simple identifiers")
+    return _binding(position, "bind", name, args[1], args[2])
+
+
+def _optional_map(position: int, function: str, target: Node, args: list[Node]) -> Node:
+    name = _variable(args[0], f"{function}() variable name must be a simple identifier")
+    value = Call(position, "value", [], copy(target, position))
+    mapped = _binding(position, function, name, value, args[1])
+    if function == "optMap":
+        mapped = Call(position, "optional.of", [mapped])
+    has_value = Call(position, "hasValue", [], target)
+    return Call(position, "_?_:_", [has_value, mapped, Call(position, "optional.none", [])])
+
+
+def _sort_by(position: int, function: str, target: Node, args: list[Node]) -> Node:
+    if target.kind not in _SORTABLE:
+        raise MacroError(
+            target.position,
+            "sortBy can only be applied to a list, identifier, comprehension, call or select expression",
+        )
+    keys = _map(position, "map", Ident(position, _SORT_VARIABLE), args)
+    ordered = Call(position, "@sortByAssociatedKeys", [keys], Ident(position, _SORT_VARIABLE))
+    return _binding(position, "sortBy", _SORT_VARIABLE, target, ordered)
+
+
+_MemberMacro = Callable[[int, str, Node, list[Node]], "Node | None"]
+_MEMBER_MACROS: dict[tuple[str, int], _MemberMacro] = {
+    **{(name, count): _quantifier for name in ("all", "exists", "exists_one") for count in (2, 3)},
+    ("existsOne", 3): _quantifier,
+    ("map", 2): _map,
+    ("map", 3): _map,
+    ("filter", 2): _filter,
+    ("transformList", 3): _transform_list,
+    ("transformList", 4): _transform_list,
+    **{(name, count): _transform_map for name in ("transformMap", "transformMapEntry") for count in (3, 4)},
+    ("bind", 3): _bind,
+    ("optMap", 2): _optional_map,
+    ("optFlatMap", 2): _optional_map,
+    ("sortBy", 2): _sort_by,
+}
+
+
+def copy(node: Node, position: int) -> Node:
+    """A copy of an expression that a macro uses twice; entries of literals get the macro's position."""
+    if isinstance(node, Literal):
+        return Literal(node.position, node.value, node.literal_type)
+    if isinstance(node, Ident):
+        return Ident(node.position, node.name)
+    if isinstance(node, Select):
+        return Select(node.position, copy(node.operand, position), node.field, node.test_only)
+    if isinstance(node, Call):
+        target = None if node.target is None else copy(node.target, position)
+        return Call(node.position, node.function, [copy(arg, position) for arg in node.args], target)
+    if isinstance(node, ListLiteral):
+        return ListLiteral(node.position, [copy(e, position) for e in node.elements], node.optionals)
+    if isinstance(node, MapLiteral):
+        entries = [
+            MapEntry(position, copy(e.key, position), copy(e.value, position), e.optional) for e in node.entries
+        ]
+        return MapLiteral(node.position, entries)
+    if isinstance(node, StructLiteral):
+        fields = [StructField(position, f.name, copy(f.value, position), f.optional) for f in node.fields]
+        return StructLiteral(node.position, node.type_name, fields)
+    if isinstance(node, Comprehension):
+        return _copy_comprehension(node, position)
+    return Node(node.position)
+
+
+def _copy_comprehension(node: Comprehension, position: int) -> Node:
+    parts = [node.iter_range, node.accu_init, node.condition, node.step, node.result]
+    iter_range, accu_init, condition, step, result = [copy(part, position) for part in parts]
+    variables = (node.iter_var, node.iter_var2)
+    return Comprehension(
+        node.position, node.macro, iter_range, variables, node.accu_var, accu_init, condition, step, result
+    )
