@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 _DRIVERS = ("gpu.example.com", "nic.example.org", "accelerator.vendor.example")
 _SELECTORS = (
@@ -14,7 +15,7 @@ _SELECTORS = (
 )
 
 
-def claim(requests: list[dict[str, object]], name: str = "claim") -> dict[str, object]:
+def claim(requests: list[dict[str, object]], name: str = "claim") -> dict[str, Any]:
     """A v1 ResourceClaim with these requests."""
     return {
         "apiVersion": "resource.k8s.io/v1",
@@ -24,7 +25,7 @@ def claim(requests: list[dict[str, object]], name: str = "claim") -> dict[str, o
     }
 
 
-def prioritized_claim(subrequests: int) -> dict[str, object]:
+def prioritized_claim(subrequests: int) -> dict[str, Any]:
     """One request with that many alternatives, one selector each."""
     alternatives = [
         {"name": f"sub-{number}", "deviceClassName": "gpu.example.com", "selectors": [_selector(number)]}

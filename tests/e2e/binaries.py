@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,10 @@ def _require_release(directory: Path) -> None:
 
 
 def _build(directory: Path) -> None:
+    if not shutil.which("go"):
+        raise OSError(
+            f"Go {_GO_VERSION} or newer is needed to build the control plane (or set KUBEBUILDER_ASSETS)"
+        )
     etcd = f"go.etcd.io/etcd/server/v3 v{ETCD}"
     _build_one(directory, "etcd", "go.etcd.io/etcd/server/v3", f"require {etcd}\n", "-s -w")
     major, minor, _ = KUBERNETES.split(".")
