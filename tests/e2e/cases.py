@@ -1,0 +1,188 @@
+"""Random requests in the format of the conformance corpus, made from a seed: the same seed gives the same cases."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from tests.conformance.answers import Case
+from tests.conformance.profiles import PROFILES
+from tests.e2e.mutations import Mutator, learn
+from tests.e2e.parts import Object, Parts, in_version
+from tests.e2e.rawbodies import raw_body
+from tests.e2e.tables import NAMESPACES, WEIGHTS, pick
+
+_GROUP = "resource.k8s.io"
+_NAMESPACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod")
+_WITH_STATUS = ("ResourceClaim", "DeviceTaintRule")
+_LEARNED_FROM = 120
+_KINDS: dict[str, int] = WEIGHTS["kind"]
+
+
+def cases(profile: str, seed: int | str, count: int, kinds: tuple[str, ...] = ()) -> Iterator[Case]:
+    """`count` cases for the server of `profile`, of all `kinds` that it serves (or those given), without `expect`.
+
+    In a case for `update` or `status`, `old` is the object to be stored, with its status if it has any; whoever asks a
+    server replaces it by what was stored.
+    """
+    served = PROFILES[profile].served
+    weights = {
+        kind: weight
+        for kind, weight in _KINDS.items()
+        if (kind == "Pod" or kind in served) and (not kinds or kind in kinds)
+    }
+    for number in range(count):
+        source = random.Random(f"{seed} {profile} {number}")
+        kind = pick(source, weights)
+        version = "v1" if kind == "Pod" else source.choice(served[kind])
+        yield _Composer(source, profile, kind, version).case(f"{profile}-{seed}-{number:05}")
+
+
+@cache
+def _shapes(kind: str) -> dict[tuple[str, ...], dict[str, list[Any]]]:
+    """The fields that valid objects of a kind have, over all versions."""
+    shapes: dict[tuple[str, ...], dict[str, list[Any]]] = {}
+    for number in range(_LEARNED_FROM):
+        source = random.Random(f"{kind} {number}")
+        for version in ("v1", "v1beta1"):
+            learn(shapes, valid_object(Parts(source), kind, version, with_status=True))
+    return shapes
+
+
+def valid_object(
+    parts: Parts, kind: str, version: str, *, with_status: bool = False, name: str = ""
+) -> Object:
+    """An object of the kind in which nothing is wrong (if every gate is on)."""
+    group = "" if kind == "Pod" else f"{_GROUP}/"
+    object: Object = {"apiVersion": group + version, "kind": kind, "metadata": parts.metadata(name)}
+    object["spec"] = {
+        "ResourceClaim": parts.claim_spec,
+        "ResourceClaimTemplate": lambda: _template(parts),
+        "DeviceClass": parts.class_spec,
+        "ResourceSlice": parts.slice_spec,
+        "DeviceTaintRule": parts.taint_rule_spec,
+        "Pod": parts.pod_spec,
+    }[kind]()
+    if with_status and kind in _WITH_STATUS:
+        object["status"] = valid_status(parts, kind, object["spec"])
+    return in_version(kind, version, object)
+
+
+def valid_status(parts: Parts, kind: str, spec: Object) -> Object:
+    return parts.claim_status(spec) if kind == "ResourceClaim" else parts.taint_rule_status()
+
+
+def _template(parts: Parts) -> Object:
+    template: Object = {"spec": parts.claim_spec()}
+    labels: Object = {"labels": {"app": "x"}, "annotations": {"note": "y"}}
+    parts.maybe(0.3, template, "metadata", lambda: labels)
+    return template
+
+
+class _Composer:
+    """Composes one case."""
+
+    def __init__(self, source: random.Random, profile: str, kind: str, version: str) -> None:
+        self._source = source
+        self._parts = Parts(source)
+        self._profile = profile
+        self._kind = kind
+        self._version = version
+        self._mutator = Mutator(source, _shapes(kind))
+
+    def case(self, id: str) -> Case:
+        verb = pick(self._source, WEIGHTS["verb"][self._kind])
+        case: Case = {
+            "id": id,
+            "profile": self._profile,
+            "verb": verb,
+            "apiVersion": "v1" if self._kind == "Pod" else f"{_GROUP}/{self._version}",
+            "kind": self._kind,
+        }
+        if self._kind in _NAMESPACED:
+            case["namespace"] = pick(self._source, WEIGHTS["namespace"])
+            case["namespaceLabels"] = NAMESPACES[case["namespace"]]
+        compose = {"update": self._update, "status": self._status}.get(verb, self._create)
+        compose(case, unique=f"{self._parts.word()}-{abs(hash_of(id)):08x}")
+        return case
+
+    def _mutated(self, object: Object) -> str:
+        return self._mutator.mutate(object, int(pick(self._source, WEIGHTS["mutations"])))
+
+    def _create(self, case: Case, unique: str) -> None:
+        stored = case["verb"] == "convert"
+        with_status = self._parts.chance(0.1)
+        object = self._valid(case, with_status=with_status, name=unique if stored else "")
+        case["note"] = self._mutated(object)
+        case["object"] = object
+        if not stored and self._parts.chance(0.04):
+            case |= {"raw": raw_body(self._source, object), "object": None, "note": "raw"}
+
+    def _valid(self, case: Case, *, with_status: bool = False, name: str = "") -> Object:
+        object = valid_object(self._parts, self._kind, self._version, with_status=with_status, name=name)
+        namespace = case.get("namespace")
+        if namespace and self._parts.chance(0.5):
+            object["metadata"]["namespace"] = namespace if self._parts.chance(0.95) else "elsewhere"
+        return object
+
+    def _stored(self, case: Case, unique: str) -> Object:
+        """What is stored first; it must not be refused, so only what most servers take."""
+        old = self._valid(case, name=unique)
+        old["metadata"].pop("namespace", None)
+        old["metadata"].pop("generateName", None)
+        return old
+
+    def _update(self, case: Case, unique: str) -> None:
+        old = self._stored(case, unique)
+        if self._kind in _WITH_STATUS and self._parts.chance(0.3):
+            old["status"] = valid_status(self._parts, self._kind, _v1_spec(self._kind, old))
+        object = copy.deepcopy(old)
+        how = pick(self._source, WEIGHTS["update"])
+        if how == "labels":
+            object["metadata"]["labels"] = {"changed": "yes"}
+        elif how == "another":
+            object["spec"] = self._valid(case)["spec"]
+        elif how == "of status" and self._kind in _WITH_STATUS:
+            object["status"] = valid_status(self._parts, self._kind, _v1_spec(self._kind, old))
+        note = self._mutated(object) if how in ("mutated", "another") else ""
+        case |= {"old": old, "object": object, "note": f"{how}: {note}" if note else how}
+        self._versioned(case)
+
+    def _status(self, case: Case, unique: str) -> None:
+        old = self._stored(case, unique)
+        if self._parts.chance(0.5):
+            old["status"] = valid_status(self._parts, self._kind, _v1_spec(self._kind, old))
+        object = copy.deepcopy(old)
+        if self._parts.chance(0.7) or "status" not in old:
+            object["status"] = valid_status(self._parts, self._kind, _v1_spec(self._kind, old))
+        if self._parts.chance(0.1):
+            object["metadata"]["labels"] = {"ignored": "yes"}
+        if self._parts.chance(0.1):
+            object["spec"] = self._valid(case)["spec"]
+        target = {"status": object["status"]} if self._parts.chance(0.85) else object
+        case["note"] = self._mutated(target)
+        if target is not object:
+            object = {**object, **target}
+            if "status" not in target:
+                del object["status"]
+        case |= {"old": old, "object": object}
+        if self._kind == "ResourceClaim" and self._parts.chance(0.12):
+            case["deleted"] = True
+        self._versioned(case)
+
+    def _versioned(self, case: Case) -> None:
+        if self._parts.chance(0.08):
+            case["noResourceVersion"] = True
+
+
+def _v1_spec(kind: str, object: Object) -> Object:
+    """The spec as far as a status refers to it; requests have the same names in all versions."""
+    return object["spec"] if kind == "ResourceClaim" else {}
+
+
+def hash_of(text: str) -> int:
+    """A number that is the same in every run, unlike Python's own hash."""
+    return random.Random(text).getrandbits(32)
