@@ -34,10 +34,12 @@ class Problem(NamedTuple):
 
 _DIGITS = "0123456789"
 _LOWER = "abcdefghijklmnopqrstuvwxyz"
-_ALPHANUMERIC = _LOWER + _LOWER.upper() + _DIGITS
+_LETTERS = _LOWER + _LOWER.upper()
+_ALPHANUMERIC = _LETTERS + _DIGITS
 _LABEL_CHARACTERS = _LOWER + _DIGITS + "-"
 _SUBDOMAIN_CHARACTERS = _LABEL_CHARACTERS + "."
 _KEY_CHARACTERS = _ALPHANUMERIC + "-_."
+_REASON_CHARACTERS = _ALPHANUMERIC + "_,:"
 _HEX_LOWER = "0123456789abcdef"
 _HEX = _HEX_LOWER + "ABCDEF"
 
@@ -72,8 +74,20 @@ _IDENTIFIER_TEXT = (
     "characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is "
     "'[A-Za-z_][A-Za-z0-9_]*')"
 )
+_REASON_TEXT = (
+    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
+    "characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or "
+    "'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is "
+    "'[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"
+)
 _UUID_TEXT = "must be a lowercase UUID in 8-4-4-4-12 format"
-_NORMAL_UUID_TEXT = (
+_NORMAL_REASON_TEXT = (
+    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
+    "characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or "
+    "'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is "
+    "'[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"
+)
+_UUID_TEXT = (
     "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal "
     "characters"
 )
@@ -145,6 +159,13 @@ def label_value(value: str) -> list[Problem]:
     if not _is_key_name(value):
         texts.append(_LABEL_VALUE_TEXT)
     return _invalid(value, texts)
+
+
+def condition_reason(value: str) -> list[Problem]:
+    """The reason of a condition: starts with a letter, ends with a letter, digit or underscore."""
+    if value and not value.strip(_REASON_CHARACTERS) and value[0] in _LETTERS and value[-1] not in ",:":
+        return []
+    return [Problem(INVALID, value, _REASON_TEXT)]
 
 
 def identifier(value: str) -> list[Problem]:

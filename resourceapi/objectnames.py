@@ -32,6 +32,13 @@ def namespace_name(value: str) -> list[Problem]:
     return short_name(value, HANDWRITTEN)
 
 
+def path_segment(value: str, *, prefix: bool = False) -> list[Problem]:
+    """What can stand as one segment in a URL; ``prefix``: something will be appended."""
+    if not prefix and value in (".", ".."):
+        return [Problem(INVALID, value, f"may not be '{value}'")]
+    return [Problem(INVALID, value, f"may not contain '{part}'") for part in "/%" if part in value]
+
+
 def finalizer(value: str) -> list[Problem]:
     """A finalizer: a label key. Reported for the list, not for the entry."""
     return label_key(value)
