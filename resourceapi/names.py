@@ -81,13 +81,7 @@ _REASON_TEXT = (
     "'[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"
 )
 _UUID_TEXT = "must be a lowercase UUID in 8-4-4-4-12 format"
-_NORMAL_REASON_TEXT = (
-    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
-    "characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or "
-    "'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is "
-    "'[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"
-)
-_UUID_TEXT = (
+_NORMAL_UUID_TEXT = (
     "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal "
     "characters"
 )

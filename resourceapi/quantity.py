@@ -164,6 +164,10 @@ class Quantity:
         scaled = self.mantissa * 10 ** min(shift, 19)
         return scaled if _is_int64(scaled) else 0
 
+    def is_milli(self) -> bool:
+        """Whether it is a whole number of thousandths that 64-bit code reads right."""
+        return self.cmp(Quantity(self.milli_value(), -3)) == 0
+
     def as_int64(self) -> int | None:
         """The whole number if the server reads it without rounding: not for fractions, nor for big ones."""
         if self.big or self.scale < 0 or (self.scale > 19 and self.mantissa):
