@@ -34,6 +34,12 @@ _JSON_PLAIN_BUT = '"\\<>&\u2028\u2029'
 REPLACEMENT = "\ufffd"
 
 
+class Literal(str):
+    """JSON text that goes into other JSON as it is."""
+
+    __slots__ = ()
+
+
 def quote(text: str) -> str:
     """The text as a Go string literal (strconv.Quote).
 
@@ -175,4 +181,4 @@ def _json_scalar(value: object) -> str:
         return str(value)
     if isinstance(value, float):
         return json_float(value)
-    return json_string(str(value))
+    return value if isinstance(value, Literal) else json_string(str(value))
