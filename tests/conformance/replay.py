@@ -50,7 +50,8 @@ def _namespace(case: Case) -> tuple[str, tuple[tuple[str, str], ...]]:
 def _server(profile: str, namespace: str, labels: tuple[tuple[str, str], ...]) -> Server:
     settings = PROFILES[profile]
     namespaces = {namespace: dict(labels)} if namespace else {}
-    return Server(Profile(settings.release, settings.gates), namespaces=namespaces, nodes=NODES)
+    profile = Profile(settings.release, settings.gates)
+    return Server(profile, namespaces=namespaces, nodes=NODES, now=lambda: "<now>")
 
 
 def _request(case: Case) -> Request:

@@ -149,6 +149,8 @@ class _Composer:
             object["status"] = valid_status(self._parts, self._kind, _v1_spec(self._kind, old))
         note = self._mutated(object) if how in ("mutated", "another") else ""
         case |= {"old": old, "object": object, "note": f"{how}: {note}" if note else how}
+        if self._parts.chance(0.05):
+            case["deleted"] = True
         self._versioned(case)
 
     def _status(self, case: Case, unique: str) -> None:

@@ -19,6 +19,23 @@ Shapes = Mapping[tuple[str, ...], Mapping[str, list[Json]]]
 
 _WRONG_TYPES: list[Json] = [5, 1.5, True, "x", "", [], [1], [{}], ["x"], {}, {"a": 1}, {"a": {"b": []}}]
 _EMPTY: list[Json] = [None, "", {}, [], 0, False]
+_OF_METADATA = (
+    "annotations",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generateName",
+    "generation",
+    "labels",
+    "managedFields",
+    "name",
+    "namespace",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
 _KEY_FIELDS = ("attributes", "capacity", "requests", "counters", "consumedCapacity", "labels", "annotations")
 
 
