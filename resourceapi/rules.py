@@ -7,7 +7,7 @@ is stated here, once; :mod:`validation` decides which pass reports it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from resourceapi.names import Problem
 
@@ -61,13 +61,24 @@ class Unique(Rule):
 
 
 class Format(Rule):
-    """A text has a format; ``problems`` tells what is wrong with it.  ``origin`` is the format's name."""
+    """A text has a format.  ``origin`` is the format's name.
 
-    __slots__ = ("origin", "problems")
+    ``problems`` tells what is wrong with a text in the declarative wording, ``by_hand`` in the hand-written one.
+    """
 
-    def __init__(self, name: str, problems: Callable[[str], list[Problem]], *, stage: str = BETA) -> None:
+    __slots__ = ("by_hand", "origin", "problems")
+
+    def __init__(
+        self,
+        name: str,
+        problems: Callable[[str], Sequence[Problem]],
+        by_hand: Callable[[str], Sequence[Problem]] | None = None,
+        *,
+        stage: str = BETA,
+    ) -> None:
         self.origin = "format=" + name
         self.problems = problems
+        self.by_hand = by_hand or problems
         self.stage = stage
 
 

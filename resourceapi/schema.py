@@ -115,6 +115,10 @@ class Field:
         """The same field where a version has it as a plain value: zero means unset."""
         return self._but(pointer=False)
 
+    def ungated(self) -> Field:
+        """The same field where it is kept whatever the gates say."""
+        return self._but(gates=())
+
     def _but(self, **changes: object) -> Field:
         copy = Field.__new__(Field)
         for slot in Field.__slots__:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from resourceapi.decoding import Problem
 from resourceapi.fielderrors import FieldError
 from resourceapi.fieldpath import Path
 
@@ -62,24 +63,15 @@ class Request:
         self.has_resource_version = has_resource_version  # the body carries the stored object's resourceVersion
 
 
-class DecodingProblem:
-    """An unknown or duplicate field, or a value of the wrong type, at ``path`` of the body."""
-
-    __slots__ = ("path", "text")
-
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.text = text
-
-
 class Answer:
     """What the server answers: the object as it would return it, or a ``Status`` with causes.
 
     ``errors`` are the causes in the server's order; their paths are the server's (in v1beta1 some are internal ones;
-    :mod:`conversion.paths` translates).  ``decoding`` tells where a body could not be read strictly.
+    :mod:`conversion.paths` translates).  ``decoding`` are the unknown and duplicate fields of the body, ``path`` is
+    the field that a refusal without causes is about.  The object is made when it is asked for.
     """
 
-    __slots__ = ("code", "decoding", "details", "errors", "message", "object", "reason", "warnings")
+    __slots__ = ("_build", "_object", "code", "decoding", "details", "errors", "message", "path", "reason", "warnings")
 
     def __init__(
         self,
@@ -88,9 +80,10 @@ class Answer:
         reason: str = "",
         message: str = "",
         errors: list[FieldError] | None = None,
-        decoding: list[DecodingProblem] | None = None,
+        decoding: list[Problem] | None = None,
+        path: Path = (),
         details: Mapping[str, Any] | None = None,
-        object: dict[str, Any] | None = None,
+        build: Callable[[], dict[str, Any]] | None = None,
         warnings: list[str] | None = None,
     ) -> None:
         self.code = code
@@ -99,8 +92,17 @@ class Answer:
         self.errors = errors or []
         self.decoding = decoding or []
         self.details = dict(details or {})
-        self.object = object
+        self.path = path
+        self._build = build
+        self._object: dict[str, Any] | None = None
         self.warnings = warnings or []
+
+    @property
+    def object(self) -> dict[str, Any] | None:
+        """The object as the server returns it, or None after a refusal."""
+        if self._object is None and self._build is not None:
+            self._object = self._build()
+        return self._object
 
     @property
     def accepted(self) -> bool:

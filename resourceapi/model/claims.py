@@ -17,7 +17,20 @@ from resourceapi.rules import (
     Required,
     Unique,
 )
-from resourceapi.schema import BOOL, INT64, QUANTITY, RAW, STRING, TIME, Field, Struct, list_of, map_of, named, ref
+from resourceapi.schema import (
+    BOOL,
+    INT64,
+    QUANTITY,
+    RAW,
+    STRING,
+    TIME,
+    Field,
+    Struct,
+    list_of,
+    map_of,
+    named,
+    ref,
+)
 
 FULLY_QUALIFIED_NAME = named("FullyQualifiedName")
 CONSUMABLE = ("DRAConsumableCapacity",)
@@ -200,7 +213,7 @@ AllocationResult = Struct(
     "AllocationResult",
     Field("devices", ref("DeviceAllocationResult")),
     Field("nodeSelector", ref("NodeSelector", package="v1"), pointer=True),
-    Field("allocationTimestamp", TIME, pointer=True, gates=BINDING),
+    Field("allocationTimestamp", TIME, pointer=True),  # kept whatever the gates say
 )
 DeviceAllocationResult = Struct(
     "DeviceAllocationResult",
@@ -221,7 +234,7 @@ DeviceRequestAllocationResult = Struct(
     Field("pool", STRING, Required(), formats.POOL_NAME, omitempty=False),
     Field("device", STRING, omitempty=False),
     ADMIN_ACCESS,
-    TOLERATIONS,
+    TOLERATIONS.ungated(),  # in a result they are kept whatever the gate says
     BINDING_CONDITIONS,
     BINDING_FAILURE_CONDITIONS,
     SHARE_ID,

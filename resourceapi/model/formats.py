@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from resourceapi import names
-from resourceapi.rules import STANDARD, Format
+from collections.abc import Callable
+from functools import partial
 
-SHORT_NAME = Format("k8s-short-name", names.short_name)
-LONG_NAME = Format("k8s-long-name", names.long_name)
+from resourceapi import names
+from resourceapi.names import HANDWRITTEN, Problem
+from resourceapi.rules import BETA, STANDARD, Format
+
+
+def _worded(name: str, rule: Callable[..., list[Problem]], *, stage: str = BETA) -> Format:
+    return Format(name, rule, partial(rule, wording=HANDWRITTEN), stage=stage)
+
+
+SHORT_NAME = _worded("k8s-short-name", names.short_name)
+LONG_NAME = _worded("k8s-long-name", names.long_name)
 LONG_NAME_CASELESS = Format("k8s-long-name-caseless", names.long_name_caseless)
 LABEL_KEY = Format("k8s-label-key", names.label_key)
-UUID = Format("k8s-uuid", names.uuid)
-POOL_NAME = Format("k8s-resource-pool-name", names.resource_pool_name)
-FULLY_QUALIFIED_NAME = Format("k8s-resource-fully-qualified-name", names.fully_qualified_name)
-FULLY_QUALIFIED_NAME_ALWAYS = Format(
-    "k8s-resource-fully-qualified-name", names.fully_qualified_name, stage=STANDARD
-)
-EXTENDED_RESOURCE_NAME = Format("k8s-extended-resource-name", names.extended_resource_name)
+UUID = _worded("k8s-uuid", names.uuid)
+POOL_NAME = _worded("k8s-resource-pool-name", names.resource_pool_name)
+FULLY_QUALIFIED_NAME = _worded("k8s-resource-fully-qualified-name", names.fully_qualified_name)
+EXTENDED_RESOURCE_NAME = _worded("k8s-extended-resource-name", names.extended_resource_name)
+# of fields that are newer than the declarative generation
 GROUP_NAME = Format("k8s-short-name", names.short_name, stage=STANDARD)
+FULLY_QUALIFIED_NAME_ALWAYS = Format("k8s-resource-fully-qualified-name", names.fully_qualified_name, stage=STANDARD)

@@ -6,8 +6,8 @@ The hub, to which every version is converted and over which hand-written rules a
 from __future__ import annotations
 
 from resourceapi.model import claims, classes, core, meta, slices, taintrules
-from resourceapi.schema import Field, Schema, Struct, ref
 from resourceapi.rules import Optional
+from resourceapi.schema import STRING, Field, Schema, Struct, list_of, map_of, ref
 
 GROUP = "resource.k8s.io"
 
@@ -53,4 +53,16 @@ V1BETA1 = V1BETA2.derive(
 
 V1ALPHA3 = V1.derive("v1alpha3")
 
+_SNAPSHOT = Field(
+    "compatibilityGroups", map_of(list_of(STRING)), gates=("DRADeviceCompatibilityGroups",)
+)
+
+
+def _with_snapshot(schema: Schema) -> Schema:
+    """KEP-5963: an allocation result remembers the groups that the device had for each counter set."""
+    result = schema["DeviceRequestAllocationResult"]
+    return schema.derive(schema.package, Struct(result.name, *result.fields, _SNAPSHOT))
+
+
 SCHEMAS = {"v1": V1, "v1beta2": V1BETA2, "v1beta1": V1BETA1, "v1alpha3": V1ALPHA3}
+SCHEMAS_WITH_PROPOSALS = {version: _with_snapshot(schema) for version, schema in SCHEMAS.items()}

@@ -1,0 +1,81 @@
+"""To the hub and back.  Objects are in normal form; what a version has like v1 is shared, not copied.
+
+Only v1beta1 differs from v1 in shape: the fields of an exact request stand in the request itself, those of a device
+in ``basic``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from resourceapi.model import claims, slices
+
+Object = dict[str, Any]
+EMPTY: Object = {}
+EXACT_FIELDS = tuple(field.name for field in claims.ExactDeviceRequest.fields)
+DEVICE_FIELDS = tuple(field.name for field in slices.DEVICE_DETAILS)
+# lists that conversion to the hub makes nil if they are empty
+_EMPTY_LISTS = ("tolerations", "consumesCounters", "taints")
+_EMPTY_MAPS = ("attributes", "capacity")
+
+
+def to_hub(kind: str, version: str, obj: Object) -> Object:
+    """An object of ``version`` in the shape of the hub."""
+    return _convert(kind, version, obj, _request_to_hub, _device_to_hub)
+
+
+def from_hub(kind: str, version: str, obj: Object) -> Object:
+    """An object of the hub in the shape of ``version``."""
+    return _convert(kind, version, obj, _request_from_hub, _device_from_hub)
+
+
+def _convert(
+    kind: str, version: str, obj: Object, request: Callable[[Object], Object], device: Callable[[Object], Object]
+) -> Object:
+    if version != "v1beta1" or "spec" not in obj:
+        return obj
+    if kind == "ResourceClaim":
+        return {**obj, "spec": _claim_spec(obj["spec"], request)}
+    if kind == "ResourceClaimTemplate" and "spec" in obj["spec"]:
+        return {**obj, "spec": {**obj["spec"], "spec": _claim_spec(obj["spec"]["spec"], request)}}
+    if kind == "ResourceSlice" and "devices" in obj["spec"]:
+        spec = obj["spec"]
+        return {**obj, "spec": {**spec, "devices": [device(item) for item in spec["devices"]]}}
+    return obj
+
+
+def _claim_spec(spec: Object, request: Callable[[Object], Object]) -> Object:
+    devices = spec.get("devices", EMPTY)
+    if "requests" not in devices:
+        return spec
+    return {**spec, "devices": {**devices, "requests": [request(item) for item in devices["requests"]]}}
+
+
+def _request_to_hub(request: Object) -> Object:
+    """A request with any field of an exact one set is an exact one, even if it has alternatives, too."""
+    exactly = {name: request[name] for name in EXACT_FIELDS if name in request}
+    result = {name: value for name, value in request.items() if name not in exactly}
+    if exactly:
+        if exactly.get("tolerations") == []:
+            del exactly["tolerations"]
+        result["exactly"] = exactly
+    return result
+
+
+def _request_from_hub(request: Object) -> Object:
+    result = dict(request)
+    result.update(result.pop("exactly", EMPTY))
+    return result
+
+
+def _device_to_hub(device: Object) -> Object:
+    result = {name: value for name, value in device.items() if name != "basic"}
+    for name, value in device.get("basic", EMPTY).items():
+        if value or not (name in _EMPTY_LISTS or name in _EMPTY_MAPS):
+            result[name] = value
+    return result
+
+
+def _device_from_hub(device: Object) -> Object:
+    return {"name": device.get("name", ""), "basic": {name: device[name] for name in DEVICE_FIELDS if name in device}}

@@ -1,0 +1,89 @@
+"""Fields whose feature gate is off are dropped, unless the stored object uses the feature already.
+
+Fields with the same gates are one feature: if the stored object has any of them set, none is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from resourceapi.schema import Field, Schema
+
+Gates = tuple[str, ...]
+Visit = Callable[[dict[str, Any], list[tuple[dict[str, Any], str]]], None]
+
+
+def drop_disabled(schema: Schema, struct: str, obj: dict[str, Any], old: dict[str, Any] | None, on: frozenset[str]) -> None:
+    """Remove from ``obj`` (a struct of the hub, in normal form) what is switched off and not in use in ``old``."""
+    for gates, visit in _features(schema, struct):
+        if on.issuperset(gates) or (old and _in_use(visit, old)):
+            continue
+        found: list[tuple[dict[str, Any], str]] = []
+        visit(obj, found)
+        for owner, name in found:
+            del owner[name]
+
+
+def _in_use(visit: Visit, old: dict[str, Any]) -> bool:
+    found: list[tuple[dict[str, Any], str]] = []
+    visit(old, found)
+    return any(owner[name] != [] for owner, name in found)
+
+
+def _features(schema: Schema, struct: str) -> list[tuple[Gates, Visit]]:
+    """The features that the struct has fields for, each with a function that finds those that are set."""
+
+    def build() -> list[tuple[Gates, Visit]]:
+        return [(gates, visit) for gates in _gates_below(schema, struct) if (visit := _visitor(schema, struct, gates))]
+
+    return schema.compiled(("gating", struct), build)
+
+
+def _gates_below(schema: Schema, struct: str) -> list[Gates]:
+    found: dict[Gates, None] = {}
+    for field in schema[struct].fields:
+        if field.gates:
+            found[field.gates] = None
+        inner = _struct_in(field)
+        if inner:
+            found.update(dict.fromkeys(_gates_below(schema, inner)))
+    return list(found)
+
+
+def _struct_in(field: Field) -> str:
+    """The struct that a field holds, by itself or in a list or map."""
+    of = field.type
+    while of.element is not None:
+        of = of.element
+    return of.struct
+
+
+def _visitor(schema: Schema, struct: str, gates: Gates) -> Visit | None:
+    """A function that collects the set fields of one feature, or None if the struct has none."""
+    own: list[str] = []
+    steps: list[tuple[str, str, Visit]] = []
+    for field in schema[struct].fields:
+        if field.gates == gates:
+            own.append(field.name)
+        elif (inner := _struct_in(field)) and (visit := _visitor(schema, inner, gates)):
+            steps.append(("inline" if field.inline else field.type.kind, field.name, visit))
+    if not own and not steps:
+        return None
+
+    def visit_struct(obj: dict[str, Any], found: list[tuple[dict[str, Any], str]]) -> None:
+        found.extend((obj, name) for name in own if name in obj)
+        for kind, name, visit in steps:
+            value = obj if kind == "inline" else obj.get(name)
+            if not value:
+                continue
+            if kind == "list":
+                for item in value:
+                    visit(item, found)
+            elif kind == "map":
+                for item in value.values():
+                    visit(item, found)
+            else:
+                visit(value, found)
+
+    return visit_struct

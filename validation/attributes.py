@@ -1,0 +1,47 @@
+"""What must hold for an attribute of a device: one value, of one type."""
+
+from __future__ import annotations
+
+from resourceapi import limits, names
+from resourceapi.fielderrors import INVALID, FieldError, too_long
+from resourceapi.fieldpath import Path
+from resourceapi.model.slices import DeviceAttribute
+from validation.checks import Checks, Object
+
+LISTS = ("bools", "ints", "strings", "versions")
+
+
+def check_attribute(attribute: Object, path: Path, checks: Checks) -> None:
+    """Texts are short, versions are semantic versions, lists are not empty, and there is just one value."""
+    if "string" in attribute:
+        _check_text(attribute["string"], (*path, "string"), checks)
+    if "version" in attribute:
+        _check_version(attribute["version"], (*path, "version"), checks)
+    for name in LISTS:
+        if name in attribute:
+            _check_list(name, attribute[name], (*path, name), checks)
+    if len(attribute) != 1:
+        shown: object = checks.internal("DeviceAttribute", attribute) if attribute else ""
+        detail = "exactly one value must be specified"
+        checks.report(INVALID, path, shown, detail, origin="union", covered=True)
+
+
+def _check_list(name: str, items: list[object], path: Path, checks: Checks) -> None:
+    if not items:
+        checks.invalid(path, checks.internal(DeviceAttribute[name].type, items), "must not be empty if specified")
+    for index, item in enumerate(items):
+        if name == "strings":
+            _check_text(str(item), (*path, index), checks, origin="maxBytes")
+        elif name == "versions":
+            _check_version(str(item), (*path, index), checks)
+
+
+def _check_text(text: str, path: Path, checks: Checks, *, origin: str = "") -> None:
+    if len(text.encode()) > limits.ATTRIBUTE_VALUE_BYTES:
+        error: FieldError = too_long(path, limits.ATTRIBUTE_VALUE_BYTES, origin=origin)
+        checks.errors.append(error)
+
+
+def _check_version(text: str, path: Path, checks: Checks) -> None:
+    checks.problems(names.semantic_version(text), path)
+    _check_text(text, path, checks)

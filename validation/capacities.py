@@ -1,0 +1,142 @@
+"""What must hold for a capacity of a device and the policy by which it is shared (KEP-5075)."""
+
+from __future__ import annotations
+
+from resourceapi import limits
+from resourceapi.fielderrors import FORBIDDEN, REQUIRED
+from resourceapi.fieldpath import Path
+from resourceapi.quantity import Quantity
+from validation import formats
+from validation.checks import Checks, Object
+
+FRACTIONAL = "DRAFractionalCapacityRange"
+MAX_INT64 = 2**63 - 1
+
+
+def check_capacity(capacity: Object, path: Path, checks: Checks, *, shared: bool) -> None:
+    """Only a device that can be allocated several times has a policy for its capacity."""
+    policy = capacity.get("requestPolicy")
+    if policy is None:
+        return
+    at = (*path, "requestPolicy")
+    if not shared:
+        checks.report(FORBIDDEN, at, "", "allowMultipleAllocations must be true")
+        return
+    total, default = capacity["value"], policy.get("default")
+    values, range_ = policy.get("validValues"), policy.get("validRange")
+    if values and range_ is not None:
+        detail = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
+        checks.report(FORBIDDEN, at, "", detail)
+    elif values:
+        if default is None:
+            checks.report(REQUIRED, (*at, "default"), "", "required when validValues is defined")
+        else:
+            _check_values(default, total, values, (*at, "validValues"), checks)
+    elif range_ is not None:
+        if default is None:
+            checks.report(REQUIRED, (*at, "default"), "", "required when validRange is defined")
+        else:
+            _check_range(default, total, range_, (*at, "validRange"), checks)
+
+
+def _check_values(default: Quantity, total: Quantity, values: list[Quantity], path: Path, checks: Checks) -> None:
+    """Values ascend, fit into the capacity, occur once, and the default is one of them."""
+    for index in range(1, len(values)):
+        if values[index - 1].cmp(values[index]) > 0:
+            checks.invalid((*path, index), str(values[index]), "values must be sorted in ascending order")
+    if checks.at_most(limits.CAPACITY_VALID_VALUES, values, path):
+        for index, value in enumerate(values):
+            if value.cmp(total) > 0:
+                checks.invalid((*path, index), str(value), f"option is larger than capacity value: {total}")
+        fractional = FRACTIONAL in checks.gates
+        checks.unique((value.dec_string() if fractional else str(value.value()) for value in values), path)
+        if any(value.cmp(default) == 0 for value in values):
+            return
+    checks.invalid(path, str(default), "default value is not valid according to the requestPolicy")
+
+
+def _check_range(default: Quantity, total: Quantity, range_: Object, path: Path, checks: Checks) -> None:
+    """Minimum, maximum and default are in order and fit into the capacity; steps lead from one to the others."""
+    low, high, step = range_.get("min"), range_.get("max"), range_.get("step")
+    if low is None:
+        checks.report(REQUIRED, (*path, "min"), "", "required when validRange is defined")
+        return
+    _check_bounds(default, total, low, high, path, checks)
+    numbers = [("default", default), ("min", low), ("max", high), ("step", step)]
+    present = [(name, number) for name, number in numbers if number is not None]
+    milli = FRACTIONAL in checks.gates and any(number.is_fractional() for _, number in present)
+    if milli and not _all_in_thousandths(present, path, checks):
+        return
+    if step is not None:
+        _check_step(default, total, low, high, step, milli, present, path, checks)
+
+
+def _check_bounds(
+    default: Quantity, total: Quantity, low: Quantity, high: Quantity | None, path: Path, checks: Checks
+) -> None:
+    if low.cmp(total) > 0:
+        checks.invalid((*path, "min"), str(low), f"min is larger than capacity value: {total}")
+    if default.cmp(low) < 0:
+        checks.invalid((*path, "default"), str(default), f"default is less than min: {low}")
+    if high is None:
+        return
+    if low.cmp(high) > 0:
+        checks.invalid((*path, "max"), str(low), f"min is larger than max: {high}")
+    if high.cmp(total) > 0:
+        checks.invalid((*path, "max"), str(high), f"max is larger than capacity value: {total}")
+    if default.cmp(high) > 0:
+        checks.invalid((*path, "default"), str(default), f"default is more than max: {high}")
+
+
+def _all_in_thousandths(numbers: list[tuple[str, Quantity]], path: Path, checks: Checks) -> bool:
+    """Whether each number is a whole number of thousandths, so that steps can be counted in those."""
+    exact = True
+    for name, number in numbers:
+        if not number.is_milli():
+            checks.invalid((*path, name), str(number), "value cannot be represented as a milli value")
+            exact = False
+    return exact
+
+
+def _check_step(
+    default: Quantity,
+    total: Quantity,
+    low: Quantity,
+    high: Quantity | None,
+    step: Quantity,
+    milli: bool,
+    numbers: list[tuple[str, Quantity]],
+    path: Path,
+    checks: Checks,
+) -> None:
+    at = (*path, "step")
+    if step.sign() <= 0:
+        checks.invalid(at, str(step), "must be greater than zero")
+        return
+    first = low.add(step)
+    if first.cmp(total) > 0:
+        checks.invalid(at, str(step), f"one step {first} is larger than capacity value: {total}")
+    if not milli and not _all_in_int64(numbers, path, checks):
+        return
+    for number in (default, high):
+        if number is not None and _offset(number, low, step, milli):
+            checks.invalid(at, str(number), f"value is not a multiple of a given step ({step}) from ({low})")
+
+
+def _all_in_int64(numbers: list[tuple[str, Quantity]], path: Path, checks: Checks) -> bool:
+    fits = True
+    for name, number in numbers:
+        if number.sign() < 0:
+            checks.invalid((*path, name), str(number), formats.NOT_NEGATIVE)
+            fits = False
+        elif number.cmp_int(MAX_INT64) > 0:
+            checks.invalid((*path, name), str(number), f"must not be larger than {MAX_INT64}")
+            fits = False
+    return fits
+
+
+def _offset(number: Quantity, low: Quantity, step: Quantity, milli: bool) -> int:
+    """By how much a number misses the next step, counted in thousandths or in (rounded up) whole numbers."""
+    if milli:
+        return (number.milli_value() - low.milli_value()) % step.milli_value()
+    return (number.value() - low.value()) % step.value()

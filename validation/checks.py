@@ -1,0 +1,104 @@
+"""What a rule needs at hand while it looks at an object: the profile, a place for errors, shorthands to report them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence, Sized
+from typing import Any
+
+from deviceselectors.interface import ExpressionChecker
+from resourceapi.encoding import go_json
+from resourceapi.fielderrors import DUPLICATE, INVALID, FieldError, Verbatim, too_many
+from resourceapi.fieldpath import Key, Path
+from resourceapi.names import Problem
+from resourceapi.releases import Profile
+from resourceapi.schema import Field, Schema, Type
+from validation import declared
+
+Object = dict[str, Any]
+
+
+class Checks:
+    """Errors found so far, and what rules may ask about the server that they stand in for.
+
+    ``covered`` errors are those whose rule has a declarative twin; see :mod:`validation.declared`.
+    """
+
+    __slots__ = ("errors", "expressions", "gates", "profile", "schema")
+
+    def __init__(self, profile: Profile, expressions: ExpressionChecker) -> None:
+        self.profile = profile
+        self.gates = profile.gates
+        self.schema: Schema = profile.schemas["v1"]  # the hub has the shape of v1
+        self.expressions = expressions
+        self.errors: list[FieldError] = []
+
+    def report(self, kind: str, path: Path, value: object = "", detail: str = "", *, origin: str = "", covered: bool = False) -> None:
+        self.errors.append(FieldError(kind, path, value, detail, origin=origin, covered=covered))
+
+    def invalid(self, path: Path, value: object, detail: str) -> None:
+        self.errors.append(FieldError(INVALID, path, value, detail))
+
+    def problems(self, problems: Sequence[Problem], path: Path, *, origin: str = "", covered: bool = False) -> None:
+        """Report what a format found wrong."""
+        for kind, value, detail in problems:
+            self.errors.append(FieldError(kind, path, value, detail, origin=origin, covered=covered))
+
+    def declared(self, field: Field, value: Any, path: Path) -> bool:
+        """Check the rules that the field declares, as the hand-written generation words them.
+
+        :return: whether the value may be looked into (a list that is too long must not be).
+        """
+        return declared.by_hand(field, value, path, self.errors)
+
+    def at_most_declared(self, field: Field, items: Sequence[Any] | None, path: Path) -> bool:
+        """Check only the declared limit of a list; tells whether its entries may be looked at."""
+        return declared.size_by_hand(field, items, path, self.errors)
+
+    def unique_declared(self, field: Field, items: Sequence[Any] | None, path: Path) -> None:
+        """Check only that a list has no duplicates, where hand-written validation does so after its entries."""
+        declared.unique_by_hand(field, items, path, self.errors)
+
+    def expression(self, expression: str, path: Path, *, derived: bool = False) -> int:
+        """Check a CEL expression and return its estimated cost (0 if it does not compile)."""
+        error, cost = self.expressions.check(expression, path, self.gates, derived=derived)
+        if error is not None:
+            self.errors.append(error)
+        return cost
+
+    def each(self, items: Sequence[Any] | None, path: Path, check: Callable[[Any, Path, Checks], None]) -> None:
+        """Check every entry of a list."""
+        if items:
+            for index, item in enumerate(items):
+                check(item, (*path, index), self)
+
+    def unique(self, keys: Iterable[object], path: Path, *, covered: bool = False) -> None:
+        """Report every entry whose key an earlier entry has; the key is the value that is shown."""
+        seen = set()
+        for index, key in enumerate(keys):
+            if key in seen:
+                self.report(DUPLICATE, (*path, index), key, covered=covered)
+            seen.add(key)
+
+    def at_most(self, limit: int, items: Sized | None, path: Path, *, origin: str = "maxItems") -> bool:
+        """Report a list or map with too many entries; tells whether it has not."""
+        if items and len(items) > limit:
+            self.errors.append(too_many(path, len(items), limit, origin=origin))
+            return False
+        return True
+
+    def internal(self, type: Type | str, value: Any) -> Verbatim:
+        """A value as Go prints the server's internal object."""
+        return Verbatim(go_json(self.schema, type, value, internal=True))
+
+
+MIDDLE = "..."
+
+
+def map_key(path: Path, key: str, limit: int) -> Path:
+    """The path of a map's entry; a key that is too long to show is cut in the middle."""
+    limit = max(limit, 16)
+    if len(key.encode()) > limit:
+        shown = limit - len(MIDDLE)
+        data = key.encode()
+        key = (data[: (shown + 1) // 2] + MIDDLE.encode() + data[len(data) - shown // 2 :]).decode(errors="replace")
+    return (*path, Key(key))

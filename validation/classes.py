@@ -1,0 +1,43 @@
+"""What must hold for a DeviceClass."""
+
+from __future__ import annotations
+
+from resourceapi.equality import equal
+from resourceapi.model import classes as model
+from resourceapi.model.formats import LONG_NAME
+from validation.checks import Checks, Object
+from validation.configuration import check_configuration, check_selectors
+from validation.objectmeta import check_metadata, check_metadata_update
+
+EMPTY: Object = {}
+
+
+def check_class(device_class: Object, checks: Checks) -> None:
+    """A new class."""
+    _check_class_metadata(device_class, checks)
+    _check_spec(device_class.get("spec", EMPTY), None, checks)
+
+
+def check_class_update(device_class: Object, old: Object, checks: Checks) -> None:
+    """A changed class; selectors and configs that stay exactly as they were are not compiled or measured again."""
+    _check_class_metadata(device_class, checks)
+    check_metadata_update(device_class, old, checks)
+    _check_spec(device_class.get("spec", EMPTY), old.get("spec", EMPTY), checks)
+
+
+def _check_class_metadata(device_class: Object, checks: Checks) -> None:
+    check_metadata(device_class, checks, namespaced=False, name_origin=LONG_NAME.origin)
+
+
+def _check_spec(spec: Object, old: Object | None, checks: Checks) -> None:
+    selectors, configs = spec.get("selectors"), spec.get("config")
+    same_selectors = old is not None and equal(selectors, old.get("selectors"))
+    same_configs = old is not None and equal(configs, old.get("config"))
+    check_selectors(selectors, ("spec", "selectors"), checks, stored=same_selectors)
+    path = ("spec", "config")
+    if checks.declared(model.DeviceClassSpec["config"], configs, path):
+        for index, config in enumerate(configs or ()):
+            check_configuration(config, (*path, index), checks, stored=same_configs)
+    name = spec.get("extendedResourceName")
+    if name is not None:
+        checks.declared(model.DeviceClassSpec["extendedResourceName"], name, ("spec", "extendedResourceName"))

@@ -1,0 +1,53 @@
+"""What must hold for a list of conditions."""
+
+from __future__ import annotations
+
+from resourceapi import names
+from resourceapi.fielderrors import DUPLICATE, REQUIRED, not_supported, too_long
+from resourceapi.fieldpath import Path
+from validation import formats
+from validation.checks import Checks, Object
+
+STATUSES = ("False", "True", "Unknown")
+REASON_BYTES = 1024
+MESSAGE_BYTES = 32 * 1024
+
+
+def check_conditions(conditions: list[Object], path: Path, checks: Checks) -> None:
+    """Each condition is complete, and no type occurs twice."""
+    seen = set()
+    for index, condition in enumerate(conditions):
+        type_ = condition.get("type", "")
+        if type_ in seen:
+            checks.report(DUPLICATE, (*path, index), type_)
+        seen.add(type_)
+        _check_condition(condition, type_, (*path, index), checks)
+
+
+def _check_condition(condition: Object, type_: str, path: Path, checks: Checks) -> None:
+    if not type_:
+        checks.report(REQUIRED, (*path, "type"), "", "is required")
+    else:
+        checks.problems(names.label_key(type_), (*path, "type"))
+    status = condition.get("status", "")
+    if not status:
+        checks.report(REQUIRED, (*path, "status"))
+    elif status not in STATUSES:
+        checks.errors.append(not_supported((*path, "status"), status, STATUSES))
+    if condition.get("observedGeneration", 0) < 0:
+        checks.invalid((*path, "observedGeneration"), condition["observedGeneration"], formats.NOT_NEGATIVE)
+    if not condition.get("lastTransitionTime"):
+        checks.report(REQUIRED, (*path, "lastTransitionTime"))
+    _check_texts(condition, path, checks)
+
+
+def _check_texts(condition: Object, path: Path, checks: Checks) -> None:
+    reason, message = condition.get("reason", ""), condition.get("message", "")
+    if not reason:
+        checks.report(REQUIRED, (*path, "reason"))
+    else:
+        checks.problems(names.condition_reason(reason), (*path, "reason"))
+        if len(reason.encode()) > REASON_BYTES:
+            checks.errors.append(too_long((*path, "reason"), REASON_BYTES))
+    if len(message.encode()) > MESSAGE_BYTES:
+        checks.errors.append(too_long((*path, "message"), MESSAGE_BYTES))

@@ -1,0 +1,426 @@
+"""The rules that fields declare, checked in either of the server's two ways.
+
+:func:`by_hand` applies a field's rules where hand-written validation does, in its wording.  :class:`DeclarativePass`
+walks the object in the version of the URL and reports in the newer wording.  :func:`merge` lets a declarative report
+take the place of its hand-written twin, as the server does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from resourceapi import fielderrors as errors
+from resourceapi import rules
+from resourceapi.encoding import go_json
+from resourceapi.equality import equal
+from resourceapi.fielderrors import FieldError, Verbatim
+from resourceapi.fieldpath import Key, Path
+from resourceapi.schema import Field, Schema, Struct, Type
+
+Walk = Callable[[Any, Any, Path, list[FieldError]], None]
+"""A compiled check: new value, old value (None: nothing to compare with), path, where errors go."""
+
+
+# --- where hand-written validation checks them ------------------------------------------------------------------
+
+
+def by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> bool:
+    """Check a field's declared rules in the wording of hand-written validation; False if it must not be looked into."""
+    for rule in (*field.rules, *field.type.rules):
+        kind = type(rule)
+        if kind is rules.Optional:
+            if value is None or not (value or field.pointer):
+                return True
+        elif rule.stage == rules.STANDARD:
+            continue  # newer than hand-written validation: only ever declared
+        elif kind is rules.MaxItems:
+            if value and len(value) > rule.limit:
+                found.append(_covered(errors.too_many(path, len(value), rule.limit, origin="maxItems")))
+                return False
+        elif not _HAND_WRITTEN[kind](rule, value, path, found):
+            return True
+    return True
+
+
+def size_by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> bool:
+    """Check only the declared limit of a list; False if its entries must not be looked at."""
+    for rule in field.rules:
+        if type(rule) is rules.MaxItems and rule.stage != rules.STANDARD and value and len(value) > rule.limit:
+            found.append(_covered(errors.too_many(path, len(value), rule.limit, origin="maxItems")))
+            return False
+    return True
+
+
+def unique_by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> None:
+    """Check only that the entries of a list are unique."""
+    for rule in field.rules:
+        if type(rule) is rules.Unique and rule.stage != rules.STANDARD:
+            _unique(rule, value, path, found)
+
+
+def _covered(error: FieldError) -> FieldError:
+    error.covered = True
+    return error
+
+
+def _required(rule: rules.Required, value: Any, path: Path, found: list[FieldError]) -> bool:
+    if not value:
+        found.append(_covered(errors.required(path)))
+    return bool(value)
+
+
+def _unique(rule: rules.Unique, value: Any, path: Path, found: list[FieldError]) -> bool:
+    seen = set()
+    for index, item in enumerate(value or ()):
+        key = tuple(item.get(name, "") for name in rule.keys) if rule.keys else (item,)
+        if key in seen:
+            found.append(_covered(errors.duplicate((*path, index), key[0])))
+        seen.add(key)
+    return True
+
+
+def _format(rule: rules.Format, value: Any, path: Path, found: list[FieldError]) -> bool:
+    for kind, shown, detail in rule.by_hand(value):
+        found.append(FieldError(kind, path, shown, detail, origin=rule.origin, covered=True))
+    return True
+
+
+def _max_bytes(rule: rules.MaxBytes, value: Any, path: Path, found: list[FieldError]) -> bool:
+    if len(value.encode()) > rule.limit:
+        found.append(_covered(errors.too_long(path, rule.limit, origin="maxBytes")))
+    return True
+
+
+def _one_of_values(rule: rules.OneOfValues, value: Any, path: Path, found: list[FieldError]) -> bool:
+    if value not in rule.values:
+        found.append(_covered(errors.not_supported(path, value, rule.values)))
+    return True
+
+
+def _each_key(rule: rules.EachKey, value: Any, path: Path, found: list[FieldError]) -> bool:
+    for key in value or ():
+        _format(rule.format, key, path, found)
+    return True
+
+
+_HAND_WRITTEN: dict[type[rules.Rule], Callable[[Any, Any, Path, list[FieldError]], bool]] = {
+    rules.Required: _required,
+    rules.Unique: _unique,
+    rules.Format: _format,
+    rules.MaxBytes: _max_bytes,
+    rules.OneOfValues: _one_of_values,
+    rules.EachKey: _each_key,
+}
+
+
+# --- the declarative pass ---------------------------------------------------------------------------------------
+
+
+class DeclarativePass:
+    """The declarative rules of one version's structs that are enforced under a set of gates.
+
+    Structs without any such rule below them are not visited; data that an update leaves as it was is not checked
+    again.
+    """
+
+    def __init__(self, schema: Schema, gates: frozenset[str]) -> None:
+        self._schema = schema
+        self._gates = gates
+        self._beta = "DeclarativeValidationBeta" in gates
+        self._structs: dict[str, Walk | None] = {}
+
+    def check(self, struct: str, new: Any, old: Any, found: list[FieldError]) -> None:
+        """Check an object (in normal form of this version); ``old`` is the stored one, or None on create."""
+        walk = self._struct(struct)
+        if walk is not None:
+            walk(new, old, (), found)
+
+    def _struct(self, name: str) -> Walk | None:
+        if name not in self._structs:
+            self._structs[name] = None  # a struct that contains itself has no rules of its own in this API
+            self._structs[name] = self._compile_struct(self._schema[name])
+        return self._structs[name]
+
+    def _compile_struct(self, struct: Struct) -> Walk | None:
+        unions = [rule for rule in struct.rules if self._enforced(rule)]
+        steps = [(field.name, field.inline, walk) for field in struct.fields if (walk := self._field(field)) is not None]
+        if not unions and not steps:
+            return None
+
+        def walk_struct(new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
+            for union in unions:
+                _one_of_fields(union, new, old, path, found)
+            for name, inline, walk in steps:
+                if inline:
+                    walk(new, old, path, found)
+                    continue
+                value = new.get(name)
+                if old is None:
+                    walk(value, None, (*path, name), found)
+                elif not equal(value, before := old.get(name)):
+                    walk(value, _Before(before), (*path, name), found)
+
+        return walk_struct
+
+    def _enforced(self, rule: rules.Rule) -> bool:
+        return self._beta or rule.stage == rules.STANDARD
+
+    def _field(self, field: Field) -> Walk | None:
+        """A field's own rules, then those of its type."""
+        if field.inline:
+            return self._struct(field.type.struct)
+        own = [rule for rule in field.rules if self._enforced(rule)]
+        inner = self._value(field)
+        if inner is None and all(type(rule) is rules.Optional for rule in own):
+            return None
+        checks = [self._rule(rule, field) for rule in own]
+
+        def walk_field(new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
+            for check in checks:
+                if not check(new, old, path, found):
+                    return
+            if inner is not None and new is not None:
+                inner(new, old, path, found)
+
+        return walk_field
+
+    def _rule(self, rule: rules.Rule, field: Field) -> Callable[[Any, Any, Path, list[FieldError]], bool]:
+        if type(rule) is rules.ForbiddenWithout and rule.gate in self._gates:
+            return lambda new, old, path, found: True
+        if type(rule) is rules.Optional:
+            if field.pointer:
+                return lambda new, old, path, found: new is not None
+            return lambda new, old, path, found: bool(new)
+        if type(rule) is rules.Unique:
+            return lambda new, old, path, found: self._unique(rule, field.type, new, path, found)
+        if type(rule) is rules.Subfield:
+            return self._subfield(rule)
+        check = _DECLARATIVE[type(rule)]
+        return lambda new, old, path, found: check(rule, new, old, path, found)
+
+    def _unique(self, rule: rules.Unique, type: Type, value: Any, path: Path, found: list[FieldError]) -> bool:
+        """A later entry that equals an earlier one in its keys is shown whole, in this version's JSON."""
+        seen = set()
+        for index, item in enumerate(value or ()):
+            key = tuple(item.get(name) for name in rule.keys) if rule.keys else item
+            if key in seen:
+                shown = item if not rule.keys else Verbatim(go_json(self._schema, _element(type), item, internal=False))
+                found.append(errors.duplicate((*path, index), shown))
+            seen.add(key)
+        return True
+
+    def _subfield(self, rule: rules.Subfield) -> Callable[[Any, Any, Path, list[FieldError]], bool]:
+        name = rule.name
+
+        def check(new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+            value = (new or {}).get(name)
+            before = old.value or {} if old is not None else {}
+            if old is None or before.get(name) != value:
+                for inner in rule.rules:
+                    if not _DECLARATIVE[type(inner)](inner, value, None, (*path, name), found):
+                        break
+            return True
+
+        return check
+
+    def _value(self, field: Field) -> Walk | None:
+        """The rules of what a field holds: a struct, the entries of a list or map, an enumeration."""
+        of = field.type
+        if of.kind == "struct":
+            struct = self._struct(of.struct)
+            return None if struct is None else lambda new, old, path, found: struct(new, old and old.value, path, found)
+        if of.kind in ("list", "map"):
+            return self._entries(field, _element(of))
+        own = [rule for rule in of.rules if self._enforced(rule)]
+        if not own:
+            return None
+        return lambda new, old, path, found: _all(own, new, path, found)
+
+    def _entries(self, field: Field, element: Type) -> Walk | None:
+        if element.kind == "struct":
+            struct = self._struct(element.struct)
+            if struct is None:
+                return None
+            if field.type.kind == "map":
+                return lambda new, old, path, found: _walk_map(struct, new, old, path, found)
+            keys = next((rule.keys for rule in field.rules if type(rule) is rules.Unique), ())
+            return lambda new, old, path, found: _walk_list(struct, keys, new, old, path, found)
+        own = [rule for rule in element.rules if self._enforced(rule)]
+        if not own:
+            return None
+        return lambda new, old, path, found: _walk_texts(own, new, old, path, found)
+
+
+class _Before:
+    """The stored value that a new one is compared with; itself never None, so that unset and absent differ."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _element(of: Type) -> Type:
+    assert of.element is not None
+    return of.element
+
+
+def _all(own: Iterable[rules.Rule], value: Any, path: Path, found: list[FieldError]) -> None:
+    for rule in own:
+        if not _DECLARATIVE[type(rule)](rule, value, None, path, found):
+            return
+
+
+def _walk_list(struct: Walk, keys: tuple[str, ...], new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
+    stored = {}
+    if old is not None and keys:
+        for item in old.value or ():
+            stored.setdefault(tuple(item.get(name) for name in keys), item)
+    for index, item in enumerate(new):
+        before = stored.get(tuple(item.get(name) for name in keys)) if stored else None
+        if before is None or not equal(before, item):
+            struct(item, before, (*path, index), found)
+
+
+def _walk_map(struct: Walk, new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
+    stored = (old.value if old is not None else None) or {}
+    for key, item in new.items():
+        before = stored.get(key)
+        if before is None or not equal(before, item):
+            struct(item, before, (*path, Key(key)), found)
+
+
+def _walk_texts(own: list[rules.Rule], new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
+    stored = (old.value if old is not None else None) or ()
+    for index, item in enumerate(new):
+        if item not in stored:
+            _all(own, item, (*path, index), found)
+
+
+def _one_of_fields(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
+    chosen = [name for name in rule.members if _is_set(new.get(name))]
+    if old is not None and chosen == [name for name in rule.members if _is_set(old.get(name))]:
+        return
+    members = ", ".join(f"`{name}`" for name in rule.members)
+    if not chosen:
+        found.append(errors.invalid(path, "", f"must specify one of: {members}", origin="union"))
+    elif len(chosen) > 1:
+        shown = "{" + ", ".join(chosen) + "}"
+        found.append(errors.invalid(path, shown, f"must specify exactly one of: {members}", origin="union"))
+
+
+def _is_set(value: Any) -> bool:
+    return value is not None and value != []
+
+
+def _declared_required(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    if not new:
+        found.append(errors.required(path))
+    return bool(new)
+
+
+def _declared_max_items(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    if new and len(new) > rule.limit:
+        found.append(errors.too_many(path, len(new), rule.limit, origin="maxItems"))
+        return False
+    return True
+
+
+def _declared_format(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    for kind, shown, detail in rule.problems(new):
+        found.append(FieldError(kind, path, shown, detail, origin=rule.origin))
+    return True
+
+
+def _declared_each_key(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    stored = (old.value if old is not None else None) or {}
+    for key in new:
+        if key not in stored:
+            _declared_format(rule.format, key, None, path, found)
+    return True
+
+
+def _declared_each_value(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    stored = (old.value if old is not None else None) or ()
+    for index, item in enumerate(new):
+        if item not in stored:
+            _declared_format(rule.format, item, None, (*path, index), found)
+    return True
+
+
+def _declared_max_length(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    if len(new) > rule.limit:
+        found.append(errors.too_long(path, rule.limit, unit="characters", origin="maxLength"))
+    return True
+
+
+def _declared_max_bytes(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    if len(new.encode()) > rule.limit:
+        found.append(errors.too_long(path, rule.limit, origin="maxBytes"))
+    return True
+
+
+def _declared_one_of_values(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    if new not in rule.values:
+        found.append(errors.not_supported(path, new, rule.values))
+    return True
+
+
+def _declared_immutable(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    if old is not None:
+        found.append(errors.invalid(path, None, "field is immutable", origin="immutable"))
+        return False
+    return True
+
+
+def _declared_not_modified(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    if old is not None and old.value is not None and new is not None:
+        found.append(errors.invalid(path, None, "field cannot be modified once set", origin="update"))
+        return False
+    return True
+
+
+def _declared_forbidden(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    if new is not None:
+        found.append(errors.forbidden(path, ""))
+        return False
+    return True
+
+
+_DECLARATIVE: dict[type[rules.Rule], Callable[[Any, Any, Any, Path, list[FieldError]], bool]] = {
+    rules.Optional: lambda rule, new, old, path, found: bool(new),
+    rules.Required: _declared_required,
+    rules.MaxItems: _declared_max_items,
+    rules.Format: _declared_format,
+    rules.EachKey: _declared_each_key,
+    rules.EachValue: _declared_each_value,
+    rules.MaxLength: _declared_max_length,
+    rules.MaxBytes: _declared_max_bytes,
+    rules.OneOfValues: _declared_one_of_values,
+    rules.Immutable: _declared_immutable,
+    rules.NotModified: _declared_not_modified,
+    rules.ForbiddenWithout: _declared_forbidden,
+}
+
+
+# --- one list out of two ----------------------------------------------------------------------------------------
+
+
+def merge(
+    by_hand_errors: list[FieldError], declarative: list[FieldError], to_hub: Callable[[Path], Path]
+) -> list[FieldError]:
+    """The server's list: hand-written errors without those that a declarative error repeats, then the declarative ones.
+
+    A covered error is repeated if a declarative one has its kind, its origin (an invalid value must have one) and,
+    brought to the hub's shape by ``to_hub``, its path.
+    """
+    repeated = {(error.kind, to_hub(error.path), error.origin) for error in declarative}
+    kept = [
+        error
+        for error in by_hand_errors
+        if not error.covered
+        or (error.kind == errors.INVALID and not error.origin)
+        or (error.kind, error.path, error.origin) not in repeated
+    ]
+    return kept + declarative

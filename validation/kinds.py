@@ -1,0 +1,176 @@
+"""The server's behaviour per kind: what is prepared, which rules hold, what is warned about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from resourceapi.gotext import quote
+from validation import claims, claimstatus, classes, slices, taintrules
+from validation.checks import Checks, Object
+from validation.objectmeta import check_common_metadata, check_metadata_update
+from validation.requests import CREATE, STATUS, Answer
+
+if TYPE_CHECKING:
+    from validation.server import Server
+
+EMPTY: Object = {}
+Labels = Mapping[str, str]
+CheckNew = Callable[[Object, Checks, Labels], None]
+CheckChanged = Callable[[Object, Object, Checks, Labels], None]
+
+
+class KindRules:
+    """How the server treats one kind.
+
+    ``spec``: the struct of its spec.  ``has_status``: it has a status, which only requests to ``/status`` change.
+    ``unconditional``: versions whose updates may leave out the resourceVersion (None: all).
+    """
+
+    __slots__ = ("changed", "has_status", "name", "namespaced", "new", "spec", "status", "unconditional")
+
+    def __init__(
+        self,
+        name: str,
+        spec: str,
+        *,
+        new: CheckNew,
+        changed: CheckChanged,
+        status: CheckChanged | None = None,
+        namespaced: bool = False,
+        unconditional: tuple[str, ...] | None = None,
+    ) -> None:
+        self.name = name
+        self.spec = spec
+        self.new = new
+        self.changed = changed
+        self.status = status
+        self.has_status = status is not None
+        self.namespaced = namespaced
+        self.unconditional = unconditional
+
+    def prepare(self, obj: Object, old: Object | None, now: str) -> None:
+        """What a create or an update cannot set: the status."""
+        if self.has_status:
+            _keep(obj, old, "status")
+        if self.name == "DeviceTaintRule" and old is not None:
+            _restart_taint(obj, old, now)
+
+    def prepare_status(self, obj: Object, old: Object) -> None:
+        """What a status update cannot change: everything else."""
+        _keep(obj, old, "spec")
+        meta, before = obj["metadata"], old.get("metadata", EMPTY)
+        for name in _NOT_OF_STATUS:
+            _keep(meta, before, name)
+
+    def check(self, verb: str, obj: Object, old: Object | None, checks: Checks, labels: Labels) -> None:
+        """Hand-written rules, in the server's order."""
+        if verb == CREATE:
+            self.new(obj, checks, labels)
+            if not checks.errors:
+                check_common_metadata(obj, checks, namespaced=self.namespaced)
+            return
+        assert old is not None
+        check_common_metadata(obj, checks, namespaced=self.namespaced)
+        check_metadata_update(obj, old, checks)
+        check = self.status if verb == STATUS else self.changed
+        assert check is not None
+        check(obj, old, checks, labels)
+
+    def tidy_status(self, obj: Object, old: Object) -> None:
+        """Reports on devices that a status update has deallocated go with them."""
+        if self.name == "ResourceClaim":
+            claimstatus.drop_deallocated(obj, old)
+
+    def admit(self, obj: Object, server: Server) -> Answer | None:
+        """What admission refuses once the rules hold."""
+        if self.name == "ResourceSlice":
+            return slices_admission(obj, server)
+        return None
+
+    def warnings(self, obj: Object) -> list[str]:
+        """What the server warns about an object that it takes."""
+        driver = obj.get("spec", EMPTY).get("driver", "") if self.name == "ResourceSlice" else ""
+        if driver != driver.lower():
+            return [
+                f"spec.driver: driver names should be lowercase; {quote(driver)} contains uppercase characters"
+            ]
+        return []
+
+
+_NOT_OF_STATUS = (
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "selfLink",
+    "generateName",
+)
+
+
+def _keep(obj: Object, old: Object | None, name: str) -> None:
+    """Put back what is stored."""
+    if old is not None and name in old:
+        obj[name] = old[name]
+    else:
+        obj.pop(name, None)
+
+
+def _restart_taint(obj: Object, old: Object, now: str) -> None:
+    """A taint whose effect changes was added now, unless the client says otherwise."""
+    taint, before = obj["spec"]["taint"], old.get("spec", EMPTY).get("taint", EMPTY)
+    same_time = taint.get("timeAdded") == before.get("timeAdded")
+    if taint.get("effect", "") != before.get("effect", "") and same_time:
+        taint["timeAdded"] = now
+
+
+def slices_admission(obj: Object, server: Server) -> Answer | None:
+    """Devices that use node resources need a node that declares that it can account for them."""
+    from validation.nodefeatures import admit_slice
+
+    return admit_slice(obj, server)
+
+
+RULES = {
+    rules.name: rules
+    for rules in (
+        KindRules(
+            "ResourceClaim",
+            "ResourceClaimSpec",
+            new=claims.check_claim,
+            changed=lambda obj, old, checks, labels: claims.check_claim_update(obj, old, checks),
+            status=claimstatus.check_claim_status,
+            namespaced=True,
+        ),
+        KindRules(
+            "ResourceClaimTemplate",
+            "ResourceClaimTemplateSpec",
+            new=claims.check_template,
+            changed=lambda obj, old, checks, labels: claims.check_template_update(obj, old, checks),
+            namespaced=True,
+        ),
+        KindRules(
+            "DeviceClass",
+            "DeviceClassSpec",
+            new=lambda obj, checks, labels: classes.check_class(obj, checks),
+            changed=lambda obj, old, checks, labels: classes.check_class_update(obj, old, checks),
+        ),
+        KindRules(
+            "ResourceSlice",
+            "ResourceSliceSpec",
+            new=lambda obj, checks, labels: slices.check_slice(obj, checks),
+            changed=lambda obj, old, checks, labels: slices.check_slice_update(obj, old, checks),
+        ),
+        KindRules(
+            "DeviceTaintRule",
+            "DeviceTaintRuleSpec",
+            new=lambda obj, checks, labels: taintrules.check_rule(obj, checks),
+            changed=lambda obj, old, checks, labels: taintrules.check_rule_update(obj, old, checks),
+            status=lambda obj, old, checks, labels: taintrules.check_rule_status(obj, old, checks),
+            unconditional=("v1beta2", "v1alpha3"),
+        ),
+    )
+}

@@ -1,0 +1,175 @@
+"""What must hold for ``metadata``, the same for every kind."""
+
+from __future__ import annotations
+
+from resourceapi import names, objectnames
+from resourceapi.fielderrors import FORBIDDEN, INVALID, REQUIRED, not_supported, too_long
+from resourceapi.fieldpath import Path
+from resourceapi.gotext import quote
+from resourceapi.model.meta import ObjectMeta
+from validation import formats
+from validation.checks import Checks, Object
+
+METADATA: Path = ("metadata",)
+EMPTY: Object = {}
+OWNERS = ObjectMeta["ownerReferences"].type
+OPERATIONS = ("Apply", "Update")
+SUBRESOURCE_BYTES = 256
+
+
+def check_metadata(obj: Object, checks: Checks, *, namespaced: bool, name_origin: str = "") -> None:
+    """Metadata of an object whose name is a DNS subdomain, as a request brings it.
+
+    ``name_origin``: the origin of the declarative rule that reports a bad name as well, if there is one.
+    """
+    meta = obj.get("metadata", EMPTY)
+    name, prefix = meta.get("name", ""), meta.get("generateName", "")
+    if prefix and not name_origin:
+        checks.problems(objectnames.generate_name(prefix), (*METADATA, "generateName"))
+    if name:
+        wording = names.DECLARATIVE if name_origin else names.HANDWRITTEN
+        problems = names.long_name(name, wording)
+        checks.problems(problems, (*METADATA, "name"), origin=name_origin, covered=bool(name_origin))
+    _check_rest(meta, checks, namespaced)
+
+
+def check_common_metadata(obj: Object, checks: Checks, *, namespaced: bool) -> None:
+    """What generic code checks of every kind's metadata: a name that can stand in a URL, and the rest."""
+    meta = obj.get("metadata", EMPTY)
+    for name in ("generateName", "name"):
+        if meta.get(name):
+            checks.problems(objectnames.path_segment(meta[name], prefix=name == "generateName"), (*METADATA, name))
+    _check_rest(meta, checks, namespaced)
+
+
+def _check_rest(meta: Object, checks: Checks, namespaced: bool) -> None:
+    if not meta.get("name"):
+        checks.report(REQUIRED, (*METADATA, "name"), "", "name or generateName is required")
+    namespace, path = meta.get("namespace", ""), (*METADATA, "namespace")
+    if not namespaced:
+        if namespace:
+            checks.report(FORBIDDEN, path, "", "not allowed on this type")
+    elif namespace:
+        checks.problems(objectnames.namespace_name(namespace), path)
+    else:
+        checks.report(REQUIRED, path)
+    _check_generation(meta, checks)
+    _check_labels_and_annotations(meta, checks)
+    _check_owners(meta.get("ownerReferences") or [], (*METADATA, "ownerReferences"), checks)
+    if finalizers := meta.get("finalizers"):
+        _check_finalizers(finalizers, checks)
+    _check_managed_fields(meta.get("managedFields") or [], checks)
+
+
+def check_metadata_update(obj: Object, old: Object, checks: Checks) -> None:
+    """Metadata in a request to update an object: what the server has set stays as it is."""
+    meta, before = obj.get("metadata", EMPTY), old.get("metadata", EMPTY)
+    if "deletionTimestamp" in before:
+        added = sorted(set(meta.get("finalizers") or ()) - set(before.get("finalizers") or ()))
+        if added:
+            detail = "no new finalizers can be added if the object is being deleted, found new finalizers []string{"
+            checks.report(FORBIDDEN, (*METADATA, "finalizers"), "", detail + ", ".join(map(quote, added)) + "}")
+    if not meta.get("resourceVersion"):
+        checks.invalid((*METADATA, "resourceVersion"), "", "must be specified for an update")
+    _check_generation(meta, checks)
+    for name, unset in _IMMUTABLE:
+        if meta.get(name) != before.get(name):
+            checks.invalid((*METADATA, name), meta.get(name, unset), "field is immutable")
+    _check_labels_and_annotations(meta, checks)
+    _check_owners(meta.get("ownerReferences") or [], (*METADATA, "ownerReferences"), checks)
+    _check_managed_fields(meta.get("managedFields") or [], checks)
+
+
+# what the server has set and a client cannot change, with how it is shown when it is not set
+_IMMUTABLE = (
+    ("name", ""),
+    ("namespace", ""),
+    ("uid", ""),
+    ("creationTimestamp", None),
+    ("deletionTimestamp", None),
+    ("deletionGracePeriodSeconds", None),
+)
+
+
+def check_template_metadata(meta: Object, path: Path, checks: Checks) -> None:
+    """Metadata for objects made from a template: labels and annotations, nothing else."""
+    _check_annotations(meta.get("annotations") or {}, (*path, "annotations"), checks)
+    _check_labels(meta.get("labels") or {}, (*path, "labels"), checks)
+    for field in ObjectMeta.fields:
+        if field.name not in ("labels", "annotations") and field.name in meta:
+            checks.report(FORBIDDEN, (*path, field.go[:1].lower() + field.go[1:]), "", "cannot be set")
+
+
+def _check_generation(meta: Object, checks: Checks) -> None:
+    if meta.get("generation", 0) < 0:
+        checks.invalid((*METADATA, "generation"), meta["generation"], formats.NOT_NEGATIVE)
+
+
+def _check_labels_and_annotations(meta: Object, checks: Checks) -> None:
+    _check_labels(meta.get("labels") or {}, (*METADATA, "labels"), checks)
+    _check_annotations(meta.get("annotations") or {}, (*METADATA, "annotations"), checks)
+
+
+def _check_labels(labels: dict[str, str], path: Path, checks: Checks) -> None:
+    for key, value in labels.items():
+        checks.problems(names.label_key(key), path)
+        checks.problems(names.label_value(value), path)
+
+
+def _check_annotations(annotations: dict[str, str], path: Path, checks: Checks) -> None:
+    for key in annotations:
+        checks.problems(names.annotation_key(key), path)
+    checks.problems(objectnames.annotations_size(annotations), path)
+
+
+def _check_owners(owners: list[Object], path: Path, checks: Checks) -> None:
+    controller = ""
+    for index, owner in enumerate(owners):
+        _check_owner(owner, (*path, index), checks)
+        if not owner.get("controller"):
+            continue
+        name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+        if controller:
+            detail = 'Only one reference can have Controller set to true. Found "true" in references for '
+            shown = checks.internal(OWNERS, owners)
+            checks.invalid(path, shown, f"{detail}{controller} and {name}")
+        else:
+            controller = name
+
+
+def _check_owner(owner: Object, path: Path, checks: Checks) -> None:
+    api_version = owner.get("apiVersion", "")
+    if not api_version:
+        checks.report(REQUIRED, (*path, "apiVersion"), "", "must not be empty")
+    else:
+        checks.problems(objectnames.owner_api_version(api_version), (*path, "apiVersion"))
+    for name in ("kind", "name", "uid"):
+        if not owner.get(name):
+            checks.report(REQUIRED, (*path, name), "", "must not be empty")
+    if api_version == "v1" and owner.get("kind") == "Event":
+        shown = checks.internal("OwnerReference", owner)
+        checks.invalid(path, shown, "/v1, Kind=Event is disallowed from being an owner")
+
+
+def _check_finalizers(finalizers: list[str], checks: Checks) -> None:
+    path = (*METADATA, "finalizers")
+    for finalizer in finalizers:
+        checks.problems(objectnames.finalizer(finalizer), path)
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        shown = checks.internal(ObjectMeta["finalizers"].type, finalizers)
+        checks.invalid(path, shown, "finalizer foregroundDeletion and orphan cannot be both set")
+
+
+def _check_managed_fields(managed: list[Object], checks: Checks) -> None:
+    for index, entry in enumerate(managed):
+        at = (*METADATA, "managedFields", index)
+        operation = entry.get("operation", "")
+        if not operation:
+            checks.report(REQUIRED, (*at, "operation"), "", "must not be empty")
+        elif operation not in OPERATIONS:
+            checks.errors.append(not_supported((*at, "operation"), operation, OPERATIONS))
+        if entry.get("fieldsType", "") not in ("", "FieldsV1"):
+            checks.report(INVALID, (*at, "fieldsType"), entry["fieldsType"], "must be `FieldsV1`")
+        checks.problems(objectnames.field_manager(entry.get("manager", "")), (*at, "manager"))
+        if len(entry.get("subresource", "").encode()) > SUBRESOURCE_BYTES:
+            checks.errors.append(too_long((*at, "subresource"), SUBRESOURCE_BYTES))

@@ -1,0 +1,12 @@
+"""Names of what can be wrong with an object besides the server's causes, which keep the server's own reasons.
+
+They are stable: reports carry them, and people filter by them.
+"""
+
+MALFORMED = "MalformedDocument"  # no YAML or JSON that kubectl can read
+UNKNOWN_FIELD = "UnknownField"
+DUPLICATE_FIELD = "DuplicateField"
+WRONG_TYPE = "WrongType"
+NOT_SERVED = "NotServed"  # the release does not serve the version or kind
+REFUSED = "Refused"  # any other answer without causes
+SERVER_WARNING = "ServerWarning"

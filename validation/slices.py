@@ -1,0 +1,320 @@
+"""What must hold for a ResourceSlice: its pool, the nodes it is for, its devices and counters (KEP-4381, KEP-4815)."""
+
+from __future__ import annotations
+
+from resourceapi import limits, names
+from resourceapi.equality import equal
+from resourceapi.fielderrors import REQUIRED, not_found
+from resourceapi.fieldpath import Key, Path
+from resourceapi.model import slices as model
+from resourceapi.model.core import NodeSelector
+from resourceapi.quantity import Quantity
+from resourceapi.schema import Struct
+from validation import formats
+from validation.attributes import check_attribute
+from validation.bindings import check_binding_conditions, check_skipped_operations
+from validation.capacities import check_capacity
+from validation.checks import Checks, Object, map_key
+from validation.nodeselectors import check_node_selector
+from validation.objectmeta import check_metadata, check_metadata_update
+from validation.tolerations import check_taint
+
+EMPTY: Object = {}
+SPEC: Path = ("spec",)
+LISTS = ("ints", "bools", "strings", "versions")
+QUALIFIED_NAME_BYTES = limits.DOMAIN_BYTES + 1 + limits.IDENTIFIER_BYTES
+SLICE_SELECTION = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+DEVICE_SELECTION = (
+    "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to"
+    " true in the ResourceSlice spec"
+)
+NO_DEVICE_SELECTION = (
+    "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the"
+    " ResourceSlice spec"
+)
+
+
+def check_slice(resource_slice: Object, checks: Checks) -> None:
+    """A new slice."""
+    check_metadata(resource_slice, checks, namespaced=False)
+    _check_spec(resource_slice.get("spec", EMPTY), None, checks)
+
+
+def check_slice_update(resource_slice: Object, old: Object, checks: Checks) -> None:
+    """A changed slice; devices keep capacities and taints that they had without another check."""
+    check_metadata_update(resource_slice, old, checks)
+    _check_spec(resource_slice.get("spec", EMPTY), old.get("spec", EMPTY), checks)
+
+
+def _check_spec(spec: Object, old: Object | None, checks: Checks) -> None:
+    checks.problems(names.driver_name(spec.get("driver", "")), (*SPEC, "driver"))
+    _check_pool(spec.get("pool", EMPTY), checks)
+    if old is not None:
+        _check_immutable(spec, old, checks)
+    _check_slice_nodes(spec, checks)
+    if "sharedCounters" in spec and "devices" in spec:
+        checks.invalid(SPEC, "", "only one of `sharedCounters` or `devices` is allowed")
+    _check_devices(spec, old, checks)
+    _check_counter_sets(spec.get("sharedCounters"), checks)
+    if "partitionTypeAttribute" in spec:
+        _check_partition_type(spec, checks)
+    check_skipped_operations(spec.get("skipNodeOperations"), (*SPEC, "skipNodeOperations"), checks)
+
+
+def _check_pool(pool: Object, checks: Checks) -> None:
+    path = (*SPEC, "pool")
+    checks.problems(formats.pool_name(pool.get("name", "")), (*path, "name"))
+    count, generation = pool.get("resourceSliceCount", 0), pool.get("generation", 0)
+    if count <= 0:
+        checks.invalid((*path, "resourceSliceCount"), count, "must be greater than zero")
+    if generation < 0:
+        checks.invalid((*path, "generation"), generation, "must be greater than or equal to zero")
+
+
+def _check_immutable(spec: Object, old: Object, checks: Checks) -> None:
+    """A slice stays in its pool, with its driver and on its node."""
+    pool, before = spec.get("pool", EMPTY).get("name", ""), old.get("pool", EMPTY).get("name", "")
+    if pool != before:
+        checks.invalid((*SPEC, "pool", "name"), pool, "field is immutable")
+    if spec.get("driver", "") != old.get("driver", ""):
+        checks.invalid((*SPEC, "driver"), spec.get("driver", ""), "field is immutable")
+    if spec.get("nodeName") != old.get("nodeName"):
+        node = spec.get("nodeName")
+        checks.invalid((*SPEC, "nodeName"), node, "field is immutable")
+
+
+# --- nodes ------------------------------------------------------------------------------------------------------
+
+
+def _check_slice_nodes(spec: Object, checks: Checks) -> None:
+    """A slice says in exactly one way for which nodes it is."""
+    chosen = []
+    if "nodeName" in spec:
+        if spec["nodeName"]:
+            chosen.append("nodeName")
+            checks.problems(formats.dns_subdomain(spec["nodeName"]), (*SPEC, "nodeName"))
+        else:
+            checks.invalid((*SPEC, "nodeName"), "", "must be either unset or set to a non-empty string")
+    if "nodeSelector" in spec:
+        chosen.append("nodeSelector")
+        _check_single_term(spec["nodeSelector"], checks)
+    for name in ("allNodes", "perDeviceNodeSelection"):
+        if name in spec:
+            _check_flag(spec, name, SPEC, chosen, checks)
+    if not chosen:
+        checks.report(REQUIRED, SPEC, "", SLICE_SELECTION)
+    elif len(chosen) > 1:
+        checks.invalid(SPEC, _set_of(chosen), SLICE_SELECTION + ", but multiple fields are set")
+
+
+def _check_single_term(selector: Object, checks: Checks) -> None:
+    """A slice's selector has one term, so that those of several slices can be merged."""
+    path = (*SPEC, "nodeSelector")
+    check_node_selector(selector, path, checks)
+    terms = selector.get("nodeSelectorTerms")
+    if len(terms or ()) != 1:
+        shown = checks.internal(NodeSelector["nodeSelectorTerms"].type, terms)
+        checks.invalid((*path, "nodeSelectorTerms"), shown, "must have exactly one node selector term")
+
+
+def _check_flag(owner: Object, name: str, path: Path, chosen: list[str], checks: Checks) -> None:
+    if owner[name]:
+        chosen.append(name)
+    else:
+        checks.invalid((*path, name), False, "must be either unset or set to true")
+
+
+def _set_of(chosen: list[str]) -> str:
+    return "{" + ", ".join(f"`{name}`" for name in chosen) + "}"
+
+
+def _check_device_nodes(device: Object, path: Path, per_device: bool, checks: Checks) -> None:
+    """Devices say for which nodes they are if, and only if, the slice leaves it to them."""
+    if not per_device:
+        if any(name in device for name in ("nodeName", "nodeSelector", "allNodes")):
+            checks.invalid(path, None, NO_DEVICE_SELECTION)
+        return
+    chosen: list[str] = []
+    if "nodeName" in device:
+        if device["nodeName"]:
+            chosen.append("nodeName")
+            checks.problems(formats.dns_subdomain(device["nodeName"]), (*path, "nodeName"))
+        else:
+            checks.invalid((*path, "nodeName"), "", "must not be empty")
+    if "nodeSelector" in device:
+        chosen.append("nodeSelector")
+        check_node_selector(device["nodeSelector"], (*path, "nodeSelector"), checks)
+    if "allNodes" in device:
+        _check_flag(device, "allNodes", path, chosen, checks)
+    if not chosen:
+        checks.report(REQUIRED, path, "", DEVICE_SELECTION)
+    elif len(chosen) > 1:
+        checks.invalid(path, _set_of(chosen), DEVICE_SELECTION)
+
+
+# --- devices ----------------------------------------------------------------------------------------------------
+
+
+def _check_devices(spec: Object, old: Object | None, checks: Checks) -> None:
+    devices, path = spec.get("devices") or [], (*SPEC, "devices")
+    advanced = any(device.get("taints") or device.get("consumesCounters") for device in devices)
+    limit = limits.DEVICES_WITH_ADVANCED_FEATURES if advanced or _has_lists(devices) else limits.DEVICES
+    if not checks.at_most(limit, devices, path):
+        return
+    stored: dict[str, Object] = {}
+    for device in (old or EMPTY).get("devices") or ():
+        stored.setdefault(device.get("name", ""), device)
+    per_device = bool(spec.get("perDeviceNodeSelection"))
+    for index, device in enumerate(devices):
+        _check_device(device, stored.get(device.get("name", "")), (*path, index), per_device, checks)
+    checks.unique((device.get("name", "") for device in devices), path)
+
+
+def _has_lists(devices: list[Object]) -> bool:
+    return any(
+        name in attribute
+        for device in devices
+        for attribute in (device.get("attributes") or EMPTY).values()
+        for name in LISTS
+    )
+
+
+def _check_device(device: Object, old: Object | None, path: Path, per_device: bool, checks: Checks) -> None:
+    checks.problems(formats.dns_label(device.get("name", "")), (*path, "name"))
+    attributes, capacity = device.get("attributes") or EMPTY, device.get("capacity") or EMPTY
+    _check_totals(attributes, capacity, path, checks)
+    for name, attribute in attributes.items():
+        checks.problems(formats.qualified_name(name), (*path, "attributes"))
+        check_attribute(attribute, map_key((*path, "attributes"), name, QUALIFIED_NAME_BYTES), checks)
+    if old is None or not equal(old.get("capacity"), capacity):
+        shared = bool(device.get("allowMultipleAllocations"))
+        for name, amount in capacity.items():
+            checks.problems(formats.qualified_name(name), (*path, "capacity"))
+            check_capacity(amount, map_key((*path, "capacity"), name, QUALIFIED_NAME_BYTES), checks, shared=shared)
+    taints = device.get("taints")
+    if old is None or not equal(old.get("taints"), taints):
+        if checks.at_most(limits.TAINTS, taints, (*path, "taints")):
+            checks.each(taints, (*path, "taints"), check_taint)
+    _check_consumption(device.get("consumesCounters"), (*path, "consumesCounters"), checks)
+    _check_device_nodes(device, path, per_device, checks)
+    check_binding_conditions(device, path, checks)
+    _check_node_resources(device, path, checks)
+
+
+def _check_totals(attributes: Object, capacity: Object, path: Path, checks: Checks) -> None:
+    total = len(attributes) + len(capacity)
+    if total > limits.ATTRIBUTES_AND_CAPACITIES:
+        detail = f"the total number of attributes and capacities must not exceed {limits.ATTRIBUTES_AND_CAPACITIES}"
+        checks.invalid(path, total, detail)
+    values = sum(sum(len(attribute.get(name) or ()) for name in LISTS) or 1 for attribute in attributes.values())
+    if values > limits.ATTRIBUTE_VALUES:
+        detail = f"the total number of attribute values must not exceed {limits.ATTRIBUTE_VALUES}"
+        checks.invalid(path, values, detail)
+
+
+# --- counters ---------------------------------------------------------------------------------------------------
+
+
+def _check_counter_sets(counter_sets: list[Object] | None, checks: Checks) -> None:
+    field, path = model.ResourceSliceSpec["sharedCounters"], (*SPEC, "sharedCounters")
+    if not counter_sets or not checks.at_most_declared(field, counter_sets, path):
+        return
+    fields = model.CounterSet
+    for index, counter_set in enumerate(counter_sets):
+        at = (*path, index)
+        checks.declared(fields["name"], counter_set.get("name", ""), (*at, "name"))
+        _check_counters(model.CounterSet, counter_set, limits.COUNTERS_PER_SET, at, checks)
+    checks.unique_declared(field, counter_sets, path)
+
+
+def _check_consumption(consumptions: list[Object] | None, path: Path, checks: Checks) -> None:
+    field = model.Device["consumesCounters"]
+    if not consumptions or not checks.at_most_declared(field, consumptions, path):
+        return
+    fields = model.DeviceCounterConsumption
+    for index, consumption in enumerate(consumptions):
+        at = (*path, index)
+        checks.declared(fields["counterSet"], consumption.get("counterSet", ""), (*at, "counterSet"))
+        _check_counters(fields, consumption, limits.COUNTERS_PER_CONSUMPTION, at, checks)
+    checks.unique_declared(field, consumptions, path)
+
+
+def _check_counters(fields: Struct, owner: Object, limit: int, path: Path, checks: Checks) -> None:
+    counters, at = owner.get("counters"), (*path, "counters")
+    if checks.at_most(limit, counters, at, origin=""):
+        checks.declared(fields["counters"], counters, at)
+
+
+# --- partition types and node resources -------------------------------------------------------------------------
+
+
+def _check_partition_type(spec: Object, checks: Checks) -> None:
+    """The attribute that tells partitions apart is one that every device with counters has, as a string."""
+    name, devices = spec["partitionTypeAttribute"], spec.get("devices") or []
+    if not any(device.get("consumesCounters") for device in devices):
+        detail = "may only be set on a slice which declares devices that consume counters"
+        checks.invalid((*SPEC, "partitionTypeAttribute"), name, detail)
+        return
+    if names.fully_qualified_name(name):
+        return  # declared to be wrong; no device can have it
+    own_name = name.removeprefix(spec.get("driver", "") + "/")
+    for index, device in enumerate(devices):
+        if not device.get("consumesCounters"):
+            continue
+        attributes = device.get("attributes") or EMPTY
+        attribute = attributes.get(name, attributes.get(own_name))
+        path = (*SPEC, "devices", index, "attributes", Key(name))
+        if attribute is None:
+            detail = "device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set"
+            checks.report(REQUIRED, path, "", detail)
+        elif "string" not in attribute:
+            shown = checks.internal("DeviceAttribute", attribute)
+            checks.invalid(path, shown, "must be a string value because `partitionTypeAttribute` names this attribute")
+
+
+def _check_node_resources(device: Object, path: Path, checks: Checks) -> None:
+    """A device may use up cpu, memory or huge pages of its node, by a formula over its capacity or as overhead."""
+    for name, resource in (device.get("nodeAllocatableResources") or EMPTY).items():
+        at = (*path, "nodeAllocatableResources", Key(name))
+        if name not in ("cpu", "memory") and not name.startswith("hugepages-"):
+            checks.invalid(at, name, "must be a node allocatable resource name")
+        if "mapping" not in resource and "overhead" not in resource:
+            checks.report(REQUIRED, at, "", "at least one of mapping or overhead must be set")
+        if "mapping" in resource:
+            _check_mapping(resource["mapping"], device.get("capacity") or EMPTY, (*at, "mapping"), checks)
+        if "overhead" in resource:
+            _check_overhead(resource["overhead"], (*at, "overhead"), checks)
+
+
+def _check_mapping(mapping: Object, capacity: Object, path: Path, checks: Checks) -> None:
+    key, multiplier = mapping.get("capacityKey"), mapping.get("capacityMultiplier")
+    if key is not None:
+        if not key:
+            checks.invalid((*path, "capacityKey"), "", "capacityKey must not be an empty string")
+        elif key not in capacity:
+            checks.errors.append(not_found((*path, "capacityKey"), key))
+        if multiplier is None:
+            _dependent(path, "capacityMultiplier", "capacityKey", checks)
+        else:
+            _check_positive(multiplier, (*path, "capacityMultiplier"), checks)
+    if "deviceMultiplier" in mapping:
+        _check_positive(mapping["deviceMultiplier"], (*path, "deviceMultiplier"), checks)
+    if multiplier is not None and key is None:
+        _dependent(path, "capacityKey", "capacityMultiplier", checks)
+
+
+def _dependent(path: Path, name: str, other: str, checks: Checks) -> None:
+    checks.report(REQUIRED, (*path, name), "", f"{name} is required when {other} is set")
+
+
+def _check_positive(quantity: Quantity, path: Path, checks: Checks) -> None:
+    if quantity.sign() <= 0:
+        checks.invalid(path, str(quantity), "must be positive")
+
+
+def _check_overhead(overhead: Object, path: Path, checks: Checks) -> None:
+    if "perPod" not in overhead and "perContainer" not in overhead:
+        checks.invalid(path, "", "at least one of perPod or perContainer must be set")
+    for name in ("perPod", "perContainer"):
+        if name in overhead and overhead[name].sign() < 0:
+            checks.invalid((*path, name), str(overhead[name]), "must be non-negative")

@@ -1,0 +1,143 @@
+"""Refusals, and what is checked about an object before its rules: which object it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from resourceapi.fielderrors import FieldError
+from resourceapi.model.versions import GROUP
+from resourceapi.releases import Kind
+from validation.requests import Answer, Request
+
+Object = dict[str, Any]
+GENERATED_NAME_BYTES = 58  # room for a random suffix of five characters
+SUFFIX = "xxxxx"  # stands for it
+
+
+def bad_request(message: str, **more: Any) -> Answer:
+    return Answer(400, reason="BadRequest", message=message, **more)
+
+
+def not_served() -> Answer:
+    """The URL of the version or kind does not exist."""
+    return Answer(404, reason="NotFound", message="the server could not find the requested resource")
+
+
+def invalid(kind: str, name: str, errors: list[FieldError], group: str = GROUP) -> Answer:
+    """An object with field errors; the message lists each text once."""
+    texts = list(dict.fromkeys(str(error) for error in errors))
+    listed = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
+    qualified = f"{kind}.{group}" if group else kind
+    return Answer(
+        422,
+        reason="Invalid",
+        message=f'{qualified} "{name}" is invalid: {listed}',
+        errors=errors,
+        details={key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value},
+    )
+
+
+def conflict(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
+    qualified = f"{resource}.{group}" if group else resource
+    return Answer(
+        409,
+        reason="Conflict",
+        message=f'Operation cannot be fulfilled on {qualified} "{name}": {why}',
+        details={"name": name, "group": group, "kind": resource},
+    )
+
+
+def forbidden(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
+    return Answer(
+        403,
+        reason="Forbidden",
+        message=f'{resource}.{group} "{name}" is forbidden: {why}',
+        details={"name": name, "group": group, "kind": resource},
+    )
+
+
+def identify_new(obj: Object, request: Request, *, namespaced: bool) -> Answer | None:
+    """Give a new object its name and namespace; a refusal if it claims another namespace."""
+    meta = obj.setdefault("metadata", {})
+    refusal = _match_namespace(meta, request, namespaced)
+    if refusal is not None:
+        return refusal
+    for name in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+        meta.pop(name, None)
+    if meta.get("generateName") and not meta.get("name"):
+        meta["name"] = generated_name(meta["generateName"])
+    return None
+
+
+def generated_name(prefix: str) -> str:
+    """A name that the server could make from a prefix."""
+    return prefix.encode()[:GENERATED_NAME_BYTES].decode(errors="ignore") + SUFFIX
+
+
+def _match_namespace(meta: Object, request: Request, namespaced: bool) -> Answer | None:
+    expected = request.namespace if namespaced else ""
+    if expected and meta.get("namespace", expected) != expected:
+        return bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+            path=("metadata", "namespace"),
+        )
+    if expected:
+        meta["namespace"] = expected
+    else:
+        meta.pop("namespace", None)
+    return None
+
+
+def identify_stored(
+    obj: Object, old: Object, request: Request, kind: Kind, *, unconditional: bool
+) -> Answer | None:
+    """Whether an update is for the stored object, and made from its newest state.
+
+    Fills in what an update need not repeat.  ``unconditional``: whether it may leave out the resourceVersion.
+    """
+    meta, before = obj.setdefault("metadata", {}), old.setdefault("metadata", {})
+    url_name = request.name or before.get("name", "")
+    if not meta.get("name"):
+        return bad_request("name must be provided")
+    if meta["name"] != url_name:
+        return bad_request(
+            f"the name of the object ({meta['name']}) does not match the name on the URL ({url_name})",
+            path=("metadata", "name"),
+        )
+    refusal = _match_namespace(meta, request, kind.namespaced)
+    if refusal is None:
+        refusal = _match_stored(meta, before, request, kind, url_name, unconditional)
+    if refusal is not None:
+        return refusal
+    for name in ("generation", "creationTimestamp", "deletionTimestamp"):
+        if name in before:
+            meta[name] = before[name]
+    for name in ("uid", "deletionGracePeriodSeconds"):
+        if name in before:
+            meta.setdefault(name, before[name])
+    return None
+
+
+def _match_stored(
+    meta: Object, before: Object, request: Request, kind: Kind, name: str, unconditional: bool
+) -> Answer | None:
+    """Preconditions: the uid and the resourceVersion that the update was made for."""
+    stored_uid = before.get("uid", "")
+    if meta.get("uid") and meta["uid"] != stored_uid:
+        key = f"/{kind.resource}/" + (f"{request.namespace}/" if kind.namespaced else "") + name
+        return conflict(
+            kind.resource,
+            name,
+            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
+            f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {stored_uid}",
+        )
+    stored, sent = before.get("resourceVersion", ""), meta.get("resourceVersion", "")
+    if not sent and request.has_resource_version:
+        sent = stored or "1"
+    if sent and sent != (stored or "1"):
+        why = "the object has been modified; please apply your changes to the latest version and try again"
+        return conflict(kind.resource, name, why)
+    if not sent and not unconditional:
+        return None  # the rules of an update will say that it is missing
+    before["resourceVersion"] = meta["resourceVersion"] = stored or "1"
+    return None
