@@ -30,10 +30,10 @@ class NotBlockStyle(Exception):
     """The text has something that only the full reader understands."""
 
 
-# indent, the dashes of sequence entries, key, the rest of the line
-_line = re.compile(r"( *)((?:-(?: +|$))*)(?:([A-Za-z_][A-Za-z0-9_./-]{0,250}):(?: +|$))?(.*)").fullmatch
-# What libyaml treats as a line break or refuses, and all that this reader leaves to the full one.
-_unusual_character = re.compile("[^\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufdff\U00010000-\U0010ffff]").search
+# indent, the dashes of sequence entries, quote and name of a key, the rest of the line
+_line = re.compile(
+    r"""( *)((?:-(?: +|$))*)(?:(["']?)([A-Za-z_][A-Za-z0-9_./-]{0,250})\3:(?: +|$))?(.*)"""
+).fullmatch
 _single_quoted = re.compile(r"'((?:[^']|'')*)' *(?: #.*)?").fullmatch
 _double_quoted = re.compile(r'"([^"\\]*)" *(?: #.*)?').fullmatch
 _flow_text = re.compile(r"""([\[{])([^][{}#]*)([]}]) *(?: #.*)?""").fullmatch
@@ -46,7 +46,8 @@ _MAPPING, _SEQUENCE = False, True
 
 def read_block_style(text: str) -> Any:
     """The JSON value of one YAML document. Raises NotBlockStyle where the full reader has to decide."""
-    if _unusual_character(text):
+    # Python's printable characters are all that YAML allows but for tabs and rare spaces; line feeds aside.
+    if not text.replace("\n", "").isprintable():
         raise NotBlockStyle
     try:
         return _Reader(text.split("\n")).read()
@@ -78,11 +79,11 @@ class _Reader:
             matched = _line(line)
             if matched is None:
                 raise NotBlockStyle
-            indent, dashes, key, rest = matched.groups()
+            indent, dashes, _, key, rest = matched.groups()
             if not key:
                 if not dashes and (not rest or rest[0] == "#"):
                     continue
-                if not indent and rest[:3] in ("---", "..."):
+                if not dashes and not indent and rest[:3] == "---":
                     self._document_start(rest)
                     continue
             column = len(indent)
@@ -97,9 +98,7 @@ class _Reader:
         return self.root[0]
 
     def _document_start(self, rest: str) -> None:
-        if self.stack or self.root[0] is not None or rest[:3] != "---":
-            raise NotBlockStyle
-        if rest[3:].strip(" ")[:1] not in ("", "#") or rest[3:4] == "#":
+        if self.stack or re.fullmatch("--- *(?: #.*)?", rest) is None:
             raise NotBlockStyle
 
     def _enter_sequences(self, column: int, dashes: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from documents.errors import MalformedText
@@ -11,7 +12,6 @@ from documents.scalars import UnrepresentableNumber, json_float, json_integer
 from documents.tree import MAX_DEPTH, RepeatedKeys, too_deep
 
 _blanks = re.compile(r"[ \t\n\r]*").match
-_lone_surrogate = re.compile("[\ud800-\udfff]")
 
 
 def skip_blanks(text: str, start: int) -> int:
@@ -36,7 +36,7 @@ def read_value(text: str, start: int) -> tuple[Any, int]:
     if text.count("[", start, end) + text.count("{", start, end) > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise too_deep(start)
     if "\\u" in text:
-        value = _without_lone_surrogates(value)
+        value = _without_lone_surrogates(value, re.compile("[\ud800-\udfff]").sub)
     return value, end
 
 
@@ -88,15 +88,15 @@ def _depth(value: Any) -> int:
     return depth
 
 
-def _without_lone_surrogates(value: Any) -> Any:
+def _without_lone_surrogates(value: Any, replace: Callable[[str, str], str]) -> Any:
     """Half a surrogate pair is no character; Go reads U+FFFD for it."""
     if isinstance(value, str):
-        return _lone_surrogate.sub("\ufffd", value)
+        return replace("\ufffd", value)
     if isinstance(value, list):
-        return [_without_lone_surrogates(item) for item in value]
+        return [_without_lone_surrogates(item, replace) for item in value]
     if isinstance(value, dict):
         pairs = value.pairs if isinstance(value, RepeatedKeys) else value.items()
         return _object(
-            [(_lone_surrogate.sub("\ufffd", key), _without_lone_surrogates(item)) for key, item in pairs]
+            [(replace("\ufffd", key), _without_lone_surrogates(item, replace)) for key, item in pairs]
         )
     return value

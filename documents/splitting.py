@@ -80,16 +80,17 @@ def _behind_line_blanks(text: str, position: int) -> int:
 
 
 def _yaml_documents(text: str, start: int) -> Iterator[Chunk]:
-    # "^" would also match where the scan starts, which need not be the begin of a line.
     for separator in _separators(text, start):
+        # The first of two separators in a row belongs to the document that follows, as for kubectl.
         if separator.start() > start:
             yield Chunk(start, separator.start())
-        start = separator.end()
+            start = separator.end()
         rest = separator[1].strip()
         if rest and rest[0] != "#":
             wrong = Chunk(separator.start(), separator.end())
             hint = "a separator line is --- alone; the document begins on the next line"
             wrong.error = MalformedText(separator.start(), f"invalid Yaml document separator: {rest}", hint)
             yield wrong
+            start = separator.end()
     if start < len(text):
         yield Chunk(start, len(text))

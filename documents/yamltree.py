@@ -18,12 +18,19 @@ from yaml.events import AliasEvent, DocumentStartEvent, MappingStartEvent, Scala
 from documents.errors import MalformedText
 from documents.tree import ALIAS, MAPPING, MAX_DEPTH, MAX_VALUES, SCALAR, SEQUENCE, Node, too_deep, too_many
 
+_FLOW = "flow"
+
 
 def read_nodes(text: str) -> tuple[Node | None, int]:
     """The node tree of the first document in the text, and the offset where it ends.
 
     None for a text without a document. Raises MalformedText.
     """
+    mark = re.search("^\ufeff", text, re.MULTILINE)
+    if mark:
+        raise MalformedText(
+            mark.start(), "a byte order mark in the middle of the file", "remove the character"
+        )
     parser = _Events(text)
     try:
         return parser.read()
@@ -65,7 +72,7 @@ class _Events:
             event = next_event()
             kind = type(event)
             if kind is ScalarEvent:
-                open_nodes[-1].children.append(self._scalar(event))
+                open_nodes[-1].children.append(self._scalar(event, open_nodes[-1]))
             elif kind is AliasEvent:
                 open_nodes[-1].children.append(self._alias(event))
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
@@ -81,6 +88,7 @@ class _Events:
 
     def _collection(self, event: Any, kind: str) -> Node:
         node = Node(kind, event.start_mark.index, event.end_mark.index)
+        node.style = _FLOW if event.flow_style else ""
         self._register(event.anchor, node)
         return node
 
@@ -91,13 +99,17 @@ class _Events:
             raise MalformedText(node.start, f"unknown anchor '{event.anchor}' referenced")
         return node
 
-    def _scalar(self, event: Any) -> Node:
+    def _scalar(self, event: Any, parent: Node) -> Node:
         node = Node(SCALAR, event.start_mark.index, event.end_mark.index, event.value)
         node.tag = event.tag or ""
         node.plain = event.implicit[0] and not node.tag
         node.style = event.style or ""
         if node.style == '"' and r"\/" in self.text[node.start : node.end]:
             self._refuse_escaped_slash(node)
+        elif parent.style is _FLOW and not node.style and "?" in node.value[1:]:
+            # In flow collections go-yaml ends a plain scalar at a question mark.
+            where = self.text.index("?", node.start + 1)
+            raise MalformedText(where, "did not find expected ',' before '?': quote the text")
         self._register(event.anchor, node)
         return node
 

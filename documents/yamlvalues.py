@@ -190,7 +190,7 @@ def _tagged(node: Node) -> Any:
         found = "timestamp"
     if found == name:
         return value
-    if name == "float" and isinstance(value, int) and found == "int":
+    if name == "float" and isinstance(value, int) and found == "int" and value < 2**63:
         return float(value)
     raise MalformedText(node.start, f"cannot decode !!{found} `{node.value}` as a !!{name}")
 
