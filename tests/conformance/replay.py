@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any
 
@@ -20,6 +21,10 @@ NODES = [
         "status": {"declaredFeatures": ["DRANodeAllocatableResources"]},
     }
 ]
+
+# Stands for the time of the measurement, which the corpus writes as `<now>`.
+NOW = "2001-02-03T04:05:06Z"
+_MARK = "<now>"
 
 _VERBS = {"create": CREATE, "create-warn": CREATE, "convert": CREATE, "update": UPDATE, "status": STATUS}
 
@@ -51,18 +56,19 @@ def _server(profile: str, namespace: str, labels: tuple[tuple[str, str], ...]) -
     settings = PROFILES[profile]
     namespaces = {namespace: dict(labels)} if namespace else {}
     profile = Profile(settings.release, settings.gates)
-    return Server(profile, namespaces=namespaces, nodes=NODES, now=lambda: "<now>")
+    return Server(profile, namespaces=namespaces, nodes=NODES, now=lambda: NOW)
 
 
 def _request(case: Case) -> Request:
-    old = case.get("old")
+    old = _replaced(case.get("old"), _MARK, NOW)
     return Request(
         verb=_VERBS[case["verb"]],
         api_version=case["apiVersion"],
         kind=case["kind"],
         namespace=case.get("namespace", ""),
         body=case["object"],
-        raw=case.get("raw"),
+        # the size of raw JSON counts as it was sent, with spaces
+        raw=case["raw"] if case.get("raw") is not None else json.dumps(case["object"]),
         old=old,
         name=old["metadata"]["name"] if old else "",
         field_validation=WARN if case["verb"] == "create-warn" else STRICT,
@@ -75,7 +81,7 @@ def _converted(server: Server, case: Case, reply: Answer) -> dict[str, Any]:
     group = case["apiVersion"].rpartition("/")[0]
     versions = PROFILES[case["profile"]].served[case["kind"]]
     return {
-        version: without_storage_fields(server.read(reply.object, f"{group}/{version}"))
+        version: _replaced(without_storage_fields(server.read(reply.object, f"{group}/{version}")), NOW, _MARK)
         for version in versions
     }
 
@@ -83,4 +89,14 @@ def _converted(server: Server, case: Case, reply: Answer) -> dict[str, Any]:
 def _returned(case: Case, object: Any) -> Any:
     if object is None:
         return None
+    object = _replaced(object, NOW, _MARK)
     return pod_extract(object) if case["kind"] == "Pod" else without_storage_fields(object)
+
+
+def _replaced(value: Any, text: str, by: str) -> Any:
+    """The value with every text that is ``text`` replaced."""
+    if isinstance(value, dict):
+        return {key: _replaced(item, text, by) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_replaced(item, text, by) for item in value]
+    return by if value == text else value
