@@ -18,7 +18,7 @@ from resourceapi import quantity, times
 from resourceapi.fieldpath import Key, Path
 from resourceapi.gotext import json_float, json_text, quote
 from resourceapi.jsontext import Members, Number, Raw
-from resourceapi.schema import Field, Schema, Type
+from resourceapi.schema import STRING, Field, Schema, Type
 
 MAX_PROBLEMS = 100
 INT64_MAX = 2**63 - 1
@@ -171,7 +171,7 @@ def _find(schema: Schema, struct: str, name: str) -> tuple[tuple[str, ...], Fiel
         if field.inline and name in _names(schema, field.type.struct):
             embedded, found = _find(schema, field.type.struct, name)
             return (field.go, *embedded), found
-    raise KeyError(name)
+    return ("TypeMeta",), Field(name, STRING)
 
 
 def _names(schema: Schema, struct: str) -> dict[str, Field]:

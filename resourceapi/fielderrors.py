@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from resourceapi.fieldpath import Path, render
-from resourceapi.gotext import quote
+from resourceapi.gotext import json_string, quote
 
 REQUIRED = "FieldValueRequired"
 DUPLICATE = "FieldValueDuplicate"
@@ -37,6 +37,12 @@ _WITHOUT_VALUE = frozenset((REQUIRED, FORBIDDEN, TOO_LONG, INTERNAL))
 
 class Verbatim(str):
     """A value that is printed as it is (JSON of an object) where a plain string would be quoted."""
+
+    __slots__ = ()
+
+
+class Named(str):
+    """A value of a named string type, which the server prints as JSON does, not as Go does."""
 
     __slots__ = ()
 
@@ -88,6 +94,8 @@ def render_value(value: object) -> str:
     """An offending value as the server prints it: text quoted, numbers and booleans plain, nothing as ``null``."""
     if type(value) is str:
         return quote(value)
+    if type(value) is Named:
+        return json_string(value)
     if value is True:
         return "true"
     if value is False:
@@ -117,9 +125,9 @@ def not_found(path: Path, value: object) -> FieldError:
     return FieldError(NOT_FOUND, path, value)
 
 
-def not_supported(path: Path, value: object, supported: Iterable[str]) -> FieldError:
+def not_supported(path: Path, value: str, supported: Iterable[str]) -> FieldError:
     """An unknown value of an enumeration; ``supported`` is listed in the order given."""
-    return FieldError(NOT_SUPPORTED, path, value, "supported values: " + ", ".join(map(quote, supported)))
+    return FieldError(NOT_SUPPORTED, path, Named(value), "supported values: " + ", ".join(map(quote, supported)))
 
 
 def too_long(path: Path, limit: int, *, unit: str = "bytes", origin: str = "") -> FieldError:

@@ -47,16 +47,22 @@ def check_claim_update(claim: Object, old: Object, checks: Checks) -> None:
 
 def check_template(template: Object, checks: Checks, namespace_labels: Mapping[str, str]) -> None:
     """A new template: its own metadata, and everything that a claim made from it must satisfy."""
+    devices = template.get("spec", EMPTY).get("spec", EMPTY).get("devices", EMPTY)
+    check_admin_access(devices.get("requests"), checks, namespace_labels)
+    _check_whole_template(template, checks)
+
+
+def _check_whole_template(template: Object, checks: Checks) -> None:
     spec = template.get("spec", EMPTY)
     devices = spec.get("spec", EMPTY).get("devices", EMPTY)
-    check_admin_access(devices.get("requests"), checks, namespace_labels)
     check_metadata(template, checks, namespaced=True)
     check_template_metadata(spec.get("metadata", EMPTY), ("spec", "metadata"), checks)
     check_device_claim(devices, ("spec", "spec", "devices"), checks)
 
 
 def check_template_update(template: Object, old: Object, checks: Checks) -> None:
-    """The spec of a stored template never changes either."""
+    """The spec of a stored template never changes either, but all of it is checked again."""
+    _check_whole_template(template, checks)
     check_metadata_update(template, old, checks)
     if not equal(template.get("spec"), old.get("spec")):
         shown = checks.internal("ResourceClaimTemplateSpec", template.get("spec", EMPTY))

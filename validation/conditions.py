@@ -35,7 +35,7 @@ def _check_condition(condition: Object, type_: str, path: Path, checks: Checks) 
     elif status not in STATUSES:
         checks.errors.append(not_supported((*path, "status"), status, STATUSES))
     if condition.get("observedGeneration", 0) < 0:
-        checks.invalid((*path, "observedGeneration"), condition["observedGeneration"], formats.NOT_NEGATIVE)
+        checks.invalid((*path, "observedGeneration"), condition["observedGeneration"], formats.AT_LEAST_ZERO)
     if not condition.get("lastTransitionTime"):
         checks.report(REQUIRED, (*path, "lastTransitionTime"))
     _check_texts(condition, path, checks)

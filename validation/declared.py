@@ -413,8 +413,10 @@ def merge(
     """The server's list: hand-written errors without those that a declarative error repeats, then the declarative ones.
 
     A covered error is repeated if a declarative one has its kind, its origin (an invalid value must have one) and,
-    brought to the hub's shape by ``to_hub``, its path.
+    brought to the hub's shape by ``to_hub``, its path.  A hand-written error is not repeated word for word.
     """
+    if not by_hand_errors:
+        return declarative
     repeated = {(error.kind, to_hub(error.path), error.origin) for error in declarative}
     kept = [
         error
@@ -423,4 +425,4 @@ def merge(
         or (error.kind == errors.INVALID and not error.origin)
         or (error.kind, error.path, error.origin) not in repeated
     ]
-    return kept + declarative
+    return list({str(error): error for error in reversed(kept)}.values())[::-1] + declarative

@@ -12,3 +12,4 @@ pool_name = partial(names.resource_pool_name, wording=names.HANDWRITTEN)
 qualified_name = partial(names.qualified_name, wording=names.HANDWRITTEN)
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
+AT_LEAST_ZERO = "must be greater than or equal to zero"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from resourceapi.gotext import quote
-from validation import claims, claimstatus, classes, slices, taintrules
+from validation import claims, claimstatus, classes, nodefeatures, slices, statuses, taintrules
 from validation.checks import Checks, Object
 from validation.objectmeta import check_common_metadata, check_metadata_update
 from validation.requests import CREATE, STATUS, Answer
@@ -84,8 +84,10 @@ class KindRules:
 
     def admit(self, obj: Object, server: Server) -> Answer | None:
         """What admission refuses once the rules hold."""
-        if self.name == "ResourceSlice":
-            return slices_admission(obj, server)
+        if self.name == "ResourceSlice" and nodefeatures.FEATURE in server.profile.gates:
+            reason = nodefeatures.refuse_slice(obj, server.nodes)
+            if reason:
+                return statuses.forbidden("resourceslices", obj["metadata"]["name"], reason)
         return None
 
     def warnings(self, obj: Object) -> list[str]:
@@ -125,13 +127,6 @@ def _restart_taint(obj: Object, old: Object, now: str) -> None:
     same_time = taint.get("timeAdded") == before.get("timeAdded")
     if taint.get("effect", "") != before.get("effect", "") and same_time:
         taint["timeAdded"] = now
-
-
-def slices_admission(obj: Object, server: Server) -> Answer | None:
-    """Devices that use node resources need a node that declares that it can account for them."""
-    from validation.nodefeatures import admit_slice
-
-    return admit_slice(obj, server)
 
 
 RULES = {

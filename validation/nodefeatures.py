@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from resourceapi.gotext import quote
+from resourceapi.nodeselection import selects
 from validation.checks import Object
-from validation.requests import Answer
-
-if TYPE_CHECKING:
-    from validation.server import Server
 
 FEATURE = "DRANodeAllocatableResources"
+EMPTY: Object = {}
 
 
-def admit_slice(resource_slice: Object, server: Server) -> Answer | None:
-    """Refuse devices with node resources where the node does not declare the feature."""
-    return None
+def refuse_slice(resource_slice: Object, nodes: dict[str, Object]) -> str:
+    """Why a slice is refused: a device uses resources of nodes that cannot account for it.  Empty if it is not."""
+    spec = resource_slice.get("spec", EMPTY)
+    for device in spec.get("devices") or ():
+        if device.get("nodeAllocatableResources"):
+            owner = device if spec.get("perDeviceNodeSelection") else spec
+            reason = _refuse_device(device.get("name", ""), owner, nodes)
+            if reason:
+                return reason
+    return ""
+
+
+def _refuse_device(name: str, owner: Object, nodes: dict[str, Object]) -> str:
+    """``owner``: the device or the slice, whichever says for which nodes the device is."""
+    if node_name := owner.get("nodeName"):
+        node = nodes.get(node_name)
+        if node is None:
+            return f"node {quote(node_name)} not found for device {quote(name)}"
+        return _first_without_feature((node,))
+    if "nodeSelector" in owner:
+        return _first_without_feature(node for node in nodes.values() if selects(owner["nodeSelector"], node))
+    if owner.get("allNodes"):
+        return _first_without_feature(nodes.values())
+    return f"device {quote(name)} in ResourceSlice has NodeAllocatableResources but does not map to any nodes"
+
+
+def _first_without_feature(nodes: Iterable[Object]) -> str:
+    for node in nodes:
+        if FEATURE not in (node.get("status", EMPTY).get("declaredFeatures") or ()):
+            return f"node {quote(node['metadata']['name'])} does not support {FEATURE} feature"
+    return ""

@@ -15,6 +15,10 @@ EMPTY: Object = {}
 OWNERS = ObjectMeta["ownerReferences"].type
 OPERATIONS = ("Apply", "Update")
 SUBRESOURCE_BYTES = 256
+REPEATED_OWNERS = (
+    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject"
+    " such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+)
 
 
 def check_metadata(obj: Object, checks: Checks, *, namespaced: bool, name_origin: str = "") -> None:
@@ -59,6 +63,23 @@ def _check_rest(meta: Object, checks: Checks, namespaced: bool) -> None:
     if finalizers := meta.get("finalizers"):
         _check_finalizers(finalizers, checks)
     _check_managed_fields(meta.get("managedFields") or [], checks)
+
+
+def drop_repeated_owners(obj: Object) -> list[str]:
+    """An owner that is listed twice stays once; returns what the server warns about that."""
+    meta = obj.get("metadata", EMPTY)
+    owners = meta.get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return []
+    kept: list[Object] = []
+    repeated = []
+    for owner in owners:
+        if owner in kept:
+            repeated.append(owner.get("uid", ""))
+        else:
+            kept.append(owner)
+    meta["ownerReferences"] = kept
+    return [REPEATED_OWNERS + ", ".join(repeated)] if repeated else []
 
 
 def check_metadata_update(obj: Object, old: Object, checks: Checks) -> None:

@@ -22,6 +22,7 @@ from validation import statuses
 from validation.checks import Checks, Object
 from validation.declared import DeclarativePass, merge
 from validation.kinds import RULES, KindRules
+from validation.objectmeta import drop_repeated_owners
 from validation.requests import CREATE, STATUS, STRICT, WARN, Answer, Request
 
 EMPTY: Object = {}
@@ -48,7 +49,7 @@ class Server:
         """
         self.profile = profile
         self._namespaces = namespaces or {}
-        self._nodes = {node["metadata"]["name"]: node for node in nodes}
+        self.nodes = {node["metadata"]["name"]: node for node in nodes}
         self._expressions = expressions or LengthChecker()
         self._now = now or _now
         self._schema_of = schemas_of(profile.schemas)
@@ -114,9 +115,6 @@ class Server:
     def namespace_labels(self, namespace: str) -> Labels:
         return self._namespaces.get(namespace, {})
 
-    def node(self, name: str) -> Object | None:
-        return self._nodes.get(name)
-
     def now(self) -> str:
         return self._now()
 
@@ -138,6 +136,12 @@ class _Review:
             self.old = to_hub(kind.name, version, stored)
 
     def answer(self) -> Answer:
+        warnings = drop_repeated_owners(self.obj)
+        answer = self._answer()
+        answer.warnings = warnings + answer.warnings
+        return answer
+
+    def _answer(self) -> Answer:
         refusal = self._identify()
         if refusal is not None:
             return refusal
@@ -195,8 +199,6 @@ class _Review:
             None if self.old is None else from_hub(kind, version, self.old),
             declarative,
         )
-        if not declarative:
-            return checks.errors
         return merge(checks.errors, declarative, path_to_hub)
 
 

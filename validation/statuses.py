@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from resourceapi.fielderrors import FieldError
+from resourceapi.fielderrors import invalid as invalid_value
+from resourceapi.gotext import quote
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import Kind
 from validation.requests import Answer, Request
@@ -31,7 +33,7 @@ def invalid(kind: str, name: str, errors: list[FieldError], group: str = GROUP) 
     return Answer(
         422,
         reason="Invalid",
-        message=f'{qualified} "{name}" is invalid: {listed}',
+        message=f"{qualified} {quote(name)} is invalid: {listed}",
         errors=errors,
         details={key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value},
     )
@@ -138,6 +140,7 @@ def _match_stored(
         why = "the object has been modified; please apply your changes to the latest version and try again"
         return conflict(kind.resource, name, why)
     if not sent and not unconditional:
-        return None  # the rules of an update will say that it is missing
+        error = invalid_value(("metadata", "resourceVersion"), 0, "must be specified for an update")
+        return invalid(kind.resource, name, [error])
     before["resourceVersion"] = meta["resourceVersion"] = stored or "1"
     return None

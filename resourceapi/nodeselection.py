@@ -1,0 +1,50 @@
+"""Which nodes a node selector selects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Object = dict[str, Any]
+EMPTY: Object = {}
+
+
+def selects(selector: Object, node: Object) -> bool:
+    """Whether any term selects the node (JSON of a Node); a term without requirements selects none."""
+    return any(_term_selects(term, node) for term in selector.get("nodeSelectorTerms") or ())
+
+
+def _term_selects(term: Object, node: Object) -> bool:
+    expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
+    if not expressions and not fields:
+        return False
+    meta = node.get("metadata", EMPTY)
+    labels = meta.get("labels") or EMPTY
+    names = {"metadata.name": meta.get("name", "")}
+    return all(_satisfies(requirement, labels) for requirement in expressions) and all(
+        _satisfies(requirement, names) for requirement in fields
+    )
+
+
+def _satisfies(requirement: Object, values: Object) -> bool:
+    key, operator, wanted = requirement.get("key", ""), requirement.get("operator"), requirement.get("values") or []
+    value = values.get(key)
+    if operator == "In":
+        return value in wanted
+    if operator == "NotIn":
+        return value not in wanted
+    if operator == "Exists":
+        return value is not None
+    if operator == "DoesNotExist":
+        return value is None
+    return _compares(operator, value, wanted)
+
+
+def _compares(operator: str | None, value: str | None, wanted: list[str]) -> bool:
+    """`Gt` and `Lt` compare whole numbers; what is none satisfies neither."""
+    if value is None or len(wanted) != 1:
+        return False
+    try:
+        number, bound = int(value), int(wanted[0])
+    except ValueError:
+        return False
+    return number > bound if operator == "Gt" else operator == "Lt" and number < bound

@@ -1,0 +1,49 @@
+"""Which of the possible words was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def nearest(word: str, candidates: Iterable[str]) -> str:
+    """The candidate that the word is a slip of: other case or separators, or a few letters off; or nothing.
+
+    Words of up to 3 letters must agree but for case, up to 6 may be one edit off, longer ones two.
+    """
+    if not word or len(word) > 100:
+        return ""
+    best, allowed = "", 0 if len(word) <= 3 else 1 if len(word) <= 6 else 2
+    bare = _bare(word)
+    for candidate in candidates:
+        if candidate == word:
+            continue
+        if _bare(candidate) == bare:
+            return candidate
+        if abs(len(candidate) - len(word)) > allowed:
+            continue
+        distance = edits(word.lower(), candidate.lower(), allowed)
+        if distance <= allowed:
+            best, allowed = candidate, distance - 1
+            if allowed < 0:
+                break
+    return best
+
+
+def _bare(word: str) -> str:
+    return word.lower().replace("_", "").replace("-", "").rstrip("s")
+
+
+def edits(first: str, second: str, limit: int) -> int:
+    """Letters to insert, delete, replace or swap with a neighbour, counted up to ``limit + 1``."""
+    before: list[int] = []
+    row = list(range(len(second) + 1))
+    for i, letter in enumerate(first, 1):
+        previous, before, row = before, row, [i]
+        for j, other in enumerate(second, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == other:
+                cost = min(cost, previous[j - 2] + 1)
+            row.append(cost)
+        if min(row) > limit:
+            return limit + 1
+    return row[-1]

@@ -1,0 +1,58 @@
+"""Lints: warnings about objects that the server takes, and that still are not what their author means.
+
+Each has a code that stays (``CC001``) and a page in ``docs/reference/lints/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from resourceapi.model.versions import GROUP
+from validation.lints.facts import Facts
+from validation.lints.shapes import POD_SPECS
+from validation.lints.table import LINTS, Lint, Warning
+
+__all__ = ["LINTS", "Facts", "Lint", "Warning", "lint"]
+
+
+def lint(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
+    """All warnings about one object; ``facts`` must have learnt of all objects before.
+
+    Objects with mistakes are linted as far as they can be understood.
+    """
+    kind, api_version = manifest.get("kind"), manifest.get("apiVersion")
+    if not isinstance(kind, str) or not isinstance(api_version, str):
+        return
+    if kind in POD_SPECS:
+        from validation.lints import references
+
+        yield from references.check_pod(manifest, facts)
+    elif api_version.startswith(GROUP + "/"):
+        yield from _lint_of_group(manifest, kind, facts)
+    yield from _dropped_fields(manifest, api_version, facts)
+
+
+def _lint_of_group(manifest: dict[str, Any], kind: str, facts: Facts) -> Iterator[Warning]:
+    if kind in ("ResourceClaim", "ResourceClaimTemplate"):
+        from validation.lints import alternatives, lookups, references
+
+        yield from alternatives.check(manifest)
+        yield from references.check_classes(manifest, facts)
+        yield from lookups.check(manifest)
+    elif kind == "DeviceClass":
+        from validation.lints import lookups
+
+        yield from lookups.check(manifest)
+    elif kind == "ResourceSlice":
+        from validation.lints import counters
+
+        yield from counters.check(manifest, facts)
+
+
+def _dropped_fields(manifest: dict[str, Any], api_version: str, facts: Facts) -> Iterator[Warning]:
+    from validation.lints import droppedfields
+
+    schema = facts.profile.schemas.get(api_version.rpartition("/")[2])
+    if schema is not None:
+        yield from droppedfields.check(manifest, schema, facts.profile)

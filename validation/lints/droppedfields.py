@@ -1,0 +1,80 @@
+"""CC006: fields that the server drops in silence, because a feature gate is off.
+
+Where the gate's field is in use in the stored object an update keeps it; so what the server gave back decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from resourceapi.fieldpath import Path
+from resourceapi.releases import Profile
+from resourceapi.schema import Schema, Struct, Type
+from validation.hints.schemawalk import fields_of
+from validation.lints.table import DROPPED, Warning
+
+# For each field name of a struct: the gate that is off (or nothing), and what to look for inside.
+Plan = dict[str, tuple[str, "Plan | None", int]]
+
+
+def check(manifest: dict[str, Any], schema: Schema, profile: Profile) -> Iterator[Warning]:
+    """Every field whose gate is off."""
+    kind = manifest.get("kind")
+    if not isinstance(kind, str) or kind not in schema:
+        return
+    plan = schema.compiled(("dropped fields", kind, profile.gates), lambda: _plan(schema, schema[kind], profile, set()))
+    for path, gate in _walk(manifest, plan, ()) if plan else ():
+        from validation.hints.gates import explain
+
+        yield Warning(DROPPED.code, path, f"the server drops `{path[-1]}` in silence: {explain(gate, profile)}")
+
+
+def _plan(schema: Schema, struct: Struct, profile: Profile, above: set[str]) -> Plan | None:
+    """What to look for in a struct; None if nothing in it depends on a gate that is off."""
+    plan: Plan = {}
+    for field in fields_of(schema, struct):
+        gate = next((gate for gate in field.gates if gate not in profile.gates), "")
+        if gate:
+            plan[field.name] = (gate, None, 0)
+            continue
+        element, depth = _innermost(field.type)
+        if element.kind == "struct" and element.struct in schema and element.struct not in above:
+            inner = _plan(schema, schema[element.struct], profile, above | {struct.name})
+            if inner:
+                plan[field.name] = ("", inner, depth)
+    return plan or None
+
+
+def _innermost(type: Type) -> tuple[Type, int]:
+    """The element type of nested lists and maps, and how many there are."""
+    depth = 0
+    while type.element is not None:
+        type, depth = type.element, depth + 1
+    return type, depth
+
+
+def _walk(value: Any, plan: Plan, path: Path) -> Iterator[tuple[Path, str]]:
+    if not isinstance(value, dict):
+        return
+    for name, (gate, inner, depth) in plan.items():
+        found = value.get(name)
+        if found is None:
+            continue
+        if gate:
+            if found not in ([], {}, "", 0, False):
+                yield (*path, name), gate
+        elif inner is not None:
+            for place, item in _elements(found, depth, (*path, name)):
+                yield from _walk(item, inner, place)
+
+
+def _elements(value: Any, depth: int, path: Path) -> Iterator[tuple[Path, Any]]:
+    if not depth:
+        yield path, value
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _elements(item, depth - 1, (*path, index))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _elements(item, depth - 1, (*path, key))

@@ -1,0 +1,88 @@
+"""What the given files and the inventory contain, for lints that look from one object at others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from resourceapi.model.versions import GROUP
+from resourceapi.releases import Profile
+from validation.lints.shapes import entries, mapping, name_of, request_names, text
+
+Named = tuple[str, str]  # namespace and name
+
+
+class Pool:
+    """One generation of a driver's pool as its slices describe it: how many they should be and are, and counters."""
+
+    __slots__ = ("counters", "expected", "slices")
+
+    def __init__(self) -> None:
+        self.expected = 0
+        self.slices = 0
+        self.counters: dict[str, set[str]] = {}  # of each counter set
+
+    @property
+    def complete(self) -> bool:
+        return self.slices >= self.expected > 0
+
+
+class Facts:
+    """The objects that are known.
+
+    ``classes_known``: whether DeviceClasses are expected to be among the objects; people often have their claims in
+    one place and the classes, which come with a driver, in another.
+    """
+
+    __slots__ = ("claims", "classes", "classes_known", "default_namespace", "pools", "profile", "templates")
+
+    def __init__(
+        self, profile: Profile, *, default_namespace: str = "default", classes_known: bool = False
+    ) -> None:
+        self.profile = profile
+        self.default_namespace = default_namespace
+        self.classes_known = classes_known
+        self.classes: set[str] = set()
+        self.templates: dict[Named, frozenset[str]] = {}  # names of their requests
+        self.claims: dict[Named, frozenset[str]] = {}
+        self.pools: dict[tuple[str, str, int], Pool] = {}
+
+    def namespace_of(self, manifest: Any) -> str:
+        return text(mapping(manifest, "metadata"), "namespace") or self.default_namespace
+
+    def learn(self, manifest: dict[str, Any]) -> None:
+        """Note an object of the DRA group; others are of no interest."""
+        if not text(manifest, "apiVersion").startswith(GROUP + "/"):
+            return
+        kind = text(manifest, "kind")
+        if kind == "ResourceClaim":
+            self.claims[self.namespace_of(manifest), name_of(manifest)] = request_names(manifest)
+        elif kind == "ResourceClaimTemplate":
+            self.templates[self.namespace_of(manifest), name_of(manifest)] = request_names(manifest)
+        elif kind == "DeviceClass":
+            self.classes.add(name_of(manifest))
+            self.classes_known = True
+        elif kind == "ResourceSlice":
+            self._learn_slice(manifest)
+
+    def _learn_slice(self, manifest: dict[str, Any]) -> None:
+        key = pool_key(manifest)
+        if key is None:
+            return
+        pool = self.pools.setdefault(key, Pool())
+        spec = mapping(manifest, "spec")
+        expected = mapping(spec, "pool").get("resourceSliceCount")
+        pool.expected = expected if isinstance(expected, int) else 0
+        pool.slices += 1
+        for counter_set in entries(spec, "sharedCounters"):
+            counters = mapping(counter_set, "counters")
+            pool.counters.setdefault(text(counter_set, "name"), set()).update(counters)
+
+
+def pool_key(manifest: Any) -> tuple[str, str, int] | None:
+    """Driver, pool and generation of a slice."""
+    spec = mapping(manifest, "spec")
+    pool = mapping(spec, "pool")
+    generation = pool.get("generation", 0)
+    if not text(spec, "driver") or not text(pool, "name") or not isinstance(generation, int):
+        return None
+    return text(spec, "driver"), text(pool, "name"), generation

@@ -1,0 +1,107 @@
+"""Reading manifests of any version, also those with mistakes: what is not of the right type counts as absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from resourceapi.fieldpath import Path
+
+EMPTY: dict[str, Any] = {}
+POD_SPECS: dict[str, Path] = {
+    "Pod": ("spec",),
+    "PodTemplate": ("template", "spec"),
+    "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
+    **dict.fromkeys(
+        ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job"),
+        ("spec", "template", "spec"),
+    ),
+}
+CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+
+
+def mapping(value: Any, *keys: str) -> dict[str, Any]:
+    """The mapping at these keys, or an empty one."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else EMPTY
+
+
+def entries(value: Any, key: str) -> list[Any]:
+    """The list at a key, or an empty one."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def text(value: Any, key: str) -> str:
+    """The text at a key, or an empty one."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def name_of(manifest: Any) -> str:
+    return text(mapping(manifest, "metadata"), "name")
+
+
+def claim_devices(manifest: Any) -> tuple[Path, dict[str, Any]]:
+    """Where a claim or template has its ``devices``, and what they are."""
+    if text(manifest, "kind") == "ResourceClaimTemplate":
+        return ("spec", "spec", "devices"), mapping(manifest, "spec", "spec", "devices")
+    return ("spec", "devices"), mapping(manifest, "spec", "devices")
+
+
+class RequestDetails:
+    """What a request or subrequest asks for: ``details`` at ``path``; ``name`` is ``main`` or ``main/sub``."""
+
+    __slots__ = ("details", "name", "path")
+
+    def __init__(self, name: str, path: Path, details: dict[str, Any]) -> None:
+        self.name = name
+        self.path = path
+        self.details = details
+
+
+def request_details(manifest: Any) -> Iterator[RequestDetails]:
+    """All requests without alternatives, and all subrequests, of a claim or template of any version."""
+    path, devices = claim_devices(manifest)
+    for index, request in enumerate(entries(devices, "requests")):
+        place = (*path, "requests", index)
+        name = text(request, "name")
+        subrequests = entries(request, "firstAvailable")
+        for position, subrequest in enumerate(subrequests):
+            if isinstance(subrequest, dict):
+                at = (*place, "firstAvailable", position)
+                yield RequestDetails(f"{name}/{text(subrequest, 'name')}", at, subrequest)
+        if isinstance(mapping(request).get("exactly"), dict):
+            yield RequestDetails(name, (*place, "exactly"), request["exactly"])
+        elif not subrequests and isinstance(request, dict):
+            yield RequestDetails(name, place, request)
+
+
+def request_names(manifest: Any) -> frozenset[str]:
+    """The names of a claim's requests, without those of subrequests."""
+    _, devices = claim_devices(manifest)
+    return frozenset(text(request, "name") for request in entries(devices, "requests"))
+
+
+def pod_spec(manifest: Any) -> tuple[Path, dict[str, Any]]:
+    """Where an object has the spec of a pod, and that spec; empty for kinds without."""
+    path = POD_SPECS.get(text(manifest, "kind"), ())
+    return path, mapping(manifest, *(str(key) for key in path)) if path else EMPTY
+
+
+def containers(spec: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The containers of a pod's spec with their paths in it."""
+    for kind in CONTAINERS:
+        for index, container in enumerate(entries(spec, kind)):
+            if isinstance(container, dict):
+                yield (kind, index), container
+
+
+def devices_of(manifest: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The devices of a ResourceSlice, without v1beta1's ``basic`` around them."""
+    for index, device in enumerate(entries(mapping(manifest, "spec"), "devices")):
+        if isinstance(mapping(device).get("basic"), dict):
+            yield ("spec", "devices", index, "basic"), device["basic"]
+        elif isinstance(device, dict):
+            yield ("spec", "devices", index), device
