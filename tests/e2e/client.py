@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+# Every warning is a header of its own, and there may be hundreds.
+http.client._MAXHEADERS = 10_000  # type: ignore[attr-defined]
+
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 
 
