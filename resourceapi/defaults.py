@@ -31,9 +31,8 @@ def apply_defaults(kind: str, version: str, obj: Object, now: str) -> None:
         for device in spec.get("devices") or ():
             _default_taints(device.get("taints") or (), now)
     elif kind == "DeviceTaintRule":
-        if "taint" not in spec:
-            obj.setdefault("spec", spec if "spec" in obj else {}).setdefault("taint", {})
-        _default_taints((obj["spec"]["taint"],), now)
+        taint = obj.setdefault("spec", {}).setdefault("taint", {})  # no pointers: they are always there
+        _default_taints((taint,), now)
 
 
 def _default_requests(claim_spec: Object, version: str) -> None:

@@ -74,7 +74,7 @@ def _visitor(schema: Schema, struct: str, gates: Gates) -> Visit | None:
     def visit_struct(obj: dict[str, Any], found: list[tuple[dict[str, Any], str]]) -> None:
         found.extend((obj, name) for name in own if name in obj)
         for kind, name, visit in steps:
-            value = obj if kind == "inline" else obj.get(name)
+            value: Any = obj if kind == "inline" else obj.get(name)
             if not value:
                 continue
             if kind == "list":

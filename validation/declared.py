@@ -34,9 +34,8 @@ def by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> bo
                 return True
         elif rule.stage == rules.STANDARD:
             continue  # newer than hand-written validation: only ever declared
-        elif kind is rules.MaxItems:
-            if value and len(value) > rule.limit:
-                found.append(_covered(errors.too_many(path, len(value), rule.limit, origin="maxItems")))
+        elif isinstance(rule, rules.MaxItems):
+            if not _max_items(rule, value, path, found):
                 return False
         elif not _HAND_WRITTEN[kind](rule, value, path, found):
             return True
@@ -46,22 +45,28 @@ def by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> bo
 def size_by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> bool:
     """Check only the declared limit of a list; False if its entries must not be looked at."""
     for rule in field.rules:
-        if type(rule) is rules.MaxItems and rule.stage != rules.STANDARD and value and len(value) > rule.limit:
-            found.append(_covered(errors.too_many(path, len(value), rule.limit, origin="maxItems")))
-            return False
+        if isinstance(rule, rules.MaxItems) and rule.stage != rules.STANDARD:
+            return _max_items(rule, value, path, found)
     return True
 
 
 def unique_by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> None:
     """Check only that the entries of a list are unique."""
     for rule in field.rules:
-        if type(rule) is rules.Unique and rule.stage != rules.STANDARD:
+        if isinstance(rule, rules.Unique) and rule.stage != rules.STANDARD:
             _unique(rule, value, path, found)
 
 
 def _covered(error: FieldError) -> FieldError:
     error.covered = True
     return error
+
+
+def _max_items(rule: rules.MaxItems, value: Any, path: Path, found: list[FieldError]) -> bool:
+    if value and len(value) > rule.limit:
+        found.append(_covered(errors.too_many(path, len(value), rule.limit, origin="maxItems")))
+        return False
+    return True
 
 
 def _required(rule: rules.Required, value: Any, path: Path, found: list[FieldError]) -> bool:
@@ -273,7 +278,7 @@ def _all(own: Iterable[rules.Rule], value: Any, path: Path, found: list[FieldErr
 
 
 def _walk_list(struct: Walk, keys: tuple[str, ...], new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
-    stored = {}
+    stored: dict[tuple[Any, ...], Any] = {}
     if old is not None and keys:
         for item in old.value or ():
             stored.setdefault(tuple(item.get(name) for name in keys), item)

@@ -1,0 +1,101 @@
+"""A user's document in another version: the same fields, defaults not filled in, order kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from conversion.hub import from_hub, to_hub
+from resourceapi.decoding import DecodingError, decode
+from resourceapi.equality import equal
+from resourceapi.fieldpath import Key, Path, render
+from resourceapi.model.versions import GROUP, SCHEMAS
+from resourceapi.releases import KINDS, split_api_version
+from resourceapi.schema import Schema
+
+Object = dict[str, Any]
+
+
+class ConversionError(Exception):
+    """A document that cannot be had in a version; ``path`` is the field it is about (empty: the whole of it)."""
+
+    def __init__(self, text: str, path: Path = ()) -> None:
+        super().__init__(f"{render(path)}: {text}" if path else text)
+        self.text = text
+        self.path = path
+
+
+def convert_document(document: Object, version: str, schemas: Mapping[str, Schema] = SCHEMAS) -> Object:
+    """A document (JSON of any version of a DRA kind) in ``version``; what it does not change is shared with it.
+
+    :raises ConversionError: if the document cannot be read, or the version lacks the kind or a field's meaning.
+    """
+    kind, source = _identify(document)
+    if version not in KINDS[kind].versions:
+        known = ", ".join(KINDS[kind].versions)
+        raise ConversionError(f"{kind} has no version {version} (it has {known})", ("apiVersion",))
+    meaning = _read(document, kind, source, schemas)
+    if version == source:
+        return document
+    converted = from_hub(kind, version, to_hub(kind, source, _without_nulls(document)))
+    converted = {**converted, "apiVersion": f"{GROUP}/{version}"}
+    for path in _differences(meaning, _read(converted, kind, version, schemas), ()):
+        raise ConversionError(f"{version} cannot hold this", path)
+    return converted
+
+
+def _identify(document: Object) -> tuple[str, str]:
+    """Kind and version of a document of the DRA group."""
+    group, version = split_api_version(str(document.get("apiVersion", "")))
+    kind = document.get("kind")
+    if group != GROUP or kind not in KINDS:
+        raise ConversionError(f"no DRA object of a known kind: apiVersion {document.get('apiVersion')!r}, kind {kind!r}")
+    if version not in KINDS[kind].versions:
+        raise ConversionError(f"{kind} has no version {version}", ("apiVersion",))
+    return kind, version
+
+
+def _read(document: Object, kind: str, version: str, schemas: Mapping[str, Schema]) -> Object:
+    """What a document means, in the shape of the hub."""
+    try:
+        decoded = decode(schemas[version], kind, document)
+    except DecodingError as error:
+        raise ConversionError(error.text, error.path) from None
+    for problem in decoded.problems:
+        raise ConversionError(problem.text, problem.path)
+    return to_hub(kind, version, decoded.object)
+
+
+def _without_nulls(value: Any) -> Any:
+    """The value without members that are null, which mean the same as absent ones."""
+    if isinstance(value, dict):
+        if not any(_has_null(member) for member in value.values()):
+            return value
+        return {key: _without_nulls(member) for key, member in value.items() if member is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+def _has_null(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_null, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_null, value))
+    return value is None
+
+
+def _differences(one: Any, other: Any, path: Path) -> Iterator[Path]:
+    """The deepest paths at which two values differ in meaning."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for name in one.keys() | other.keys():
+            member, counterpart = one.get(name), other.get(name)
+            if name in one and name in other:
+                yield from _differences(member, counterpart, (*path, name))
+            elif not equal(member, counterpart) or member == {} or counterpart == {}:
+                yield (*path, Key(name) if "/" in name else name)
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for index, pair in enumerate(zip(one, other, strict=True)):
+            yield from _differences(*pair, (*path, index))
+    elif not equal(one, other):
+        yield path
