@@ -13,7 +13,7 @@ from tests.conformance.profiles import PROFILES
 from tests.e2e.mutations import Mutator, learn
 from tests.e2e.parts import Object, Parts, in_version
 from tests.e2e.rawbodies import raw_body
-from tests.e2e.tables import NAMESPACES, WEIGHTS, pick
+from tests.e2e.tables import FIELDS, NAMESPACES, WEIGHTS, pick
 
 _GROUP = "resource.k8s.io"
 _NAMESPACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod")
@@ -176,8 +176,14 @@ class _Composer:
         self._versioned(case)
 
     def _versioned(self, case: Case) -> None:
+        """What identifies the stored object: mostly left to the prober, sometimes wrong or missing."""
         if self._parts.chance(0.08):
             case["noResourceVersion"] = True
+        elif self._parts.chance(0.08) and isinstance(case["object"].get("metadata"), dict):
+            field = self._source.choice(("uid", "resourceVersion", "name", "namespace", "deletionTimestamp"))
+            value = self._source.choice(FIELDS[field])
+            case["object"]["metadata"][field] = value
+            case["note"] += f"; metadata.{field}={value!r:.40}"
 
 
 def _v1_spec(kind: str, object: Object) -> Object:
