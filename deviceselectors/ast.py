@@ -43,9 +43,7 @@ class Literal(Node):
     __slots__ = ("literal_type", "value")
     kind = LITERAL
 
-    def __init__(
-        self, position: int, value: bool | int | float | str | bytes | None, literal_type: Type
-    ) -> None:
+    def __init__(self, position: int, value: bool | float | str | bytes | None, literal_type: Type) -> None:
         self.position = position
         self.type = None
         self.value = value

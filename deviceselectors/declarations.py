@@ -123,11 +123,12 @@ def _read_table() -> dict[str, list[str]]:
     from deviceselectors.declarations_table import TABLE
 
     signatures: dict[str, list[str]] = {}
+    lines: list[str] = []
     for line in TABLE.splitlines():
         if line.startswith("  "):
             lines.append(line)
         else:
-            lines = signatures[line] = []
+            signatures[line] = lines = []
     return signatures
 
 

@@ -285,6 +285,8 @@ group
   .authorizer_group Authorizer; string > GroupCheck
 hasValue
   .optional_hasValue optional(V) > bool
+includes
+  .list_includes_dyn_dyn dyn; dyn > bool
 indexOf
   .list_a_index_of_int list(A); A > int
   .string_index_of_string string; string > int

@@ -24,9 +24,7 @@ NAMES = (
 
 _FIXED = {name[1:-1]: kind for kind, name in enumerate(NAMES) if name[0] == "'"}
 
-_ESCAPE = (
-    r"\\(?:[abfnrtv\"'\\?`]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
-)
+_ESCAPE = r"\\(?:[abfnrtv\"'\\?`]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
 _TEXT = (
     rf'(?:"""(?:[^\\]|{_ESCAPE})*?"""|\'\'\'(?:[^\\]|{_ESCAPE})*?\'\'\''
     rf'|"[^"\\\n\r]*(?:{_ESCAPE}[^"\\\n\r]*)*"|\'[^\'\\\n\r]*(?:{_ESCAPE}[^\'\\\n\r]*)*\''

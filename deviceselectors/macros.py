@@ -260,7 +260,8 @@ def copy(node: Node, position: int) -> Node:
         return ListLiteral(node.position, [copy(e, position) for e in node.elements], node.optionals)
     if isinstance(node, MapLiteral):
         entries = [
-            MapEntry(position, copy(e.key, position), copy(e.value, position), e.optional) for e in node.entries
+            MapEntry(position, copy(e.key, position), copy(e.value, position), e.optional)
+            for e in node.entries
         ]
         return MapLiteral(node.position, entries)
     if isinstance(node, StructLiteral):

@@ -325,7 +325,7 @@ class _Parser:
 
     def _primary(self) -> Node:
         kind = self._kinds[self._at]
-        if kind == IDENTIFIER or kind == DOT:
+        if kind in (IDENTIFIER, DOT):
             return self._named()
         if kind == LPAREN:
             self._at += 1

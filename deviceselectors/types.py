@@ -50,6 +50,7 @@ class Type:
         #: whether a type parameter occurs in it, so that substitution has something to do
         self.has_parameters = kind == TYPE_PARAMETER or any(p.has_parameters for p in parameters)
         declared = f"wrapper({name})" if wrapper else name
+        output: str
         if parameters:
             text = f"{name}({', '.join([p.text for p in parameters])})"
             output = f"{declared}({', '.join([p.output for p in parameters])})"
@@ -57,7 +58,7 @@ class Type:
             text = text or declared
             output = f"<{declared}>" if kind == TYPE_PARAMETER else declared
         self.text = text
-        self.output = output
+        self.output: str = output
 
     def __eq__(self, other: object) -> bool:
         if self is other:

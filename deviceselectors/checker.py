@@ -1,0 +1,425 @@
+"""Type checking of parsed expressions.
+
+Writes the static type into every node, the resolved name into identifiers and calls and the possible overloads into
+calls. Source: the CEL language definition, "Gradual type checking"; the messages are those of cel-go 0.29, with which
+kube-apiserver checks.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from deviceselectors.ast import (
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
+from deviceselectors.declarations import (
+    DEVICE_TYPE,
+    ENUM_CONSTANTS,
+    NAMED_TYPES,
+    Overload,
+    find_fields,
+    find_function,
+)
+from deviceselectors.environment import Environment
+from deviceselectors.issues import Issues
+from deviceselectors.names import qualified_name
+from deviceselectors.types import (
+    ANY,
+    BOOL_TYPE,
+    DURATION,
+    DYN,
+    DYN_TYPE,
+    ERROR,
+    ERROR_TYPE,
+    INT_TYPE,
+    LIST,
+    MAP,
+    NULL,
+    STRING_TYPE,
+    STRUCT,
+    TIMESTAMP,
+    TYPE_PARAMETER,
+    Type,
+    is_dyn,
+    is_optional,
+    list_of,
+    map_of,
+    optional_of,
+    type_of,
+    type_parameter,
+)
+from deviceselectors.unification import (
+    Bindings,
+    are_assignable,
+    is_assignable,
+    more_general,
+    substitute,
+)
+
+DEVICE_VARIABLE = "device"
+
+
+def check(root: Node, environment: Environment, issues: Issues) -> None:
+    """Check an expression that has been parsed without errors; what is wrong goes into `issues`."""
+    checker = _Checker(environment, issues)
+    checker.check(root)
+    checker.resolve_open_types()
+
+
+def _unwrap_optional(t: Type) -> tuple[Type, bool]:
+    return (t.parameters[0], True) if is_optional(t) else (t, False)
+
+
+class _Checker:
+    """The state of one check: scopes of variables, bindings of type parameters."""
+
+    __slots__ = ("_bindings", "_environment", "_issues", "_open", "_scopes", "_variables")
+
+    def __init__(self, environment: Environment, issues: Issues) -> None:
+        self._environment = environment
+        self._issues = issues
+        self._scopes: list[dict[str, Type]] = []
+        self._bindings: Bindings = {}
+        self._variables = 0
+        self._open: list[Node] = []
+
+    def check(self, node: Node) -> Type:
+        """Check a node and all below it; returns its type, in which type parameters may still be unbound."""
+        t: Type = self._CHECKS[node.kind](self, node)
+        node.type = t
+        if t.has_parameters:
+            self._open.append(node)
+        return t
+
+    def resolve_open_types(self) -> None:
+        """Put what type parameters are bound to in the end into the types of all nodes, dyn for unbound ones."""
+        for node in self._open:
+            assert node.type is not None
+            node.type = substitute(self._bindings, node.type, True)
+
+    def _report(self, node: Node, message: str) -> None:
+        self._issues.report(node.position, message)
+
+    def _mismatch(self, node: Node, expected: Type, actual: Type) -> None:
+        self._report(node, f"expected type '{expected.text}' but found '{actual.text}'")
+
+    def _undeclared(self, node: Node, name: str) -> Type:
+        self._report(node, f"undeclared reference to '{name}' (in container '')")
+        return ERROR_TYPE
+
+    def _new_variable(self) -> Type:
+        self._variables += 1
+        return type_parameter(f"_var{self._variables - 1}")
+
+    def _is_assignable(self, t1: Type, t2: Type) -> bool:
+        if t1 == t2:
+            return True
+        if not t1.has_parameters and not t2.has_parameters:
+            return is_assignable(self._bindings, t1, t2)
+        attempt = dict(self._bindings)
+        if not is_assignable(attempt, t1, t2):
+            return False
+        self._bindings = attempt
+        return True
+
+    # Names
+
+    def _find_local(self, name: str) -> Type | None:
+        for scope in reversed(self._scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def _find_global(self, name: str) -> Type | None:
+        if name == DEVICE_VARIABLE:
+            return DEVICE_TYPE
+        named = NAMED_TYPES.get(name)
+        if named is not None:
+            return type_of(named)
+        return INT_TYPE if name in ENUM_CONSTANTS else None
+
+    def _check_literal(self, node: Literal) -> Type:
+        return node.literal_type
+
+    def _check_ident(self, node: Ident) -> Type:
+        name = node.name
+        plain = name.lstrip(".")
+        local = self._find_local(plain)
+        if local is not None and name == plain:
+            return local
+        found = self._find_global(plain)
+        if found is None:
+            return self._undeclared(node, name)
+        node.name = plain if local is None else "." + plain
+        node.value = ENUM_CONSTANTS.get(plain)
+        return found
+
+    def _check_select(self, node: Select) -> Type:
+        result = self._check_field(node, node.operand, node.field, False)
+        return BOOL_TYPE if node.test_only else substitute(self._bindings, result)
+
+    def _check_field(self, node: Node, operand: Node, field: str, optional: bool) -> Type:
+        target, was_optional = _unwrap_optional(substitute(self._bindings, self.check(operand)))
+        kind = target.kind
+        result = DYN_TYPE
+        if kind == MAP:
+            result = target.parameters[1]
+        elif kind == STRUCT:
+            result = self._field_type(node.position, target.name, field)
+        elif kind == TYPE_PARAMETER:
+            self._is_assignable(DYN_TYPE, target)
+        elif kind != ERROR and not is_dyn(target):
+            self._report(node, f"type '{target.text}' does not support field selection")
+        return optional_of(result) if was_optional or optional else result
+
+    def _field_type(self, position: int, message: str, field: str) -> Type:
+        fields = find_fields(message, self._environment)
+        if fields is None:
+            self._issues.report(position, f"unexpected failed resolution of '{message}'")
+            return ERROR_TYPE
+        if field not in fields:
+            self._issues.report(position, f"undefined field '{field}'")
+            return ERROR_TYPE
+        return fields[field]
+
+    # Calls
+
+    def _check_call(self, node: Call) -> Type:
+        function, target = node.function, node.target
+        if function == "_?._" and target is None:
+            return self._check_optional_select(node)
+        types = tuple([self.check(arg) for arg in node.args])
+        if target is None:
+            overloads = find_function(function.lstrip("."), self._environment)
+            if overloads is None:
+                return self._undeclared(node, function)
+            node.function = function.lstrip(".")
+            return self._resolve(node, overloads, types)
+        return self._check_member_call(node, target, types)
+
+    def _check_member_call(self, node: Call, target: Node, types: tuple[Type, ...]) -> Type:
+        prefix = qualified_name(target)
+        if prefix is not None:
+            name = f"{prefix}.{node.function}".lstrip(".")
+            overloads = find_function(name, self._environment)
+            if overloads is not None:
+                node.function = name
+                node.target = None
+                return self._resolve(node, overloads, types)
+        target_type = self.check(target)
+        overloads = find_function(node.function, self._environment)
+        if overloads is None:
+            return self._undeclared(node, node.function)
+        return self._resolve(node, overloads, (target_type, *types))
+
+    def _check_optional_select(self, node: Call) -> Type:
+        operand, field = node.args
+        assert isinstance(field, Literal)
+        result = self._check_field(node, operand, str(field.value), True)
+        field.type = STRING_TYPE
+        node.overloads = ("select_optional_field",)
+        return substitute(self._bindings, result)
+
+    def _resolve(self, node: Call, overloads: tuple[Overload, ...], types: tuple[Type, ...]) -> Type:
+        """The type of the call's result; its overloads go into the node."""
+        if node.function in ("_&&_", "_||_"):
+            return self._check_logic(node, overloads[0], types)
+        is_member = node.target is not None
+        result: Type | None = None
+        matching: list[str] = []
+        for overload in overloads:
+            if overload.is_member != is_member:
+                continue
+            candidate = self._match(overload, types)
+            if candidate is None:
+                continue
+            matching.append(overload.id)
+            if result is None:
+                result = candidate
+            elif not is_dyn(result) and candidate != result:
+                result = DYN_TYPE
+        if result is None:
+            return self._no_overload(node, types)
+        node.overloads = tuple(matching)
+        return result
+
+    def _match(self, overload: Overload, types: tuple[Type, ...]) -> Type | None:
+        """The result type of an overload if the arguments fit it."""
+        if not overload.type_parameters:
+            if len(types) != len(overload.arguments):
+                return None
+            if not any(t.has_parameters for t in types):
+                fits = are_assignable(self._bindings, types, overload.arguments)
+                return overload.result if fits else None
+            fresh: Bindings = {}
+        else:
+            fresh = {name: self._new_variable() for name in overload.type_parameters}
+            if len(types) != len(overload.arguments):
+                return None
+        attempt = dict(self._bindings)
+        arguments = tuple([substitute(fresh, a) for a in overload.arguments])
+        if not are_assignable(attempt, types, arguments):
+            return None
+        self._bindings = attempt
+        return substitute(attempt, substitute(fresh, overload.result))
+
+    def _check_logic(self, node: Call, overload: Overload, types: tuple[Type, ...]) -> Type:
+        node.overloads = (overload.id,)
+        result = BOOL_TYPE
+        for arg, t in zip(node.args, types, strict=True):
+            if not self._is_assignable(t, BOOL_TYPE):
+                self._mismatch(arg, BOOL_TYPE, t)
+                result = ERROR_TYPE
+        return result
+
+    def _no_overload(self, node: Call, types: tuple[Type, ...]) -> Type:
+        texts = [substitute(self._bindings, t, True).text for t in types]
+        target = ""
+        if node.target is not None:
+            target = f"{texts.pop(0)}."
+        signature = f"{target}({', '.join(texts)})"
+        self._report(node, f"found no matching overload for '{node.function}' applied to '{signature}'")
+        return ERROR_TYPE
+
+    # Literals with parts
+
+    def _join(self, previous: Type | None, current: Type) -> Type:
+        """The type of a collection's elements after one more of them.
+
+        Mixed literals are not refused here but later (`deviceselectors.validators`), and not in format arguments.
+        """
+        if previous is None:
+            return current
+        if self._is_assignable(previous, current):
+            return more_general(previous, current)
+        return DYN_TYPE
+
+    def _check_optional_value(self, value: Node) -> Type:
+        """The type that the value of an entry with a question mark adds to the collection."""
+        t, was_optional = _unwrap_optional(self._type_of(value))
+        if not was_optional and not is_dyn(t):
+            self._mismatch(value, optional_of(t), t)
+        return t
+
+    @staticmethod
+    def _type_of(node: Node) -> Type:
+        assert node.type is not None
+        return node.type
+
+    def _check_list(self, node: ListLiteral) -> Type:
+        element: Type | None = None
+        for index, child in enumerate(node.elements):
+            t = self.check(child)
+            if index in node.optionals:
+                t = self._check_optional_value(child)
+            element = self._join(element, t)
+        return list_of(element or self._new_variable())
+
+    def _check_map(self, node: MapLiteral) -> Type:
+        key: Type | None = None
+        value: Type | None = None
+        for entry in node.entries:
+            key = self._join(key, self.check(entry.key))
+            t = self.check(entry.value)
+            if entry.optional:
+                t = self._check_optional_value(entry.value)
+            value = self._join(value, t)
+        if key is None or value is None:
+            key = self._new_variable()
+            value = self._new_variable()
+        return map_of(key, value)
+
+    def _check_struct(self, node: StructLiteral) -> Type:
+        name = node.type_name.lstrip(".")
+        instance = NAMED_TYPES.get(name)
+        if instance is None:
+            return self._undeclared(node, node.type_name)
+        node.type_name = name
+        result, message = self._message_type(node, instance, name)
+        # The message's own type is known before its fields are checked.
+        node.type = result
+        for field in node.fields:
+            value = self.check(field.value)
+            expected = self._field_type(field.position, message, field.name)
+            if field.optional:
+                value = self._check_optional_value(field.value)
+            if not self._is_assignable(expected, value):
+                self._issues.report(
+                    field.position,
+                    f"expected type of field '{field.name}' is '{expected.text}' "
+                    f"but provided type is '{value.text}'",
+                )
+        return result
+
+    def _message_type(self, node: Node, instance: Type, name: str) -> tuple[Type, str]:
+        """The type of a message literal, and the name of the message whose fields it has."""
+        if instance.kind == STRUCT:
+            return instance, instance.name
+        if instance.wrapper or instance.kind in (ANY, DYN, DURATION, TIMESTAMP, NULL):
+            return instance, _WELL_KNOWN[instance.kind, instance.name]
+        if instance.kind == LIST:
+            return instance, "google.protobuf.ListValue"
+        if instance.kind == MAP and instance.parameters[0] == STRING_TYPE:
+            return instance, "google.protobuf.Struct"
+        declared = instance.output.partition("(")[0]
+        self._report(node, f"'{declared}' is not a message type")
+        return ERROR_TYPE, name
+
+    # Loops
+
+    def _check_comprehension(self, node: Comprehension) -> Type:
+        iterated = self.check(node.iter_range)
+        accumulated = self.check(node.accu_init)
+        iterated = substitute(self._bindings, iterated)
+        self._scopes.append({node.accu_var: accumulated})
+        first, second = self._iteration_types(node, iterated)
+        variables = {node.iter_var: first}
+        if node.iter_var2:
+            variables[node.iter_var2] = second
+        self._scopes.append(variables)
+        self._assert_type(node.condition, self.check(node.condition), BOOL_TYPE)
+        self._assert_type(node.step, self.check(node.step), accumulated)
+        self._scopes.pop()
+        result = self.check(node.result)
+        self._scopes.pop()
+        return substitute(self._bindings, result)
+
+    def _iteration_types(self, node: Comprehension, iterated: Type) -> tuple[Type, Type]:
+        """The types of the variables of a loop; the second one is for loops with two."""
+        if iterated.kind == LIST:
+            element = iterated.parameters[0]
+            return (INT_TYPE, element) if node.iter_var2 else (element, element)
+        if iterated.kind == MAP:
+            return iterated.parameters[0], iterated.parameters[1]
+        if iterated.kind in (DYN, ERROR, TYPE_PARAMETER):
+            self._is_assignable(DYN_TYPE, iterated)
+            return DYN_TYPE, DYN_TYPE
+        self._report(
+            node.iter_range,
+            f"expression of type '{iterated.text}' cannot be range of a comprehension "
+            "(must be list, map, or dynamic)",
+        )
+        return ERROR_TYPE, ERROR_TYPE
+
+    def _assert_type(self, node: Node, actual: Type, expected: Type) -> None:
+        if not self._is_assignable(expected, actual):
+            self._mismatch(node, expected, actual)
+
+    _CHECKS: ClassVar[tuple[Any, ...]] = (
+        None, _check_literal, _check_ident, _check_select, _check_call, _check_list, _check_map, _check_struct,
+        _check_comprehension,
+    )  # fmt: skip
+
+
+_WELL_KNOWN: dict[tuple[int, str], str] = {}
+for _name, _type in NAMED_TYPES.items():
+    if _name.startswith("google.protobuf."):
+        _WELL_KNOWN[_type.kind, _type.name] = _name

@@ -1,0 +1,132 @@
+"""Compiling expressions: parse, check, estimate the cost."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+
+from deviceselectors.ast import Node
+from deviceselectors.checker import check
+from deviceselectors.cost import UNLIMITED, estimate
+from deviceselectors.declarations import SEMVER_TYPE, attribute_type
+from deviceselectors.environment import Environment
+from deviceselectors.issues import Issues, Source
+from deviceselectors.names import resolve_dotted_names
+from deviceselectors.parser import parse
+from deviceselectors.types import (
+    ANY_TYPE,
+    BOOL_TYPE,
+    DYN_TYPE,
+    INT_TYPE,
+    LIST,
+    STRING_TYPE,
+    Type,
+)
+from deviceselectors.validators import validate
+
+#: Kinds of errors, as the API server's validation tells them apart.
+INVALID = "RuleInvalid"
+INTERNAL = "InternalError"
+
+_MAX_CODE_POINTS = 100_000
+_DERIVED_TYPES = (BOOL_TYPE, INT_TYPE, STRING_TYPE, ANY_TYPE, DYN_TYPE, SEMVER_TYPE)
+_CACHE_SIZE = 512
+#: Longer expressions are compiled anew each time, so that the cache cannot hold much memory.
+_MAX_CACHED_LENGTH = 4096
+
+
+class Compiled:
+    """What came of compiling an expression; shared between threads, not to be changed.
+
+    `error` is the detail of the API server's field error and `error_type` its kind (INVALID or INTERNAL), both None
+    for a good expression, which has `ast` (type checked), `output_type` and `max_cost`, the estimate of its cost
+    (2**64 - 1 is "no bound known"). `issues` has the places of errors in the source.
+    """
+
+    __slots__ = (
+        "ast",
+        "environment",
+        "error",
+        "error_type",
+        "expression",
+        "issues",
+        "max_cost",
+        "output_type",
+    )
+
+    def __init__(self, expression: str, environment: Environment) -> None:
+        self.expression = expression
+        self.environment = environment
+        self.issues = Issues(Source(expression))
+        self.ast: Node | None = None
+        self.output_type: Type | None = None
+        self.error: str | None = None
+        self.error_type: str | None = None
+        self.max_cost = UNLIMITED
+
+    def fail(self, error: str, error_type: str = INVALID) -> Compiled:
+        self.error = error
+        self.error_type = error_type
+        return self
+
+
+_cache: OrderedDict[tuple[str, Environment], Compiled] = OrderedDict()
+_lock = Lock()
+
+
+def compile_expression(expression: str, environment: Environment) -> Compiled:
+    """Compile an expression for an environment; results are cached.
+
+    The length in bytes is not checked here: API validation does that before it compiles.
+    """
+    key = (expression, environment)
+    with _lock:
+        cached = _cache.get(key)
+        if cached is not None:
+            _cache.move_to_end(key)
+            return cached
+    compiled = _compile(Compiled(expression, environment))
+    if len(expression) <= _MAX_CACHED_LENGTH:
+        with _lock:
+            _cache[key] = compiled
+            if len(_cache) > _CACHE_SIZE:
+                _cache.popitem(last=False)
+    return compiled
+
+
+def _compile(compiled: Compiled) -> Compiled:
+    expression, issues = compiled.expression, compiled.issues
+    if len(expression) > _MAX_CODE_POINTS:
+        return compiled.fail(
+            "compilation failed: ERROR: <input>:-1:0: expression code point size exceeds limit: "
+            f"size: {len(expression)}, limit {_MAX_CODE_POINTS}"
+        )
+    root = parse(issues)
+    if not issues.count:
+        root = resolve_dotted_names(root, expression)
+        check(root, compiled.environment, issues)
+    if not issues.count:
+        validate(root, issues)
+    if issues.count:
+        return compiled.fail(f"compilation failed: {issues.text()}")
+    assert root.type is not None
+    complaint = _result_complaint(root.type, compiled.environment)
+    if complaint is not None:
+        return compiled.fail(complaint)
+    compiled.ast = root
+    compiled.output_type = root.type
+    compiled.max_cost = estimate(root)
+    return compiled
+
+
+def _result_complaint(t: Type, environment: Environment) -> str | None:
+    """What is wrong with the type of an expression's result, if anything."""
+    if not environment.derived:
+        if t in (BOOL_TYPE, attribute_type(environment)):
+            return None
+        return f"must evaluate to bool or the unknown type, not {t.output}"
+    takes_lists = environment.has_untyped_attributes
+    if t in _DERIVED_TYPES or (takes_lists and t.kind == LIST and t.parameters[0] in _DERIVED_TYPES):
+        return None
+    lists = " or a list of these scalars" if takes_lists else ""
+    return f"must evaluate to a primitive scalar (string, integer, boolean, semver){lists}, not {t.output}"

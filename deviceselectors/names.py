@@ -1,0 +1,85 @@
+"""Dotted names: selects that spell the name of a type or a constant, like `google.protobuf.Duration`."""
+
+from __future__ import annotations
+
+from deviceselectors.ast import (
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
+from deviceselectors.declarations import ENUM_CONSTANTS, NAMED_TYPES
+
+#: First parts of all dotted names; where none of them occurs in a source there is nothing to resolve.
+_FIRST_PARTS = frozenset(name.partition(".")[0] for name in (*NAMED_TYPES, *ENUM_CONSTANTS) if "." in name)
+
+
+def qualified_name(node: Node) -> str | None:
+    """The dotted name that an identifier or a chain of selects spells, or None for anything else."""
+    names: list[str] = []
+    while isinstance(node, Select) and not node.test_only:
+        names.append(node.field)
+        node = node.operand
+    if not isinstance(node, Ident):
+        return None
+    names.append(node.name)
+    return ".".join(reversed(names))
+
+
+def resolve_dotted_names(root: Node, text: str) -> Node:
+    """The expression with identifiers in place of the selects that spell names of types or constants."""
+    if not any(part in text for part in _FIRST_PARTS):
+        return root
+    return _Resolver().resolve(root)
+
+
+class _Resolver:
+    """A walk that knows the variables of the loops around a node, because they hide global names."""
+
+    __slots__ = ("_variables",)
+
+    def __init__(self) -> None:
+        self._variables: list[str] = []
+
+    def resolve(self, node: Node) -> Node:
+        if isinstance(node, Select):
+            return self._resolve_select(node)
+        if isinstance(node, Call):
+            node.args = [self.resolve(arg) for arg in node.args]
+            if node.target is not None:
+                node.target = self.resolve(node.target)
+        elif isinstance(node, ListLiteral):
+            node.elements = [self.resolve(element) for element in node.elements]
+        elif isinstance(node, MapLiteral):
+            for entry in node.entries:
+                entry.key, entry.value = self.resolve(entry.key), self.resolve(entry.value)
+        elif isinstance(node, StructLiteral):
+            for field in node.fields:
+                field.value = self.resolve(field.value)
+        elif isinstance(node, Comprehension):
+            self._resolve_comprehension(node)
+        return node
+
+    def _resolve_select(self, node: Select) -> Node:
+        name = qualified_name(node)
+        if name is not None:
+            plain = name.lstrip(".")
+            is_hidden = name == plain and plain.partition(".")[0] in self._variables
+            if not is_hidden and (plain in NAMED_TYPES or plain in ENUM_CONSTANTS):
+                return Ident(node.position, name)
+        node.operand = self.resolve(node.operand)
+        return node
+
+    def _resolve_comprehension(self, node: Comprehension) -> None:
+        node.iter_range = self.resolve(node.iter_range)
+        node.accu_init = self.resolve(node.accu_init)
+        self._variables += [node.accu_var, node.iter_var, node.iter_var2]
+        node.condition = self.resolve(node.condition)
+        node.step = self.resolve(node.step)
+        del self._variables[-2:]
+        node.result = self.resolve(node.result)
+        self._variables.pop()

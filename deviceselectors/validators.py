@@ -1,0 +1,278 @@
+"""Checks of literals in an expression that has passed the type checker.
+
+Literal durations, timestamps and regular expressions must be valid, lists and maps must not mix types, and a literal
+format string must fit its arguments. Source: the validators that kube-apiserver adds to its CEL environments since 1.29.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from deviceselectors.ast import (
+    Call,
+    Comprehension,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
+from deviceselectors.issues import Issues
+from deviceselectors.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    LIST,
+    MAP,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TYPE,
+    UINT,
+    Type,
+)
+
+_T = TypeVar("_T")
+
+
+def validate(root: Node, issues: Issues) -> None:
+    """Check the literals below a node; what is wrong goes into `issues`."""
+    _visit(root, issues, False)
+
+
+def _visit(node: Node, issues: Issues, in_format: bool) -> None:
+    if isinstance(node, Call):
+        check = _CALL_CHECKS.get(node.function)
+        if check is not None:
+            check(node, issues)
+        in_format = in_format or node.function == "format"
+    elif not in_format:
+        if isinstance(node, ListLiteral):
+            _check_list(node, issues)
+        elif isinstance(node, MapLiteral):
+            _check_map(node, issues)
+    for child in _children(node):
+        _visit(child, issues, in_format)
+
+
+def _children(node: Node) -> Iterator[Node]:
+    if isinstance(node, Call):
+        if node.target is not None:
+            yield node.target
+        yield from node.args
+    elif isinstance(node, Select):
+        yield node.operand
+    elif isinstance(node, ListLiteral):
+        yield from node.elements
+    elif isinstance(node, MapLiteral):
+        for entry in node.entries:
+            yield entry.key
+            yield entry.value
+    elif isinstance(node, StructLiteral):
+        for field in node.fields:
+            yield field.value
+    elif isinstance(node, Comprehension):
+        yield from (node.iter_range, node.accu_init, node.condition, node.step, node.result)
+
+
+def _type_of(node: Node) -> Type:
+    assert node.type is not None
+    return node.type
+
+
+def _check_list(node: ListLiteral, issues: Issues) -> None:
+    expected: Type | None = None
+    for index, element in enumerate(node.elements):
+        t = _type_of(element)
+        if index in node.optionals and t.parameters:
+            t = t.parameters[0]
+        if expected is None:
+            expected = t
+        elif t != expected:
+            _report_mismatch(element, expected, t, issues)
+            return
+
+
+def _check_map(node: MapLiteral, issues: Issues) -> None:
+    expected: tuple[Type, Type] | None = None
+    for entry in node.entries:
+        key, value = _type_of(entry.key), _type_of(entry.value)
+        if entry.optional and value.parameters:
+            value = value.parameters[0]
+        if expected is None:
+            expected = key, value
+            continue
+        if key != expected[0]:
+            _report_mismatch(entry.key, expected[0], key, issues)
+        if value != expected[1]:
+            _report_mismatch(entry.value, expected[1], value, issues)
+
+
+def _report_mismatch(node: Node, expected: Type, actual: Type, issues: Issues) -> None:
+    issues.report(node.position, f"expected type '{expected.text}' but found '{actual.text}'")
+
+
+def _check_duration(node: Call, issues: Issues) -> None:
+    arg = _literal_argument(node)
+    if arg is not None and isinstance(arg.value, str):
+        from deviceselectors.runtime.conversions import duration_from_string
+
+        _try(duration_from_string, arg.value, arg, "duration", issues)
+
+
+def _check_timestamp(node: Call, issues: Issues) -> None:
+    arg = _literal_argument(node)
+    if arg is None:
+        return
+    from deviceselectors.runtime.conversions import timestamp_from_int, timestamp_from_string
+
+    if isinstance(arg.value, str):
+        _try(timestamp_from_string, arg.value, arg, "timestamp", issues)
+    elif isinstance(arg.value, int):
+        _try(timestamp_from_int, arg.value, arg, "timestamp", issues)
+
+
+def _check_regex(node: Call, issues: Issues) -> None:
+    arg = _literal_argument(node)
+    if arg is not None and isinstance(arg.value, str):
+        from deviceselectors.runtime.regexes import compile_regex
+
+        _try(compile_regex, arg.value, arg, "matches", issues)
+
+
+def _literal_argument(node: Call) -> Literal | None:
+    return node.args[0] if node.args and isinstance(node.args[0], Literal) else None
+
+
+def _try(convert: Callable[[_T], object], value: _T, arg: Literal, function: str, issues: Issues) -> None:
+    try:
+        convert(value)
+    except ValueError:
+        issues.report(arg.position, f"invalid {function} argument")
+
+
+class _FormatError(Exception):
+    """A format string and its arguments do not go together."""
+
+    def __init__(self, message: str, position: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
+
+
+def _check_format(node: Call, issues: Issues) -> None:
+    target = node.target
+    if not isinstance(target, Literal) or not isinstance(target.value, str) or len(node.args) != 1:
+        return
+    if not isinstance(node.args[0], ListLiteral):
+        return
+    args = node.args[0].elements
+    try:
+        used = _check_clauses(target.value, args)
+    except _FormatError as error:
+        issues.report(node.position if error.position is None else error.position, error.message)
+        return
+    if len(args) > used:
+        message = f"too many arguments supplied to string.format (expected {used}, got {len(args)})"
+        issues.report(node.position, message)
+
+
+def _check_clauses(text: str, args: list[Node]) -> int:
+    """The number of arguments that a format string uses; raises _FormatError when one of them does not fit."""
+    used = position = 0
+    while True:
+        position = text.find("%", position)
+        if position < 0:
+            return used
+        if text[position + 1 : position + 2] == "%":
+            position += 2
+            continue
+        if position + 1 >= len(text):
+            raise _FormatError("unexpected end of string")
+        if used >= len(args):
+            raise _FormatError(f"index {used} out of range")
+        position = _check_clause(text, position + 1, args[used])
+        used += 1
+
+
+def _check_clause(text: str, position: int, arg: Node) -> int:
+    """Check one clause behind its percent sign; returns where it ends."""
+    position = _skip_precision(text, position)
+    letter = text[position]
+    if letter not in _CLAUSES:
+        shown = letter if letter.isascii() else letter.encode()[:1].decode("latin-1")
+        raise _FormatError(f'could not parse formatting clause: unrecognized formatting clause "{shown}"')
+    complaint, kinds = _CLAUSES[letter]
+    bad = _first_misfit(arg, kinds, letter == "s")
+    if bad is not None:
+        name = _type_of(bad).name
+        raise _FormatError(f"error during formatting: {complaint}, was given {name}", bad.position)
+    return position + 1
+
+
+def _skip_precision(text: str, position: int) -> int:
+    if text[position] != ".":
+        return position
+    position += 1
+    start = position
+    while position < len(text) and text[position] in "0123456789":
+        position += 1
+    problem = "could not parse formatting clause: error while parsing precision: "
+    if position >= len(text):
+        raise _FormatError(f"{problem}could not find end of precision specifier")
+    digits = text[start:position]
+    if not digits or len(digits.lstrip("0")) > 19 or int(digits) >= 2**63:
+        reason = "value out of range" if digits else "invalid syntax"
+        raise _FormatError(
+            f'{problem}error while converting precision to integer: strconv.Atoi: parsing "{digits}": {reason}'
+        )
+    return position
+
+
+def _first_misfit(arg: Node, kinds: tuple[int, ...], deep: bool) -> Node | None:
+    kind = _type_of(arg).kind
+    if kind != DYN and kind not in kinds:
+        return arg
+    if deep:
+        parts: list[Node] = []
+        if isinstance(arg, ListLiteral):
+            parts = arg.elements
+        elif isinstance(arg, MapLiteral):
+            parts = [part for entry in arg.entries for part in (entry.key, entry.value)]
+        for part in parts:
+            bad = _first_misfit(part, kinds, True)
+            if bad is not None:
+                return bad
+    return None
+
+
+_HEX = ("only integers, byte buffers, and strings can be formatted as hex", (INT, UINT, STRING, BYTES))
+_STRING_CLAUSE = (
+    "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, "
+    "and timestamps"
+)
+_CLAUSES: dict[str, tuple[str, tuple[int, ...]]] = {
+    "s": (
+        _STRING_CLAUSE,
+        (LIST, MAP, INT, UINT, DOUBLE, BOOL, STRING, TIMESTAMP, BYTES, DURATION, TYPE, NULL),
+    ),
+    "d": ("decimal clause can only be used on integers", (INT, UINT)),
+    "f": ("fixed-point clause can only be used on doubles", (DOUBLE, STRING)),
+    "e": ("scientific clause can only be used on doubles", (DOUBLE, STRING)),
+    "b": ("only integers and bools can be formatted as binary", (INT, UINT, BOOL)),
+    "x": _HEX,
+    "X": _HEX,
+    "o": ("octal clause can only be used on integers", (INT, UINT)),
+}
+
+_CALL_CHECKS = {
+    "duration": _check_duration,
+    "timestamp": _check_timestamp,
+    "matches": _check_regex,
+    "format": _check_format,
+}
