@@ -6,9 +6,11 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from documents.errors import DocumentError
+from documents.tree import has_repeated_keys
 
 if TYPE_CHECKING:
     from documents.positions import Place, Positions
+    from documents.splitting import Chunk
 
 Path = tuple[str | int, ...]
 """Keys and indexes from the document's root, e.g. ("spec", "devices", "requests", 0, "name")."""
@@ -61,25 +63,21 @@ class Document:
     value: the object as kubectl sends it. Keys keep the order of the file (kubectl sends them sorted);
         an object in which a key is repeated is a RepeatedKeys.
     notices: what kubectl passes over in silence here, as DocumentErrors that are no errors.
+    chunk: the part of the source that it was read from.
 
     Positions are worked out when first asked for. A path that the document lacks is answered with the
     nearest part around it that is there.
     """
 
-    __slots__ = ("_end", "_is_json", "_positions", "_start", "index", "item", "notices", "source", "value")
+    __slots__ = ("chunk", "index", "item", "notices", "source", "value")
 
-    def __init__(
-        self, source: Source, index: int, start: int, end: int, is_json: bool, value: dict[str, Any]
-    ) -> None:
+    def __init__(self, source: Source, index: int, chunk: Chunk, value: dict[str, Any]) -> None:
         self.source = source
         self.index = index
         self.item: int | None = None
         self.value = value
         self.notices: tuple[DocumentError, ...] = ()
-        self._start = start
-        self._end = end
-        self._is_json = is_json
-        self._positions: Positions | None = None
+        self.chunk = chunk
 
     @property
     def file(self) -> str:
@@ -88,7 +86,14 @@ class Document:
     @property
     def line(self) -> int:
         """The line on which the object begins."""
-        return self.locate(()).line
+        if self.item is not None:
+            return self.locate(()).line
+        return self.source.line_and_column(self.chunk.first_content(self.source.text))[0]
+
+    @property
+    def has_repeated_keys(self) -> bool:
+        """Whether an object in the value is a RepeatedKeys."""
+        return not self.chunk.is_simple and has_repeated_keys(self.value)
 
     def locate(self, path: Path) -> Place:
         """Where the value at a path is written."""
@@ -127,17 +132,17 @@ class Document:
 
     def list_item(self, item: int, value: dict[str, Any]) -> Document:
         """The document for one item of this one, which is a list."""
-        document = Document(self.source, self.index, self._start, self._end, self._is_json, value)
+        document = Document(self.source, self.index, self.chunk, value)
         document.item = item
-        document._positions = self._positions
         return document
 
     def _from_root(self, path: Path) -> Path:
         return path if self.item is None else ("items", self.item, *path)
 
     def _located(self) -> Positions:
-        if self._positions is None:
+        # Kept with the chunk: the items of a list share them.
+        if self.chunk.positions is None:
             from documents.positions import Positions
 
-            self._positions = Positions(self.source, self._start, self._end, self._is_json)
-        return self._positions
+            self.chunk.positions = Positions(self.source, self.chunk)
+        return self.chunk.positions

@@ -71,13 +71,15 @@ def _document(source: Source, chunk: Chunk, index: int) -> Document | DocumentEr
             text += "\n"
         try:
             value = read_block_style(text.replace("\r\n", "\n") if "\r" in text else text)
+            chunk.is_simple = True
         except NotBlockStyle:
             value, ignored = _read_fully(text, chunk)
+    chunk.value = value
     if value is None:
         return None
     if not isinstance(value, dict):
         return _no_object(source, chunk, value)
-    document = Document(source, index, chunk.start, chunk.end, chunk.is_json, value)
+    document = Document(source, index, chunk, value)
     if ignored is not None:
         message = "kubectl ignores what follows here, because no line of --- separates it"
         document.notices = (source.error(chunk.start + ignored, message),)

@@ -10,6 +10,7 @@ from documents.tree import ALIAS, MAPPING, SCALAR, SEQUENCE, Node
 
 if TYPE_CHECKING:
     from documents.document import Path, Source
+    from documents.splitting import Chunk
 
 
 class Place:
@@ -41,29 +42,29 @@ class Place:
 
 
 class Positions:
-    """The node tree of `source.text[start:end]`, asked by path."""
+    """The node tree of one chunk of a source, asked by path."""
 
     __slots__ = ("_members", "_origin", "_root", "_source", "_text")
 
-    def __init__(self, source: Source, start: int, end: int, is_json: bool) -> None:
+    def __init__(self, source: Source, chunk: Chunk) -> None:
         self._source = source
-        self._origin = start
-        self._text = source.text[start:end]
-        self._root = _nodes(self._text, is_json)
+        self._origin = chunk.start
+        self._text = source.text[chunk.start : chunk.end]
+        self._root = _nodes(self._text, chunk.is_json)
         # The pairs of the mappings seen so far, merges resolved: looked up again for every path.
         self._members: dict[int, dict[str, tuple[Node, Node]]] = {}
 
     def value(self, path: Path) -> Place:
-        """The value at a path; for a value that is not written (`key:` alone) its key."""
+        """The value at a path; its key where no value is written (`key:` alone) or the path ends early."""
         key, node, exact = self._find(path)
-        if key is not None and node.start == node.end:
+        if key is not None and (not exact or node.start == node.end):
             node = key
         return self._place(node, exact)
 
     def key(self, path: Path) -> Place:
         """The key of the last step of a path; for the root and list entries the value."""
         key, node, exact = self._find(path)
-        return self._place(node if key is None or not exact else key, exact)
+        return self._place(node if key is None else key, exact)
 
     def in_scalar(self, path: Path, offset: int, length: int) -> Place:
         """A stretch of a string's value, cut at the end of the line on which it begins."""

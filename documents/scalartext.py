@@ -58,8 +58,8 @@ def _flow(text: str, start: int, end: int, quote: str) -> Iterator[tuple[int, st
             at += 2
         elif character in " \t\r\n" and (folded := _fold(text, at, end)) is not None:
             value, after = folded
-            for number in range(len(value)):
-                yield at + number if value == _BREAK * len(value) else at, value[number]
+            for letter in value:
+                yield at, letter
             at = after
         else:
             yield at, character

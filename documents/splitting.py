@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from documents.errors import MalformedText
 from documents.jsontext import read_value, skip_blanks
+
+if TYPE_CHECKING:
+    from documents.positions import Positions
 
 _separators = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.MULTILINE).finditer
 
@@ -20,20 +23,32 @@ _separators = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.MULTILINE).finditer
 class Chunk:
     """One document of a text: `text[start:end]`.
 
-    is_json: it has been read as JSON, `value` is what was found.
+    is_json: it has been read as JSON.
+    value: what was found, None before it has been read and for an empty document.
+    is_simple: the reader of plain block style has understood it.
+    positions: where its parts are, once somebody has asked.
     error: why it cannot be read; its offset counts from the begin of the text.
     json_error: it looked like JSON, and this is why it was not.
     """
 
-    __slots__ = ("end", "error", "is_json", "json_error", "start", "value")
+    __slots__ = ("end", "error", "is_json", "is_simple", "json_error", "positions", "start", "value")
 
     def __init__(self, start: int, end: int) -> None:
         self.start = start
         self.end = end
         self.is_json = False
+        self.is_simple = False
         self.value: Any = None
         self.error: MalformedText | None = None
         self.json_error: MalformedText | None = None
+        self.positions: Positions | None = None
+
+    def first_content(self, text: str) -> int:
+        """The offset of the first line in the chunk that is more than a comment or a separator."""
+        matched = re.compile(r"(?:[ \t]*(?:#[^\n]*|---[^\n]*)?\r?\n)*[ \t]*").match(
+            text, self.start, self.end
+        )
+        return matched.end() if matched else self.start
 
 
 def split(text: str) -> Iterator[Chunk]:

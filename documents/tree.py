@@ -55,6 +55,13 @@ class RepeatedKeys(dict[str, Any]):
         self.pairs = pairs
 
 
+def has_repeated_keys(value: Any) -> bool:
+    """Whether the value is or contains a RepeatedKeys."""
+    if isinstance(value, dict):
+        return isinstance(value, RepeatedKeys) or any(has_repeated_keys(item) for item in value.values())
+    return isinstance(value, list) and any(has_repeated_keys(item) for item in value)
+
+
 def too_deep(offset: int) -> MalformedText:
     return MalformedText(offset, f"nested more than {MAX_DEPTH} levels deep")
 

@@ -19,6 +19,7 @@ from documents.errors import MalformedText
 from documents.tree import ALIAS, MAPPING, MAX_DEPTH, MAX_VALUES, SCALAR, SEQUENCE, Node, too_deep, too_many
 
 _FLOW = "flow"
+_properties = re.compile(r"(?:[!&]\S*\s*)*").match
 
 
 def read_nodes(text: str) -> tuple[Node | None, int]:
@@ -101,6 +102,9 @@ class _Events:
 
     def _scalar(self, event: Any, parent: Node) -> Node:
         node = Node(SCALAR, event.start_mark.index, event.end_mark.index, event.value)
+        if event.tag or event.anchor:
+            properties = _properties(self.text, node.start, node.end)
+            node.start = properties.end() if properties else node.start
         node.tag = event.tag or ""
         node.plain = event.implicit[0] and not node.tag
         node.style = event.style or ""
