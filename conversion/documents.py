@@ -49,7 +49,9 @@ def _identify(document: Object) -> tuple[str, str]:
     group, version = split_api_version(str(document.get("apiVersion", "")))
     kind = document.get("kind")
     if group != GROUP or kind not in KINDS:
-        raise ConversionError(f"no DRA object of a known kind: apiVersion {document.get('apiVersion')!r}, kind {kind!r}")
+        raise ConversionError(
+            f"no DRA object of a known kind: apiVersion {document.get('apiVersion')!r}, kind {kind!r}"
+        )
     if version not in KINDS[kind].versions:
         raise ConversionError(f"{kind} has no version {version}", ("apiVersion",))
     return kind, version

@@ -31,7 +31,11 @@ def from_hub(kind: str, version: str, obj: Object) -> Object:
 
 
 def _convert(
-    kind: str, version: str, obj: Object, request: Callable[[Object], Object], device: Callable[[Object], Object]
+    kind: str,
+    version: str,
+    obj: Object,
+    request: Callable[[Object], Object],
+    device: Callable[[Object], Object],
 ) -> Object:
     if version != "v1beta1" or "spec" not in obj:
         return obj
@@ -78,4 +82,7 @@ def _device_to_hub(device: Object) -> Object:
 
 
 def _device_from_hub(device: Object) -> Object:
-    return {"name": device.get("name", ""), "basic": {name: device[name] for name in DEVICE_FIELDS if name in device}}
+    return {
+        "name": device.get("name", ""),
+        "basic": {name: device[name] for name in DEVICE_FIELDS if name in device},
+    }

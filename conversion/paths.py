@@ -41,6 +41,10 @@ def to_version(path: Path, kind: str, version: str) -> Path:
 
 def _exactly(path: Path, kind: str) -> Path:
     """Admin access is reported without the ``exactly`` that it stands in."""
-    if kind in ("ResourceClaim", "ResourceClaimTemplate") and path[-1:] == ("adminAccess",) and path[0] == "spec":
+    if (
+        kind in ("ResourceClaim", "ResourceClaimTemplate")
+        and path[-1:] == ("adminAccess",)
+        and path[0] == "spec"
+    ):
         return to_hub(path)
     return path

@@ -58,7 +58,14 @@ class FieldError:
     __slots__ = ("covered", "detail", "kind", "origin", "path", "value")
 
     def __init__(
-        self, kind: str, path: Path, value: object = "", detail: str = "", *, origin: str = "", covered: bool = False
+        self,
+        kind: str,
+        path: Path,
+        value: object = "",
+        detail: str = "",
+        *,
+        origin: str = "",
+        covered: bool = False,
     ) -> None:
         self.kind = kind
         self.path = path
@@ -127,12 +134,16 @@ def not_found(path: Path, value: object) -> FieldError:
 
 def not_supported(path: Path, value: str, supported: Iterable[str]) -> FieldError:
     """An unknown value of an enumeration; ``supported`` is listed in the order given."""
-    return FieldError(NOT_SUPPORTED, path, Named(value), "supported values: " + ", ".join(map(quote, supported)))
+    return FieldError(
+        NOT_SUPPORTED, path, Named(value), "supported values: " + ", ".join(map(quote, supported))
+    )
 
 
 def too_long(path: Path, limit: int, *, unit: str = "bytes", origin: str = "") -> FieldError:
     """Text over its limit; ``unit`` is ``bytes`` or ``characters``."""
-    return FieldError(TOO_LONG, path, "", f"may not be more than {limit} {unit if limit != 1 else unit[:-1]}", origin=origin)
+    return FieldError(
+        TOO_LONG, path, "", f"may not be more than {limit} {unit if limit != 1 else unit[:-1]}", origin=origin
+    )
 
 
 def too_many(path: Path, count: int, limit: int, *, origin: str = "") -> FieldError:

@@ -44,7 +44,12 @@ GATES: dict[str, tuple[Stage, ...]] = {
     "DRAOptionalNodeOperations": (Stage(37, ALPHA),),
     "DRAPartitionableDevices": (Stage(33, ALPHA), Stage(36, BETA, ON)),
     "DRAPartitionableDevicesType": (Stage(37, ALPHA),),
-    "DRAPrioritizedList": (Stage(33, ALPHA), Stage(34, BETA, ON), Stage(36, GA, ON), Stage(37, GA, ON, LOCKED)),
+    "DRAPrioritizedList": (
+        Stage(33, ALPHA),
+        Stage(34, BETA, ON),
+        Stage(36, GA, ON),
+        Stage(37, GA, ON, LOCKED),
+    ),
     "DRAResourceClaimDeviceStatus": (Stage(32, ALPHA), Stage(33, BETA, ON), Stage(37, GA, ON, LOCKED)),
     "DRAResourceClaimGranularStatusAuthorization": (Stage(36, BETA, ON),),
     "DRAResourcePoolStatus": (Stage(36, ALPHA),),
@@ -80,7 +85,10 @@ DEPENDS_ON: dict[str, tuple[str, ...]] = {
         "DRAResourcePoolStatus",
     ),
     "DRAPrioritizedList": ("DynamicResourceAllocation",),
-    "DRAResourceClaimGranularStatusAuthorization": ("DynamicResourceAllocation", "DRAResourceClaimDeviceStatus"),
+    "DRAResourceClaimGranularStatusAuthorization": (
+        "DynamicResourceAllocation",
+        "DRAResourceClaimDeviceStatus",
+    ),
     "DRAResourcePoolStatus": ("DynamicResourceAllocation",),
     "DRASchedulerFilterTimeout": ("DynamicResourceAllocation",),
     "DRAWorkloadResourceClaims": ("DynamicResourceAllocation", "GenericWorkload"),
@@ -134,7 +142,11 @@ def effective(minor: int, settings: Mapping[str, bool], *, defaults_on: Iterable
     state.update(dict.fromkeys(defaults_on, True))
     for name, value in settings.items():
         if name in _ALL_OF_A_STAGE:
-            state.update((gate, value) for gate, stage in stages.items() if stage.stage == _ALL_OF_A_STAGE[name] and gate not in settings)
+            state.update(
+                (gate, value)
+                for gate, stage in stages.items()
+                if stage.stage == _ALL_OF_A_STAGE[name] and gate not in settings
+            )
             continue
         _refuse_unsettable(name, value, stages, minor)
         state[name] = value
@@ -149,7 +161,9 @@ def _refuse_unsettable(name: str, value: bool, stages: Mapping[str, Stage], mino
     setting = f"cannot set feature gate {name} to {str(value).lower()}"
     stage = stages.get(name)
     if stage is None:
-        raise GateError(f"{setting}, feature is PreAlpha at emulated version 1.{minor}, min compatibility version 1.{minor - 1}")
+        raise GateError(
+            f"{setting}, feature is PreAlpha at emulated version 1.{minor}, min compatibility version 1.{minor - 1}"
+        )
     if stage.locked and stage.default is not value:
         raise GateError(f"{setting}, feature is locked to {str(stage.default).lower()}")
 
@@ -158,4 +172,6 @@ def _refuse_unmet_dependencies(on: frozenset[str]) -> None:
     for gate, needed in DEPENDS_ON.items():
         missing = [other for other in needed if other not in on] if gate in on else []
         if missing:
-            raise GateError(f"{gate} is enabled, but depends on features that are disabled: [{' '.join(missing)}]")
+            raise GateError(
+                f"{gate} is enabled, but depends on features that are disabled: [{' '.join(missing)}]"
+            )

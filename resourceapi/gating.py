@@ -14,7 +14,9 @@ Gates = tuple[str, ...]
 Visit = Callable[[dict[str, Any], list[tuple[dict[str, Any], str]]], None]
 
 
-def drop_disabled(schema: Schema, struct: str, obj: dict[str, Any], old: dict[str, Any] | None, on: frozenset[str]) -> None:
+def drop_disabled(
+    schema: Schema, struct: str, obj: dict[str, Any], old: dict[str, Any] | None, on: frozenset[str]
+) -> None:
     """Remove from ``obj`` (a struct of the hub, in normal form) what is switched off and not in use in ``old``."""
     for gates, visit in _features(schema, struct):
         if on.issuperset(gates) or (old and _in_use(visit, old)):
@@ -35,7 +37,11 @@ def _features(schema: Schema, struct: str) -> list[tuple[Gates, Visit]]:
     """The features that the struct has fields for, each with a function that finds those that are set."""
 
     def build() -> list[tuple[Gates, Visit]]:
-        return [(gates, visit) for gates in _gates_below(schema, struct) if (visit := _visitor(schema, struct, gates))]
+        return [
+            (gates, visit)
+            for gates in _gates_below(schema, struct)
+            if (visit := _visitor(schema, struct, gates))
+        ]
 
     return schema.compiled(("gating", struct), build)
 

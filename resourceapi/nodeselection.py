@@ -26,7 +26,11 @@ def _term_selects(term: Object, node: Object) -> bool:
 
 
 def _satisfies(requirement: Object, values: Object) -> bool:
-    key, operator, wanted = requirement.get("key", ""), requirement.get("operator"), requirement.get("values") or []
+    key, operator, wanted = (
+        requirement.get("key", ""),
+        requirement.get("operator"),
+        requirement.get("values") or [],
+    )
     value = values.get(key)
     if operator == "In":
         return value in wanted

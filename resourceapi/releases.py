@@ -75,7 +75,9 @@ class Kind:
 
     __slots__ = ("name", "namespaced", "resource", "versions")
 
-    def __init__(self, name: str, resource: str, *, namespaced: bool, versions: Mapping[str, Lifecycle]) -> None:
+    def __init__(
+        self, name: str, resource: str, *, namespaced: bool, versions: Mapping[str, Lifecycle]
+    ) -> None:
         self.name = name
         self.resource = resource
         self.namespaced = namespaced
@@ -103,7 +105,11 @@ KINDS = {
             "DeviceTaintRule",
             "devicetaintrules",
             namespaced=False,
-            versions={"v1": Lifecycle(37), "v1beta2": Lifecycle(36, 39, 42), "v1alpha3": Lifecycle(33, 36, 39)},
+            versions={
+                "v1": Lifecycle(37),
+                "v1beta2": Lifecycle(36, 39, 42),
+                "v1alpha3": Lifecycle(33, 36, 39),
+            },
         ),
     )
 }

@@ -34,7 +34,9 @@ class Type:
         enum: tuple[str, ...] = (),
         rules: tuple[Rule, ...] = (),
     ) -> None:
-        self.kind = kind  # string bool int64 int32 quantity time microtime raw list map struct intorstring any
+        self.kind = (
+            kind  # string bool int64 int32 quantity time microtime raw list map struct intorstring any
+        )
         self.go = go
         self.element = element  # of a list, or the values of a map
         self.struct = struct  # name of the struct

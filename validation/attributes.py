@@ -28,7 +28,9 @@ def check_attribute(attribute: Object, path: Path, checks: Checks) -> None:
 
 def _check_list(name: str, items: list[object], path: Path, checks: Checks) -> None:
     if not items:
-        checks.invalid(path, checks.internal(DeviceAttribute[name].type, items), "must not be empty if specified")
+        checks.invalid(
+            path, checks.internal(DeviceAttribute[name].type, items), "must not be empty if specified"
+        )
     for index, item in enumerate(items):
         if name == "strings":
             _check_text(str(item), (*path, index), checks, origin="maxBytes")

@@ -16,7 +16,10 @@ def check_binding_conditions(owner: Object, path: Path, checks: Checks) -> None:
     conditions, failures = owner.get(CONDITIONS) or [], owner.get(FAILURES) or []
     if not conditions and not failures:
         return
-    for field, items in ((model.BINDING_CONDITIONS, conditions), (model.BINDING_FAILURE_CONDITIONS, failures)):
+    for field, items in (
+        (model.BINDING_CONDITIONS, conditions),
+        (model.BINDING_FAILURE_CONDITIONS, failures),
+    ):
         if checks.declared(field, items, (*path, field.name)):
             for index, item in enumerate(items):
                 checks.problems(names.label_key(item), (*path, field.name, index))
@@ -32,7 +35,9 @@ def check_binding_conditions(owner: Object, path: Path, checks: Checks) -> None:
     _check_both(owner, conditions, failures, path, checks)
 
 
-def _check_both(owner: Object, conditions: list[str], failures: list[str], path: Path, checks: Checks) -> None:
+def _check_both(
+    owner: Object, conditions: list[str], failures: list[str], path: Path, checks: Checks
+) -> None:
     for name, missing, other, present in (
         (CONDITIONS, conditions, FAILURES, failures),
         (FAILURES, failures, CONDITIONS, conditions),
@@ -46,7 +51,11 @@ def check_skipped_operations(operations: list[str] | None, path: Path, checks: C
     """What was prepared must be unprepared, so preparing can be skipped only together with it."""
     if not operations:
         return
-    if model.PREPARE in operations and model.UNPREPARE not in operations and model.ALL_OPERATIONS not in operations:
+    if (
+        model.PREPARE in operations
+        and model.UNPREPARE not in operations
+        and model.ALL_OPERATIONS not in operations
+    ):
         checks.report(
             INVALID,
             path,

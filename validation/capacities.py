@@ -39,7 +39,9 @@ def check_capacity(capacity: Object, path: Path, checks: Checks, *, shared: bool
             _check_range(default, total, range_, (*at, "validRange"), checks)
 
 
-def _check_values(default: Quantity, total: Quantity, values: list[Quantity], path: Path, checks: Checks) -> None:
+def _check_values(
+    default: Quantity, total: Quantity, values: list[Quantity], path: Path, checks: Checks
+) -> None:
     """Values ascend, fit into the capacity, occur once, and the default is one of them."""
     for index in range(1, len(values)):
         if values[index - 1].cmp(values[index]) > 0:

@@ -32,13 +32,24 @@ class Checks:
         self.expressions = expressions
         self.errors: list[FieldError] = []
 
-    def report(self, kind: str, path: Path, value: object = "", detail: str = "", *, origin: str = "", covered: bool = False) -> None:
+    def report(
+        self,
+        kind: str,
+        path: Path,
+        value: object = "",
+        detail: str = "",
+        *,
+        origin: str = "",
+        covered: bool = False,
+    ) -> None:
         self.errors.append(FieldError(kind, path, value, detail, origin=origin, covered=covered))
 
     def invalid(self, path: Path, value: object, detail: str) -> None:
         self.errors.append(FieldError(INVALID, path, value, detail))
 
-    def problems(self, problems: Sequence[Problem], path: Path, *, origin: str = "", covered: bool = False) -> None:
+    def problems(
+        self, problems: Sequence[Problem], path: Path, *, origin: str = "", covered: bool = False
+    ) -> None:
         """Report what a format found wrong."""
         for kind, value, detail in problems:
             self.errors.append(FieldError(kind, path, value, detail, origin=origin, covered=covered))
@@ -65,7 +76,9 @@ class Checks:
             self.errors.append(error)
         return cost
 
-    def each(self, items: Sequence[Any] | None, path: Path, check: Callable[[Any, Path, Checks], None]) -> None:
+    def each(
+        self, items: Sequence[Any] | None, path: Path, check: Callable[[Any, Path, Checks], None]
+    ) -> None:
         """Check every entry of a list."""
         if items:
             for index, item in enumerate(items):
@@ -100,5 +113,7 @@ def map_key(path: Path, key: str, limit: int) -> Path:
     if len(key.encode()) > limit:
         shown = limit - len(MIDDLE)
         data = key.encode()
-        key = (data[: (shown + 1) // 2] + MIDDLE.encode() + data[len(data) - shown // 2 :]).decode(errors="replace")
+        key = (data[: (shown + 1) // 2] + MIDDLE.encode() + data[len(data) - shown // 2 :]).decode(
+            errors="replace"
+        )
     return (*path, Key(key))

@@ -69,12 +69,16 @@ def check_template_update(template: Object, old: Object, checks: Checks) -> None
         checks.invalid(("spec",), shown, "field is immutable")
 
 
-def check_admin_access(requests: list[Object] | None, checks: Checks, namespace_labels: Mapping[str, str]) -> None:
+def check_admin_access(
+    requests: list[Object] | None, checks: Checks, namespace_labels: Mapping[str, str]
+) -> None:
     """Admin access is for namespaces that are labelled for it; the first request that asks for it is reported."""
     for index, request in enumerate(requests or ()):
         if request.get("exactly", EMPTY).get("adminAccess"):
             # the server leaves out `exactly`, and the `spec` that a template has around it
-            check_admin_namespace(("spec", "devices", "requests", index, "adminAccess"), checks, namespace_labels)
+            check_admin_namespace(
+                ("spec", "devices", "requests", index, "adminAccess"), checks, namespace_labels
+            )
             return
 
 
@@ -128,13 +132,18 @@ class _Claim:
     def uses(self, attribute: str, reference: str) -> bool:
         """Whether a constraint on this request, its main request or on all requests names the attribute."""
         return any(
-            attribute in self.constrained.get(target, ()) for target in ("", reference, reference.partition("/")[0])
+            attribute in self.constrained.get(target, ())
+            for target in ("", reference, reference.partition("/")[0])
         )
 
 
 def check_device_claim(devices: Object, path: Path, checks: Checks) -> None:
     """Requests, constraints and configs of a claim."""
-    requests, constraints, configs = devices.get("requests"), devices.get("constraints"), devices.get("config")
+    requests, constraints, configs = (
+        devices.get("requests"),
+        devices.get("constraints"),
+        devices.get("config"),
+    )
     references = RequestNames(requests)
     claim = _Claim(constraints)
     _check_requests(requests, (*path, "requests"), checks, claim)
@@ -186,23 +195,31 @@ def _check_request(request: Object, path: Path, checks: Checks, claim: _Claim) -
         checks.report(REQUIRED, path, "", "exactly one of `exactly` or `firstAvailable` is required")
 
 
-def _check_alternatives(main: str, alternatives: list[Object], path: Path, checks: Checks, claim: _Claim) -> None:
+def _check_alternatives(
+    main: str, alternatives: list[Object], path: Path, checks: Checks, claim: _Claim
+) -> None:
     if not checks.at_most_declared(model.FIRST_AVAILABLE, alternatives, path):
         return
     for index, sub in enumerate(alternatives):
         at = (*path, index)
         checks.problems(formats.dns_label(sub.get("name", "")), (*at, "name"))
         checks.declared(
-            model.DeviceSubRequest["deviceClassName"], sub.get("deviceClassName", ""), (*at, "deviceClassName")
+            model.DeviceSubRequest["deviceClassName"],
+            sub.get("deviceClassName", ""),
+            (*at, "deviceClassName"),
         )
         _check_request_details(sub, at, checks, claim, f"{main}/{sub.get('name', '')}")
     checks.unique_declared(model.FIRST_AVAILABLE, alternatives, path)
 
 
-def _check_request_details(details: Object, path: Path, checks: Checks, claim: _Claim, reference: str) -> None:
+def _check_request_details(
+    details: Object, path: Path, checks: Checks, claim: _Claim, reference: str
+) -> None:
     """What an exact request and a subrequest have in common, beside the class."""
     check_selectors(details.get("selectors"), (*path, "selectors"), checks)
-    _check_derived_attributes(details.get("derivedAttributes"), (*path, "derivedAttributes"), checks, claim, reference)
+    _check_derived_attributes(
+        details.get("derivedAttributes"), (*path, "derivedAttributes"), checks, claim, reference
+    )
     _check_allocation_mode(details.get("allocationMode", ""), details.get("count", 0), path, checks)
     checks.each(details.get("tolerations"), (*path, "tolerations"), check_toleration)
 
@@ -248,7 +265,9 @@ def _check_constraint(constraint: Object, path: Path, checks: Checks, references
             checks.declared(model.DeviceConstraint[name], constraint[name], (*path, name))
             return
     if "DRAConsumableCapacity" in checks.gates:
-        detail = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+        detail = (
+            'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+        )
         checks.report(REQUIRED, path, "", detail)
     else:
         checks.report(REQUIRED, (*path, "matchAttribute"))

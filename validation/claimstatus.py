@@ -43,7 +43,9 @@ def allocated_devices(status: Object) -> set[DeviceID]:
     return {device_id(result) for result in results or ()}
 
 
-def check_claim_status(claim: Object, old: Object, checks: Checks, namespace_labels: Mapping[str, str]) -> None:
+def check_claim_status(
+    claim: Object, old: Object, checks: Checks, namespace_labels: Mapping[str, str]
+) -> None:
     """A changed status of a stored claim."""
     status, before = claim.get("status", EMPTY), old.get("status", EMPTY)
     _check_admin_access(status, before, checks, namespace_labels)
@@ -137,7 +139,10 @@ def _check_result(result: Object, path: Path, checks: Checks, references: Reques
     check_declared_driver_name(result.get("driver", ""), (*path, "driver"), checks)
     pool = result.get("pool", "")
     checks.problems(
-        formats.pool_name(pool), (*path, "pool"), origin="format=k8s-resource-pool-name" if pool else "", covered=True
+        formats.pool_name(pool),
+        (*path, "pool"),
+        origin="format=k8s-resource-pool-name" if pool else "",
+        covered=True,
     )
     checks.problems(formats.dns_label(result.get("device", "")), (*path, "device"))
     check_binding_conditions(result, path, checks)
@@ -196,7 +201,9 @@ def _check_device_status(device: Object, path: Path, checks: Checks, allocated: 
 def _shown(key: DeviceID) -> Verbatim:
     """A device's identity as Go prints it."""
     parts = ("Driver", "Pool", "Device", "ShareID")
-    members = ",".join(f"{json_string(name)}:{json_string(part)}" for name, part in zip(parts, key, strict=True))
+    members = ",".join(
+        f"{json_string(name)}:{json_string(part)}" for name, part in zip(parts, key, strict=True)
+    )
     return Verbatim("{" + members + "}")
 
 

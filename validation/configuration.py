@@ -11,7 +11,9 @@ from resourceapi.model import formats
 from validation.checks import Checks, Object
 
 
-def check_selectors(selectors: list[Object] | None, path: Path, checks: Checks, *, stored: bool = False) -> None:
+def check_selectors(
+    selectors: list[Object] | None, path: Path, checks: Checks, *, stored: bool = False
+) -> None:
     """Every selector is a CEL expression that compiles; stored ones were checked when they were stored."""
     if not selectors or not checks.declared(model.SELECTORS, selectors, path):
         return

@@ -149,7 +149,11 @@ class DeclarativePass:
 
     def _compile_struct(self, struct: Struct) -> Walk | None:
         unions = [rule for rule in struct.rules if self._enforced(rule)]
-        steps = [(field.name, field.inline, walk) for field in struct.fields if (walk := self._field(field)) is not None]
+        steps = [
+            (field.name, field.inline, walk)
+            for field in struct.fields
+            if (walk := self._field(field)) is not None
+        ]
         if not unions and not steps:
             return None
 
@@ -204,13 +208,19 @@ class DeclarativePass:
         check = _DECLARATIVE[type(rule)]
         return lambda new, old, path, found: check(rule, new, old, path, found)
 
-    def _unique(self, rule: rules.Unique, type: Type, value: Any, path: Path, found: list[FieldError]) -> bool:
+    def _unique(
+        self, rule: rules.Unique, type: Type, value: Any, path: Path, found: list[FieldError]
+    ) -> bool:
         """A later entry that equals an earlier one in its keys is shown whole, in this version's JSON."""
         seen = set()
         for index, item in enumerate(value or ()):
             key = tuple(item.get(name) for name in rule.keys) if rule.keys else item
             if key in seen:
-                shown = item if not rule.keys else Verbatim(go_json(self._schema, _element(type), item, internal=False))
+                shown = (
+                    item
+                    if not rule.keys
+                    else Verbatim(go_json(self._schema, _element(type), item, internal=False))
+                )
                 found.append(errors.duplicate((*path, index), shown))
             seen.add(key)
         return True
@@ -234,7 +244,11 @@ class DeclarativePass:
         of = field.type
         if of.kind == "struct":
             struct = self._struct(of.struct)
-            return None if struct is None else lambda new, old, path, found: struct(new, old and old.value, path, found)
+            return (
+                None
+                if struct is None
+                else lambda new, old, path, found: struct(new, old and old.value, path, found)
+            )
         if of.kind in ("list", "map"):
             return self._entries(field, _element(of))
         own = [rule for rule in of.rules if self._enforced(rule)]
@@ -277,7 +291,9 @@ def _all(own: Iterable[rules.Rule], value: Any, path: Path, found: list[FieldErr
             return
 
 
-def _walk_list(struct: Walk, keys: tuple[str, ...], new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
+def _walk_list(
+    struct: Walk, keys: tuple[str, ...], new: Any, old: Any, path: Path, found: list[FieldError]
+) -> None:
     stored: dict[tuple[Any, ...], Any] = {}
     if old is not None and keys:
         for item in old.value or ():

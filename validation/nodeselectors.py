@@ -30,7 +30,9 @@ def _check_expression(requirement: Object, path: Path, checks: Checks) -> None:
             checks.report(REQUIRED, at, "", "must be specified when `operator` is 'In' or 'NotIn'")
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            checks.report(FORBIDDEN, at, "", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+            checks.report(
+                FORBIDDEN, at, "", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            )
     elif operator in ("Gt", "Lt"):
         if len(values) != 1:
             checks.report(REQUIRED, at, "", "must be specified single value when `operator` is 'Lt' or 'Gt'")

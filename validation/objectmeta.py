@@ -42,7 +42,9 @@ def check_common_metadata(obj: Object, checks: Checks, *, namespaced: bool) -> N
     meta = obj.get("metadata", EMPTY)
     for name in ("generateName", "name"):
         if meta.get(name):
-            checks.problems(objectnames.path_segment(meta[name], prefix=name == "generateName"), (*METADATA, name))
+            checks.problems(
+                objectnames.path_segment(meta[name], prefix=name == "generateName"), (*METADATA, name)
+            )
     _check_rest(meta, checks, namespaced)
 
 
@@ -89,7 +91,9 @@ def check_metadata_update(obj: Object, old: Object, checks: Checks) -> None:
         added = sorted(set(meta.get("finalizers") or ()) - set(before.get("finalizers") or ()))
         if added:
             detail = "no new finalizers can be added if the object is being deleted, found new finalizers []string{"
-            checks.report(FORBIDDEN, (*METADATA, "finalizers"), "", detail + ", ".join(map(quote, added)) + "}")
+            checks.report(
+                FORBIDDEN, (*METADATA, "finalizers"), "", detail + ", ".join(map(quote, added)) + "}"
+            )
     if not meta.get("resourceVersion"):
         checks.invalid((*METADATA, "resourceVersion"), "", "must be specified for an update")
     _check_generation(meta, checks)

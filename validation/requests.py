@@ -60,7 +60,9 @@ class Request:
         self.field_validation = field_validation
         self.name = name
         self.deleted = deleted  # the stored object waits for its finalizers (it has a deletionTimestamp)
-        self.has_resource_version = has_resource_version  # the body carries the stored object's resourceVersion
+        self.has_resource_version = (
+            has_resource_version  # the body carries the stored object's resourceVersion
+        )
 
 
 class Answer:
@@ -71,7 +73,18 @@ class Answer:
     the field that a refusal without causes is about.  The object is made when it is asked for.
     """
 
-    __slots__ = ("_build", "_object", "code", "decoding", "details", "errors", "message", "path", "reason", "warnings")
+    __slots__ = (
+        "_build",
+        "_object",
+        "code",
+        "decoding",
+        "details",
+        "errors",
+        "message",
+        "path",
+        "reason",
+        "warnings",
+    )
 
     def __init__(
         self,

@@ -165,7 +165,9 @@ class _Review:
             return statuses.identify_new(self.obj, self.request, namespaced=self.kind.namespaced)
         assert self.old is not None
         unconditional = self.rules.unconditional is None or self.version in self.rules.unconditional
-        return statuses.identify_stored(self.obj, self.old, self.request, self.kind, unconditional=unconditional)
+        return statuses.identify_stored(
+            self.obj, self.old, self.request, self.kind, unconditional=unconditional
+        )
 
     def _prepare(self) -> None:
         """What a client may not set goes, and what is switched off."""

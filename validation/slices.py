@@ -23,7 +23,9 @@ EMPTY: Object = {}
 SPEC: Path = ("spec",)
 LISTS = ("ints", "bools", "strings", "versions")
 QUALIFIED_NAME_BYTES = limits.DOMAIN_BYTES + 1 + limits.IDENTIFIER_BYTES
-SLICE_SELECTION = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+SLICE_SELECTION = (
+    "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+)
 DEVICE_SELECTION = (
     "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to"
     " true in the ResourceSlice spec"
@@ -190,11 +192,13 @@ def _check_device(device: Object, old: Object | None, path: Path, per_device: bo
         shared = bool(device.get("allowMultipleAllocations"))
         for name, amount in capacity.items():
             checks.problems(formats.qualified_name(name), (*path, "capacity"))
-            check_capacity(amount, map_key((*path, "capacity"), name, QUALIFIED_NAME_BYTES), checks, shared=shared)
+            check_capacity(
+                amount, map_key((*path, "capacity"), name, QUALIFIED_NAME_BYTES), checks, shared=shared
+            )
     taints = device.get("taints")
-    if old is None or not equal(old.get("taints"), taints):
-        if checks.at_most(limits.TAINTS, taints, (*path, "taints")):
-            checks.each(taints, (*path, "taints"), check_taint)
+    changed = old is None or not equal(old.get("taints"), taints)
+    if changed and checks.at_most(limits.TAINTS, taints, (*path, "taints")):
+        checks.each(taints, (*path, "taints"), check_taint)
     _check_consumption(device.get("consumesCounters"), (*path, "consumesCounters"), checks)
     _check_device_nodes(device, path, per_device, checks)
     check_binding_conditions(device, path, checks)
@@ -206,7 +210,9 @@ def _check_totals(attributes: Object, capacity: Object, path: Path, checks: Chec
     if total > limits.ATTRIBUTES_AND_CAPACITIES:
         detail = f"the total number of attributes and capacities must not exceed {limits.ATTRIBUTES_AND_CAPACITIES}"
         checks.invalid(path, total, detail)
-    values = sum(sum(len(attribute.get(name) or ()) for name in LISTS) or 1 for attribute in attributes.values())
+    values = sum(
+        sum(len(attribute.get(name) or ()) for name in LISTS) or 1 for attribute in attributes.values()
+    )
     if values > limits.ATTRIBUTE_VALUES:
         detail = f"the total number of attribute values must not exceed {limits.ATTRIBUTE_VALUES}"
         checks.invalid(path, values, detail)
@@ -269,7 +275,9 @@ def _check_partition_type(spec: Object, checks: Checks) -> None:
             checks.report(REQUIRED, path, "", detail)
         elif "string" not in attribute:
             shown = checks.internal("DeviceAttribute", attribute)
-            checks.invalid(path, shown, "must be a string value because `partitionTypeAttribute` names this attribute")
+            checks.invalid(
+                path, shown, "must be a string value because `partitionTypeAttribute` names this attribute"
+            )
 
 
 def _check_node_resources(device: Object, path: Path, checks: Checks) -> None:

@@ -44,31 +44,48 @@ TaintEffect = named("DeviceTaintEffect", OneOfValues(*TAINT_EFFECTS), enum=TAINT
 EQUAL, EXISTS = "Equal", "Exists"
 TolerationOperator = named("DeviceTolerationOperator", OneOfValues(EQUAL, EXISTS), enum=(EQUAL, EXISTS))
 FROM_CLAIM, FROM_CLASS = "FromClaim", "FromClass"
-ConfigSource = named("AllocationConfigSource", OneOfValues(FROM_CLAIM, FROM_CLASS), enum=(FROM_CLAIM, FROM_CLASS))
+ConfigSource = named(
+    "AllocationConfigSource", OneOfValues(FROM_CLAIM, FROM_CLASS), enum=(FROM_CLAIM, FROM_CLASS)
+)
 PREPARE, UNPREPARE, ALL_OPERATIONS = "NodePrepareResources", "NodeUnprepareResources", "*"
 SkipNodeOperation = named(
-    "SkipNodeOperation", OneOfValues(PREPARE, UNPREPARE, ALL_OPERATIONS, stage=STANDARD), enum=(ALL_OPERATIONS, PREPARE, UNPREPARE)
+    "SkipNodeOperation",
+    OneOfValues(PREPARE, UNPREPARE, ALL_OPERATIONS, stage=STANDARD),
+    enum=(ALL_OPERATIONS, PREPARE, UNPREPARE),
 )
 
 SKIP_NODE_OPERATIONS = Field(
-    "skipNodeOperations", list_of(SkipNodeOperation), Optional(stage=STANDARD), Unique(stage=STANDARD), gates=NODE_OPERATIONS
+    "skipNodeOperations",
+    list_of(SkipNodeOperation),
+    Optional(stage=STANDARD),
+    Unique(stage=STANDARD),
+    gates=NODE_OPERATIONS,
 )
-REQUEST_REFERENCES = Field(
-    "requests", list_of(STRING), Optional(), MaxItems(limits.REQUESTS), Unique()
-)
+REQUEST_REFERENCES = Field("requests", list_of(STRING), Optional(), MaxItems(limits.REQUESTS), Unique())
 BINDING_CONDITIONS = Field(
     "bindingConditions", list_of(STRING), Optional(), MaxItems(limits.BINDING_CONDITIONS), gates=BINDING
 )
 BINDING_FAILURE_CONDITIONS = Field(
-    "bindingFailureConditions", list_of(STRING), Optional(), MaxItems(limits.BINDING_FAILURE_CONDITIONS), gates=BINDING
+    "bindingFailureConditions",
+    list_of(STRING),
+    Optional(),
+    MaxItems(limits.BINDING_FAILURE_CONDITIONS),
+    gates=BINDING,
 )
 SHARE_ID = Field("shareID", UID, Optional(), formats.UUID, pointer=True, gates=CONSUMABLE)
 TOLERATIONS = Field("tolerations", list_of(ref("DeviceToleration")), Optional(), gates=("DRADeviceTaints",))
 SELECTORS = Field("selectors", list_of(ref("DeviceSelector")), Optional(), MaxItems(limits.SELECTORS))
 DRIVER = Field(
-    "driver", STRING, Required(), formats.LONG_NAME_CASELESS, MaxLength(limits.DRIVER_NAME_CHARACTERS), omitempty=False
+    "driver",
+    STRING,
+    Required(),
+    formats.LONG_NAME_CASELESS,
+    MaxLength(limits.DRIVER_NAME_CHARACTERS),
+    omitempty=False,
 )
-DEVICE_CONFIGURATION = Field("deviceConfiguration", ref("DeviceConfiguration"), go="DeviceConfiguration", inline=True)
+DEVICE_CONFIGURATION = Field(
+    "deviceConfiguration", ref("DeviceConfiguration"), go="DeviceConfiguration", inline=True
+)
 
 # what a request and a subrequest have in common; the class name of a subrequest has rules of its own
 DEVICE_CLASS_NAME = Field("deviceClassName", STRING, omitempty=False)
@@ -224,7 +241,10 @@ DeviceAllocationResult = Struct(
         MaxItems(limits.ALLOCATION_RESULTS),
     ),
     Field(
-        "config", list_of(ref("DeviceAllocationConfiguration")), Optional(), MaxItems(limits.ALLOCATION_CONFIGS)
+        "config",
+        list_of(ref("DeviceAllocationConfiguration")),
+        Optional(),
+        MaxItems(limits.ALLOCATION_CONFIGS),
     ),
 )
 DeviceRequestAllocationResult = Struct(

@@ -24,4 +24,6 @@ FULLY_QUALIFIED_NAME = _worded("k8s-resource-fully-qualified-name", names.fully_
 EXTENDED_RESOURCE_NAME = _worded("k8s-extended-resource-name", names.extended_resource_name)
 # of fields that are newer than the declarative generation
 GROUP_NAME = Format("k8s-short-name", names.short_name, stage=STANDARD)
-FULLY_QUALIFIED_NAME_ALWAYS = Format("k8s-resource-fully-qualified-name", names.fully_qualified_name, stage=STANDARD)
+FULLY_QUALIFIED_NAME_ALWAYS = Format(
+    "k8s-resource-fully-qualified-name", names.fully_qualified_name, stage=STANDARD
+)

@@ -12,7 +12,8 @@ from resourceapi.schema import STRING, Field, Schema, Struct, list_of, map_of, r
 GROUP = "resource.k8s.io"
 
 V1 = Schema(
-    "v1", (*meta.STRUCTS, *core.STRUCTS, *claims.STRUCTS, *classes.STRUCTS, *slices.STRUCTS, *taintrules.STRUCTS)
+    "v1",
+    (*meta.STRUCTS, *core.STRUCTS, *claims.STRUCTS, *classes.STRUCTS, *slices.STRUCTS, *taintrules.STRUCTS),
 )
 
 
@@ -53,9 +54,7 @@ V1BETA1 = V1BETA2.derive(
 
 V1ALPHA3 = V1.derive("v1alpha3")
 
-_SNAPSHOT = Field(
-    "compatibilityGroups", map_of(list_of(STRING)), gates=("DRADeviceCompatibilityGroups",)
-)
+_SNAPSHOT = Field("compatibilityGroups", map_of(list_of(STRING)), gates=("DRADeviceCompatibilityGroups",))
 
 
 def _with_snapshot(schema: Schema) -> Schema:

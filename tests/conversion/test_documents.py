@@ -6,11 +6,11 @@ import random
 from typing import Any
 
 import pytest
-from conversion.documents import ConversionError, convert_document
 from hypothesis import given
 from hypothesis import strategies as st
-from resourceapi.releases import KINDS
 
+from conversion.documents import ConversionError, convert_document
+from resourceapi.releases import KINDS
 from tests.e2e.cases import valid_object
 from tests.e2e.parts import Parts
 
@@ -47,9 +47,13 @@ FLAT = {"name": "main", "deviceClassName": "gpu", "count": 2}
 @pytest.mark.parametrize(
     ("document", "version", "expected"),
     [
-        pytest.param(claim(NESTED), "v1beta1", claim(FLAT, version="v1beta1"), id="exact-request-becomes-flat"),
+        pytest.param(
+            claim(NESTED), "v1beta1", claim(FLAT, version="v1beta1"), id="exact-request-becomes-flat"
+        ),
         pytest.param(claim(FLAT, version="v1beta1"), "v1", claim(NESTED), id="flat-request-becomes-exact"),
-        pytest.param(claim(NESTED), "v1beta2", claim(NESTED, version="v1beta2"), id="same-shape-changes-the-version"),
+        pytest.param(
+            claim(NESTED), "v1beta2", claim(NESTED, version="v1beta2"), id="same-shape-changes-the-version"
+        ),
         pytest.param(
             claim({"name": "main", "firstAvailable": [ALTERNATIVE]}),
             "v1beta1",
@@ -91,10 +95,16 @@ def test_a_document_is_rewritten_for_the_version(document: Object, version: str,
             id="an-empty-exact-request-has-no-flat-form",
         ),
         pytest.param(
-            slice_with(nodeName=""), "v1beta1", "spec.nodeName: v1beta1 cannot hold this", id="an-empty-node-name"
+            slice_with(nodeName=""),
+            "v1beta1",
+            "spec.nodeName: v1beta1 cannot hold this",
+            id="an-empty-node-name",
         ),
         pytest.param(
-            slice_with(allNodes=False), "v1beta1", "spec.allNodes: v1beta1 cannot hold this", id="all-nodes-false"
+            slice_with(allNodes=False),
+            "v1beta1",
+            "spec.allNodes: v1beta1 cannot hold this",
+            id="all-nodes-false",
         ),
         pytest.param(
             claim(FLAT),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from conversion.paths import to_hub, to_version
 from resourceapi.fieldpath import Path
 
@@ -40,6 +41,8 @@ def test_paths_of_the_hub_and_of_v1beta1(kind: str, hub: Path, flat: Path) -> No
         ("ResourceClaimTemplate", "v1beta1", (*IN_TEMPLATE, "adminAccess")),
     ],
 )
-def test_admin_access_is_found_although_the_server_shortens_its_path(kind: str, version: str, expected: Path) -> None:
+def test_admin_access_is_found_although_the_server_shortens_its_path(
+    kind: str, version: str, expected: Path
+) -> None:
     """The server leaves out `exactly`, and a template's own `spec`."""
     assert to_version((*REQUEST, "adminAccess"), kind, version) == expected
