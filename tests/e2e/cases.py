@@ -22,8 +22,12 @@ _LEARNED_FROM = 120
 _KINDS: dict[str, int] = WEIGHTS["kind"]
 
 
-def cases(profile: str, seed: int | str, count: int, kinds: tuple[str, ...] = ()) -> Iterator[Case]:
-    """`count` cases for the server of `profile`, of all `kinds` that it serves (or those given), without `expect`.
+def cases(
+    profile: str, seed: int | str, count: int, kinds: tuple[str, ...] = (), verbs: tuple[str, ...] = ()
+) -> Iterator[Case]:
+    """`count` cases for the server of `profile`, without `expect`: of all kinds that it serves, or only of `kinds`.
+
+    `verbs`: only these.
 
     In a case for `update` or `status`, `old` is the object to be stored, with its status if it has any; whoever asks a
     server replaces it by what was stored.
@@ -32,13 +36,19 @@ def cases(profile: str, seed: int | str, count: int, kinds: tuple[str, ...] = ()
     weights = {
         kind: weight
         for kind, weight in _KINDS.items()
-        if (kind == "Pod" or kind in served) and (not kinds or kind in kinds)
+        if (kind == "Pod" or kind in served) and (not kinds or kind in kinds) and _verbs(kind, verbs)
     }
     for number in range(count):
         source = random.Random(f"{seed} {profile} {number}")
         kind = pick(source, weights)
         version = "v1" if kind == "Pod" else source.choice(served[kind])
-        yield _Composer(source, profile, kind, version).case(f"{profile}-{seed}-{number:05}")
+        verb = pick(source, _verbs(kind, verbs))
+        yield _Composer(source, profile, kind, version).case(verb, f"{profile}-{seed}-{number:05}")
+
+
+def _verbs(kind: str, wanted: tuple[str, ...]) -> dict[str, int]:
+    weights: dict[str, int] = WEIGHTS["verb"][kind]
+    return {verb: weight for verb, weight in weights.items() if not wanted or verb in wanted}
 
 
 @cache
@@ -93,8 +103,7 @@ class _Composer:
         self._version = version
         self._mutator = Mutator(source, _shapes(kind))
 
-    def case(self, id: str) -> Case:
-        verb = pick(self._source, WEIGHTS["verb"][self._kind])
+    def case(self, verb: str, id: str) -> Case:
         case: Case = {
             "id": id,
             "profile": self._profile,

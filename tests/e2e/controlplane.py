@@ -34,29 +34,33 @@ class ApiServer(NamedTuple):
     profile: str
     client: Client
     kubeconfig: Path
+    etcd: str
 
 
 @contextlib.contextmanager
-def control_plane(profile: str) -> Iterator[ApiServer]:
+def control_plane(profile: str, etcd: str = "") -> Iterator[ApiServer]:
     """Start etcd and kube-apiserver with the flags of `profile`, ready for requests; stop both at the end.
 
-    The server has the namespace `default` and a node `node-a` that declares DRANodeAllocatableResources. Raises
+    `etcd`: the URL of another server's etcd, to share what it stores instead of having an own one. The server has the namespace `default` and a node `node-a` that declares DRANodeAllocatableResources. Raises
     RuntimeError with the end of the log if it doesn't come up.
     """
     directory = binaries()
     with contextlib.ExitStack() as stack:
         run = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-e2e-")))
         etcd_port, peer_port, port = _free_ports(3)
-        stack.enter_context(_running(_etcd(directory, run, etcd_port, peer_port), run / "etcd.log"))
-        command = _kube_apiserver(directory, run, etcd_port, port, PROFILES[profile].flags)
+        shared = bool(etcd)
+        if not shared:
+            etcd = f"http://127.0.0.1:{etcd_port}"
+            stack.enter_context(_running(_etcd(directory, run, etcd, peer_port), run / "etcd.log"))
+        command = _kube_apiserver(directory, run, etcd, port, PROFILES[profile].flags)
         log = run / "kube-apiserver.log"
         process = stack.enter_context(_running(command, log))
         client = _when_ready(process, log, run / "certs" / "apiserver.crt", port)
         stack.callback(client.close)
         answer = client.ask("POST", "/api/v1/nodes", _NODE)
-        if answer.code != 201:
+        if answer.code != 201 and not shared:
             raise RuntimeError(f"no Node: {answer.body}")
-        yield ApiServer(profile, client, _kubeconfig(run, port))
+        yield ApiServer(profile, client, _kubeconfig(run, port), etcd)
 
 
 def _free_ports(count: int) -> list[int]:
@@ -67,8 +71,8 @@ def _free_ports(count: int) -> list[int]:
         return [int(each.getsockname()[1]) for each in sockets]
 
 
-def _etcd(directory: Path, run: Path, client_port: int, peer_port: int) -> list[str]:
-    client, peer = f"http://127.0.0.1:{client_port}", f"http://127.0.0.1:{peer_port}"
+def _etcd(directory: Path, run: Path, client: str, peer_port: int) -> list[str]:
+    peer = f"http://127.0.0.1:{peer_port}"
     return [
         str(directory / "etcd"),
         f"--data-dir={run / 'etcd'}",
@@ -82,14 +86,14 @@ def _etcd(directory: Path, run: Path, client_port: int, peer_port: int) -> list[
     ]
 
 
-def _kube_apiserver(directory: Path, run: Path, etcd_port: int, port: int, flags: list[str]) -> list[str]:
+def _kube_apiserver(directory: Path, run: Path, etcd: str, port: int, flags: list[str]) -> list[str]:
     key = run / "service-account.key"
     subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
     tokens = run / "tokens.csv"
     tokens.write_text(f"{_TOKEN},admin,admin,system:masters\n")
     return [
         str(directory / "kube-apiserver"),
-        f"--etcd-servers=http://127.0.0.1:{etcd_port}",
+        f"--etcd-servers={etcd}",
         "--bind-address=127.0.0.1",
         f"--secure-port={port}",
         f"--cert-dir={run / 'certs'}",

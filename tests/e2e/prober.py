@@ -26,10 +26,14 @@ _ALREADY_EXISTS = 409
 
 
 class Prober:
-    """Asks one server; creates the namespaces that cases use."""
+    """Asks one server; creates the namespaces that cases use.
 
-    def __init__(self, server: ApiServer) -> None:
+    `stored_by`: another server on the same etcd that stores `old`, so that it can have what the one asked would drop.
+    """
+
+    def __init__(self, server: ApiServer, stored_by: ApiServer | None = None) -> None:
         self._client = server.client
+        self._storing = (stored_by or server).client
         self._served = PROFILES[server.profile].served
         for name, labels in NAMESPACES.items():
             namespace = {
@@ -103,14 +107,14 @@ class Prober:
         old = copy.deepcopy(case["old"])
         if case.get("deleted"):
             old["metadata"].setdefault("finalizers", []).append(_FINALIZER)
-        answer = self._client.ask("POST", _path(case), old)
+        answer = self._storing.ask("POST", _path(case), old)
         if answer.code >= 400:
             return None
         path = _path(case, old["metadata"]["name"])
         if old.get("status"):
-            self._client.ask("PUT", f"{path}/status", {**answer.body, "status": old["status"]})
+            self._storing.ask("PUT", f"{path}/status", {**answer.body, "status": old["status"]})
         if case.get("deleted"):
-            self._client.ask("DELETE", path)
+            self._storing.ask("DELETE", path)
         read = self._client.ask("GET", path)
         return read.body if read.code == 200 else None
 
