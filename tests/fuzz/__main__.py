@@ -16,6 +16,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import yaml
@@ -25,9 +26,11 @@ from documents.loading import parse
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS, PROPOSALS, Profile
 from tests.conformance.profiles import PROFILES
+from tests.e2e.cases import valid_object
+from tests.e2e.parts import Parts
 from tests.fuzz.mutations import garble, mutate
-from tests.fuzz.objects import KINDS_AND_VERSIONS, make_object
-from validation.requests import CREATE, STATUS, STRICT, UPDATE, WARN, Answer, Request
+from tests.fuzz.objects import make_object
+from validation.requests import CREATE, STATUS, STRICT, UPDATE, WARN, Request
 from validation.server import Server
 
 MAX_SECONDS = 1.0
@@ -35,7 +38,8 @@ MAX_MEGABYTES = 200
 MIN_DECODED = 0.5
 
 _HANGING_SECONDS = 5.0
-_NAMESPACES = {"default": {"resource.kubernetes.io/admin-access": "true"}}
+_NAME, _NAMESPACE = "an-object", "default"
+_NAMESPACES = {_NAMESPACE: {"resource.kubernetes.io/admin-access": "true"}}
 _NODES: list[dict[str, Any]] = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-a"}}]
 
 
@@ -75,7 +79,7 @@ def run(seed: int, start: int, count: int) -> Outcome:
             outcome.codes[_ask(server, request, text)] += 1
         except Exception:  # noqa: BLE001 - any of them is what is looked for
             outcome.codes["failure"] += 1
-            outcome.failures.setdefault(traceback.format_exc(limit=-6), []).append(number)
+            outcome.failures.setdefault(traceback.format_exc(limit=-2), []).append(number)
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         seconds = time.process_time() - began
@@ -90,22 +94,38 @@ def _give_up(signal_number: int, frame: object) -> None:
 
 def make_request(pick: random.Random, profile: Profile) -> tuple[Request, bytes]:
     """A request for a mutated object; with a text, the object is to be read from there."""
-    served = [each for each in KINDS_AND_VERSIONS if KINDS[each[0]].served(each[1], profile.minor)]
-    kind, version = pick.choice(served)
-    made = make_object(pick, kind, version)
-    changed = mutate(pick, made)
-    verb = pick.choice((CREATE, CREATE, CREATE, UPDATE, STATUS))
+    kind, version = pick.choice(_kinds_and_versions(profile.minor))
+    if kind == "Pod" or pick.random() < 0.5:
+        made = valid_object(Parts(pick), kind, version, with_status=True, name=_NAME)
+    else:
+        made = make_object(pick, kind, version, _NAME)
+    if kind not in KINDS or KINDS[kind].namespaced:
+        made["metadata"]["namespace"] = _NAMESPACE
+    changed = mutate(pick, made) if pick.random() < 0.9 else made
+    verb = pick.choice((CREATE, CREATE, CREATE, UPDATE, STATUS)) if kind != "Pod" else CREATE
     request = Request(
         verb=verb,
-        api_version=f"{GROUP}/{version}",
+        api_version=made["apiVersion"],
         kind=kind,
-        namespace="default" if KINDS[kind].namespaced else "",
+        namespace=made["metadata"].get("namespace", ""),
         body=changed,
         old=made if verb != CREATE else None,
-        name="an-object" if verb != CREATE else "",
+        name=_NAME if verb != CREATE else "",
         field_validation=pick.choice((STRICT, STRICT, WARN)),
     )
     return request, _text(pick, changed)
+
+
+@cache
+def _kinds_and_versions(minor: int) -> list[tuple[str, str]]:
+    """What release 1.`minor` serves."""
+    dra = [
+        (kind, version)
+        for kind, entry in KINDS.items()
+        for version in entry.versions
+        if entry.served(version, minor)
+    ]
+    return [*dra, ("Pod", "v1")]
 
 
 def _text(pick: random.Random, document: dict[str, Any]) -> bytes:
@@ -124,22 +144,47 @@ def _text(pick: random.Random, document: dict[str, Any]) -> bytes:
 def _ask(server: Server, request: Request, text: bytes) -> str:
     """The code of the answer, for a text with several documents that of the last one."""
     if not text:
-        return _answered(server.handle(request))
+        return _answered(server, request)
     outcome = "unreadable"
     for document in parse(text):
         if isinstance(document, Document):
             request.body = document.value
-            outcome = _answered(server.handle(request))
+            outcome = _answered(server, request)
     if text.startswith(b"{"):
         request.raw = text
-        outcome = _answered(server.handle(request))
+        outcome = _answered(server, request)
     return outcome
 
 
-def _answered(answer: Answer) -> str:
+def _answered(server: Server, request: Request) -> str:
+    answer = server.handle(request)
     if not answer.accepted:
         json.dumps(answer.status())
+    elif answer.object is not None and request.verb == CREATE and request.kind in KINDS:
+        _require_lossless(server, request, answer.object)
     return str(answer.code)
+
+
+def _require_lossless(server: Server, request: Request, returned: dict[str, Any]) -> None:
+    """What the server has returned, it must take again in any version, and return it as it was."""
+    kind = KINDS[request.kind]
+    for version in kind.versions:
+        if not kind.served(version, server.profile.minor):
+            continue
+        converted = server.read(returned, f"{GROUP}/{version}")
+        again = server.handle(
+            Request(
+                api_version=converted["apiVersion"],
+                kind=kind.name,
+                namespace=request.namespace,
+                body=converted,
+            )
+        )
+        if not again.accepted:
+            raise AssertionError(f"taken in {request.api_version}, but not in {version}: {again.message}")
+        back = again.object and server.read(again.object, request.api_version)
+        if back != returned:
+            raise AssertionError(f"there and back by {version}:\n{json.dumps(returned)}\n{json.dumps(back)}")
 
 
 def main() -> int:

@@ -10,10 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from resourceapi.model.versions import GROUP, SCHEMAS
-from resourceapi.releases import KINDS
 from resourceapi.schema import Field, Schema, Type
-
-KINDS_AND_VERSIONS = [(kind, version) for kind, entry in KINDS.items() for version in entry.versions]
 
 _NAMES = (
     "a",
@@ -52,17 +49,15 @@ _RAW: tuple[dict[str, object], ...] = (
 _INTEGERS = (0, 1, 2, 8, 64, -1, 1024, 2**31 - 1)
 
 
-def make_object(pick: random.Random, kind: str, version: str) -> dict[str, Any]:
-    """An object with a name, and each of its other fields with some probability."""
+def make_object(pick: random.Random, kind: str, version: str, name: str) -> dict[str, Any]:
+    """An object of that name with each of its other fields with some probability."""
     schema = SCHEMAS[version]
     made = _struct(pick, schema, kind, depth=0)
     made["apiVersion"] = f"{GROUP}/{version}"
     made["kind"] = kind
-    metadata: dict[str, object] = {"name": "an-object"}
-    if KINDS[kind].namespaced:
-        metadata["namespace"] = "default"
+    metadata: dict[str, object] = {"name": name}
     if pick.random() < 0.1:
-        metadata.update(_struct(pick, schema, "ObjectMeta", depth=3))
+        metadata = {**_struct(pick, schema, "ObjectMeta", depth=3), "name": name}
     made["metadata"] = metadata
     return made
 
