@@ -236,16 +236,21 @@ def _root_decoder(schema: Schema, struct: str) -> Decoder:
 
 def _struct_decoder(schema: Schema, struct: str, go_type: str, *, type_meta: bool = False) -> Decoder:
     lookup: dict[str, _Entry] = {}
-    if type_meta:
-        lookup["kind"] = lookup["apiVersion"] = (str, False, _scalar_decoder(str, "string"))
-    for name, field in _names(schema, struct).items():
-        lookup[name] = _entry(schema, field)
+
+    def prepare() -> None:
+        """Done at first use, since most objects have few of the structs that they could have."""
+        if type_meta:
+            lookup["kind"] = lookup["apiVersion"] = (str, False, _scalar_decoder(str, "string"))
+        for name, field in _names(schema, struct).items():
+            lookup[name] = _entry(schema, field)
 
     def read(value: Any, trail: Trail, state: _State, into: Any) -> Any:
         if not isinstance(value, dict):
             if value is not None:
                 state.mismatch(value, go_type, trail)
             return _KEEP
+        if not lookup:
+            prepare()
         if type(value) is Members:
             return repeated(value, trail, state, into)
         out = {} if into is None else into

@@ -65,20 +65,23 @@ def _encoder(schema: Schema, type: Type, form: str) -> _Encoder:
 def _build_struct(schema: Schema, struct: str, form: str) -> _Encoder:
     writers: list[_Writer] = []
 
+    def prepare() -> None:
+        """Done at first use, since most objects have few of the structs that they could have."""
+        for field in schema[struct].fields:
+            embedded = field.inline or (
+                form == _INTERNAL and field.go == field.type.struct and schema[field.go].tagged
+            )
+            make = _embedded_writer if embedded else _writer
+            writers.append(make(schema, field, form))
+
     def encode_struct(obj: dict[str, Any]) -> dict[str, Any]:
+        if not writers:
+            prepare()
         out: dict[str, Any] = {}
         for write in writers:
             write(obj, out)
         return out
 
-    for field in schema[struct].fields:
-        embedded = field.inline or (
-            form == _INTERNAL and field.go == field.type.struct and schema[field.go].tagged
-        )
-        if embedded:
-            writers.append(_embedded_writer(schema, field, form))
-        else:
-            writers.append(_writer(schema, field, form))
     return encode_struct
 
 

@@ -14,6 +14,7 @@ from resourceapi.decoding import Decoded, DecodingError, Problem
 from resourceapi.fieldpath import Path
 from resourceapi.gotext import json_text, quote
 from resourceapi.jsontext import JSONError, Members, parse, text_of
+from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS
 from resourceapi.schema import Schema
@@ -28,7 +29,7 @@ SchemaOf = Callable[[str, str, str], Schema | None]
 
 
 def schemas_of(schemas: Mapping[str, Schema]) -> SchemaOf:
-    """The kinds that the server knows, ``resource.k8s.io`` in the given schemas.
+    """The kinds that are known here, ``resource.k8s.io`` in the given schemas.
 
     It can read every version of every kind, also those that it does not serve.
     """
@@ -36,7 +37,7 @@ def schemas_of(schemas: Mapping[str, Schema]) -> SchemaOf:
     def schema_of(group: str, version: str, kind: str) -> Schema | None:
         if group == GROUP:
             return schemas[version] if kind in KINDS and version in KINDS[kind].versions else None
-        return None
+        return workloads.schema_of(group, version, kind)
 
     return schema_of
 

@@ -1,0 +1,125 @@
+"""Pod, and the kinds that hold a pod template, with every field that the server knows.
+
+The structs are facts extracted from ``k8s.io/api`` (``docs/tools/pod_schema.py``), read when a pod or workload is.
+A field is ``[name, type, Go name, flags]``; the Go name defaults to the name, capitalised.  Types are written
+``string``, ``[]T``, ``map[K]T`` and ``#Struct``; after a space follows the Go name of the innermost type, or with
+``=`` that of the whole.  The flags are ``*`` for a pointer, ``!`` for a field that is there even when empty, ``<`` for
+an embedded struct.
+"""
+
+from __future__ import annotations
+
+from os import path
+
+from resourceapi.schema import Field, Schema, Struct, Type, list_of, map_of
+
+DATA = path.join(path.dirname(__file__), "data", "workloads.json")
+# Groups and the kinds of their version v1.
+KINDS = {
+    "": ("Pod", "PodTemplate", "ReplicationController"),
+    "apps": ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"),
+    "batch": ("Job", "CronJob"),
+}
+RESOURCES = {
+    "Pod": "pods",
+    "PodTemplate": "podtemplates",
+    "ReplicationController": "replicationcontrollers",
+    "Deployment": "deployments",
+    "StatefulSet": "statefulsets",
+    "DaemonSet": "daemonsets",
+    "ReplicaSet": "replicasets",
+    "Job": "jobs",
+    "CronJob": "cronjobs",
+}
+# Where a kind holds its pod template.
+TEMPLATES = {
+    "PodTemplate": ("template",),
+    "ReplicationController": ("spec", "template"),
+    "Deployment": ("spec", "template"),
+    "StatefulSet": ("spec", "template"),
+    "DaemonSet": ("spec", "template"),
+    "ReplicaSet": ("spec", "template"),
+    "Job": ("spec", "template"),
+    "CronJob": ("spec", "jobTemplate", "spec", "template"),
+}
+
+# Types that print themselves as JSON everywhere, with the names that JSON has.
+_TAGGED = frozenset(
+    (
+        "ObjectMeta",
+        "TypeMeta",
+        "OwnerReference",
+        "ManagedFieldsEntry",
+        "LabelSelector",
+        "LabelSelectorRequirement",
+    )
+)
+_GO_NAMES = {
+    "quantity": "resource.Quantity",
+    "time": "v1.Time",
+    "microtime": "v1.MicroTime",
+    "intorstring": "intstr.IntOrString",
+}
+
+
+class WorkloadSchema(Schema):
+    """A schema whose structs are made when they are needed."""
+
+    def __init__(self, data: dict[str, list[list[str]]]) -> None:
+        super().__init__("v1", ())
+        self._data = data
+
+    def __getitem__(self, name: str) -> Struct:
+        if name not in self._structs:
+            fields = (_field(entry) for entry in self._data[name])
+            self._structs[name] = Struct(name, *fields, tagged=name in _TAGGED)
+        return self._structs[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._data
+
+
+_loaded: list[WorkloadSchema] = []
+
+
+def schema() -> WorkloadSchema:
+    """The structs of all these kinds."""
+    if not _loaded:
+        import json
+
+        with open(DATA, encoding="utf-8") as file:
+            _loaded.append(WorkloadSchema(json.load(file)))
+    return _loaded[0]
+
+
+def schema_of(group: str, version: str, kind: str) -> Schema | None:
+    """The schema of a kind, if it is one of these."""
+    return schema() if version == "v1" and kind in KINDS.get(group, ()) else None
+
+
+def _field(entry: list[str]) -> Field:
+    name, notation, go, flags = [*entry, "", ""][:4]
+    return Field(
+        name, _type(notation), go=go, pointer="*" in flags, omitempty="!" not in flags, inline="<" in flags
+    )
+
+
+def _type(notation: str) -> Type:
+    text, _, go = notation.partition(" ")
+    if not go.startswith("="):
+        return _plain_type(text, go)
+    made = _plain_type(text, "")
+    made.go = go[1:]
+    return made
+
+
+def _plain_type(text: str, go: str) -> Type:
+    """A type without a name of its own; ``go`` is that of the innermost element."""
+    if text.startswith("[]"):
+        return list_of(_plain_type(text[2:], go))
+    if text.startswith("map["):
+        key, _, element = text[4:].partition("]")
+        return map_of(_plain_type(element, go), key=key)
+    if text.startswith("#"):
+        return Type("struct", go or "v1." + text[1:], struct=text[1:])
+    return Type(text, go or _GO_NAMES.get(text, text))
