@@ -114,6 +114,7 @@ class _Composer:
         if self._kind in _NAMESPACED:
             case["namespace"] = pick(self._source, WEIGHTS["namespace"])
             case["namespaceLabels"] = NAMESPACES[case["namespace"]]
+            self._parts.admin = case["namespace"] == "ops" or self._parts.chance(0.05)
         compose = {"update": self._update, "status": self._status}.get(verb, self._create)
         compose(case, unique=f"{self._parts.word()}-{abs(hash_of(id)):08x}")
         return case

@@ -43,10 +43,14 @@ _DETAILS = (
 
 
 class Parts:
-    """Makes valid parts of objects; everything random comes from `source`."""
+    """Makes valid parts of objects; everything random comes from `source`.
 
-    def __init__(self, source: random.Random) -> None:
+    `admin`: the objects are for a namespace in which admin access may be asked for.
+    """
+
+    def __init__(self, source: random.Random, *, admin: bool = False) -> None:
         self.source = source
+        self.admin = admin
 
     def chance(self, probability: float) -> bool:
         return self.source.random() < probability
@@ -112,6 +116,8 @@ class Parts:
             f"{r['name']}/{s['name']}" for r in devices["requests"] for s in r.get("firstAvailable", ())
         ]
         self.maybe(0.35, devices, "constraints", lambda: self.few(1, 32, lambda _: self.constraint(names)))
+        if self.chance(0.85):
+            self.constrain_derived(devices)
         self.maybe(0.3, devices, "config", lambda: self.few(1, 32, lambda _: self.configuration(names)))
         if self.chance(0.02):
             return {"devices": {}}
@@ -133,7 +139,7 @@ class Parts:
         if details.get("allocationMode") != "All":
             self.maybe(0.4, details, "count", lambda: self.source.choice((1, 2, 8, 100, 2**40)))
         if exactly:
-            self.maybe(0.15, details, "adminAccess", lambda: self.chance(0.6))
+            self.maybe(0.15, details, "adminAccess", lambda: self.admin or self.chance(0.1))
         self.maybe(0.2, details, "tolerations", lambda: self.few(1, 16, self.toleration))
         self.maybe(0.2, details, "capacity", lambda: {"requests": self.quantities()})
         self.maybe(0.12, details, "derivedAttributes", lambda: self.few(1, 32, self.derived))
@@ -141,6 +147,16 @@ class Parts:
 
     def selector(self, _: int) -> Object:
         return {"cel": {"expression": self.source.choice(EXPRESSIONS)}}
+
+    def constrain_derived(self, devices: Object) -> None:
+        """A derived attribute must be in some constraint."""
+        details = [
+            d for r in devices["requests"] for d in (r.get("exactly"), *r.get("firstAvailable", ())) if d
+        ]
+        for name in sorted(
+            {each["name"] for detail in details for each in detail.get("derivedAttributes", ())}
+        ):
+            devices.setdefault("constraints", []).append({"matchAttribute": name})
 
     def derived(self, index: int) -> Object:
         expression = self.source.choice(('"x"', "1", "true", 'device.driver + "/a"'))
@@ -234,8 +250,8 @@ class Parts:
         return result
 
     def skipped(self) -> list[str]:
-        operations = ["NodePrepareResources", "NodeUnprepareResources"]
-        return self.source.sample(operations, self.source.randint(1, 2))
+        operations = ["NodeUnprepareResources", "NodePrepareResources"]
+        return operations[: self.source.randint(1, 2)]
 
     def allocated(self, names: list[str]) -> Object:
         source = self.source.choice(("FromClaim", "FromClass"))
@@ -353,9 +369,19 @@ class Parts:
             spec["sharedCounters"] = self.few(1, 8, self.counter_set)
         else:
             spec["devices"] = self.few(0, 6, lambda n: self.device(n, per_device))
-        self.maybe(0.08, spec, "partitionTypeAttribute", self.attribute)
+        if self.chance(0.3):
+            self.name_partition_type(spec)
         self.maybe(0.08, spec, "skipNodeOperations", self.skipped)
         return spec
+
+    def name_partition_type(self, spec: Object) -> None:
+        consuming = [device for device in spec.get("devices", ()) if "consumesCounters" in device]
+        if consuming:
+            spec["partitionTypeAttribute"] = name = f"{spec['driver']}/kind"
+            for device in consuming:
+                device.setdefault("attributes", {})[name] = {
+                    "string": self.source.choice(("half", "quarter"))
+                }
 
     def node_selection(self, target: Object) -> None:
         choice = self.source.choice(("nodeName", "nodeSelector", "allNodes"))
