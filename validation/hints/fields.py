@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from resourceapi.fieldpath import render
+from resourceapi.schema import Struct
 from validation.hints import schemawalk
 from validation.hints.nearness import nearest
 from validation.hints.situation import Situation, value_at
@@ -27,7 +28,9 @@ def _flat_request(situation: Situation) -> str:
     known = situation.schema["DeviceRequest"].by_name
     moved = {key: value for key, value in request.items() if key in details.by_name}
     exactly = request.get("exactly")
-    rewritten: dict[str, Any] = {key: value for key, value in request.items() if key in known and key != "exactly"}
+    rewritten: dict[str, Any] = {
+        key: value for key, value in request.items() if key in known and key != "exactly"
+    }
     if rewritten.get("firstAvailable"):
         return (
             f"a request has either `exactly` or `firstAvailable`: remove `{situation.key}` here, "
@@ -79,7 +82,9 @@ def _pod_claim_source(situation: Situation) -> str:
     if not isinstance(source, dict) or not isinstance(claim, dict):
         return f"`{situation.key}` was dropped after 1.30: name the claim or the template directly"
     rewritten = {key: value for key, value in claim.items() if key != situation.key} | source
-    return f"`{situation.key}` was dropped after 1.30; now the name stands in the entry itself:\n" + yaml([rewritten])
+    return f"`{situation.key}` was dropped after 1.30; now the name stands in the entry itself:\n" + yaml(
+        [rewritten]
+    )
 
 
 def _classic_field(situation: Situation) -> str:
@@ -139,7 +144,7 @@ def _fields_here(situation: Situation) -> str:
     return "possible here: " + ", ".join(names)
 
 
-def _struct_around(situation: Situation) -> schemawalk.Struct | None:
+def _struct_around(situation: Situation) -> Struct | None:
     if situation.schema is None:
         return None
     return schemawalk.struct_at(situation.schema, situation.kind, situation.path[:-1])
@@ -147,7 +152,14 @@ def _struct_around(situation: Situation) -> schemawalk.Struct | None:
 
 def _attribute_keys(situation: Situation) -> str:
     """A value type of an attribute that does not exist, e.g. `integer:`."""
-    meant = {"integer": "int", "number": "int", "boolean": "bool", "str": "string", "semver": "version", "value": "string"}
+    meant = {
+        "integer": "int",
+        "number": "int",
+        "boolean": "bool",
+        "str": "string",
+        "semver": "version",
+        "value": "string",
+    }
     wanted = meant.get(situation.key)
     return f"an attribute has one of `int`, `bool`, `string`, `version`; here `{wanted}`" if wanted else ""
 
@@ -156,9 +168,11 @@ def _expression_beside_cel(situation: Situation) -> str:
     selector = situation.parent
     cel = selector.get("cel") if isinstance(selector, dict) else None
     expression = value_at(selector, ("expression",))
-    if isinstance(cel, dict) and "expression" in cel or not isinstance(expression, str):
+    if (isinstance(cel, dict) and "expression" in cel) or not isinstance(expression, str):
         return "`expression` belongs under `cel`"
-    return "`expression` belongs under `cel`, indented further than it:\n" + yaml([{"cel": {"expression": expression}}])
+    return "`expression` belongs under `cel`, indented further than it:\n" + yaml(
+        [{"cel": {"expression": expression}}]
+    )
 
 
 HINTS = (

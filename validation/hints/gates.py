@@ -9,6 +9,7 @@ from resourceapi.fielderrors import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED
 from resourceapi.fieldpath import Path
 from resourceapi.gates import GATES, stage_of
 from resourceapi.releases import NEWEST, Profile
+from resourceapi.schema import Field
 from validation.hints import schemawalk
 from validation.hints.situation import MISSING, Situation, value_at
 from validation.hints.table import Hint
@@ -34,7 +35,7 @@ def _history(gate: str) -> str:
     return f"off by default up to 1.{NEWEST}; --feature-gates {gate}=true turns it on"
 
 
-def gates_that_are_off(field: schemawalk.Field, profile: Profile) -> list[str]:
+def gates_that_are_off(field: Field, profile: Profile) -> list[str]:
     """The gates that keep a field from being kept."""
     return [gate for gate in field.gates if gate not in profile.gates]
 
@@ -51,7 +52,9 @@ def _dropped_subrequest(situation: Situation) -> str:
     value = situation.value
     if not isinstance(value, str) or "/" not in value or "DRAPrioritizedList" in situation.profile.gates:
         return ""
-    return f"`firstAvailable` is dropped before this check: {explain('DRAPrioritizedList', situation.profile)}"
+    return (
+        f"`firstAvailable` is dropped before this check: {explain('DRAPrioritizedList', situation.profile)}"
+    )
 
 
 def _written_but_off(situation: Situation, path: Path) -> Iterator[tuple[str, str]]:
@@ -67,6 +70,11 @@ def _written_but_off(situation: Situation, path: Path) -> Iterator[tuple[str, st
 
 
 HINTS = (
-    Hint("dropped-subrequest", (INVALID,), _dropped_subrequest, place=r"(constraints|config)\[\]\.requests\[\]$"),
+    Hint(
+        "dropped-subrequest",
+        (INVALID,),
+        _dropped_subrequest,
+        place=r"(constraints|config)\[\]\.requests\[\]$",
+    ),
     Hint("dropped-field", CAUSES, _dropped_here),
 )

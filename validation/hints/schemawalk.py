@@ -57,7 +57,9 @@ def places_of(schema: Schema, kind: str, name: str) -> list[str]:
     return found
 
 
-def _collect(schema: Schema, struct: Struct, name: str, prefix: str, above: set[str], found: list[str]) -> None:
+def _collect(
+    schema: Schema, struct: Struct, name: str, prefix: str, above: set[str], found: list[str]
+) -> None:
     above = above | {struct.name}
     for field in fields_of(schema, struct):
         place = f"{prefix}.{field.name}" if prefix else field.name

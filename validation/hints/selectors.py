@@ -34,7 +34,9 @@ def _quantity_operator(situation: Situation) -> str:
 
 
 def _attribute_without_domain(situation: Situation) -> str:
-    matched = re.search(r"attributes\[(['\"])([\w-]+)\1\]\s*(==|!=|<|>|\.startsWith|\.matches)", _expression(situation))
+    matched = re.search(
+        r"attributes\[(['\"])([\w-]+)\1\]\s*(==|!=|<|>|\.startsWith|\.matches)", _expression(situation)
+    )
     if not matched:
         return ""
     return f'attributes are looked up by domain, then by name: `device.attributes["<driver>"].{matched[2]}`'

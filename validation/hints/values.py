@@ -28,7 +28,9 @@ def _match_attribute_list(situation: Situation) -> str:
     if len(names) == 1:
         return f"one name, no list: `{situation.key}: {scalar(names[0])}`"
     constraints = yaml([{situation.key: name} for name in names])
-    return f"a constraint has one `{situation.key}`; several attributes need a constraint each:\n{constraints}"
+    return (
+        f"a constraint has one `{situation.key}`; several attributes need a constraint each:\n{constraints}"
+    )
 
 
 def _plain_attribute(situation: Situation) -> str:
@@ -64,8 +66,12 @@ def _quotes(situation: Situation) -> str:
     if wanted in ("int64", "int32", "bool") and isinstance(value, str):
         name = "boolean" if wanted == "bool" else "whole number"
         bare = value.strip()
-        fits = bare in ("true", "false") if wanted == "bool" else re.fullmatch(r"-?\d{1,19}", bare) is not None
-        return f"a {name}, so without quotes: `{situation.key}: {bare}`" if fits else f"a {name} is wanted here"
+        fits = (
+            bare in ("true", "false") if wanted == "bool" else re.fullmatch(r"-?\d{1,19}", bare) is not None
+        )
+        return (
+            f"a {name}, so without quotes: `{situation.key}: {bare}`" if fits else f"a {name} is wanted here"
+        )
     return ""
 
 
@@ -124,7 +130,9 @@ def _request_reference(situation: Situation) -> str:
     meant = nearest(value, names)
     if meant:
         return f"did you mean `{meant}`?"
-    return "requests of this claim: " + ", ".join(f"`{name}`" for name in names) if 0 < len(names) <= 12 else ""
+    return (
+        "requests of this claim: " + ", ".join(f"`{name}`" for name in names) if 0 < len(names) <= 12 else ""
+    )
 
 
 def _request_names(claim: Any) -> list[str]:

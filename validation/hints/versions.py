@@ -39,7 +39,9 @@ def newest_served(kind: str, profile: Profile) -> str:
     """The newest version of a kind that the release serves, or nothing."""
     if kind not in KINDS:
         return ""
-    return next((version for version in KINDS[kind].versions if KINDS[kind].served(version, profile.minor)), "")
+    return next(
+        (version for version in KINDS[kind].versions if KINDS[kind].served(version, profile.minor)), ""
+    )
 
 
 def _missing(situation: Situation) -> str:
@@ -146,7 +148,9 @@ def _near_kind(situation: Situation) -> str:
 HINTS = (
     Hint("former-version", (NOT_SERVED,), _former_version),
     Hint("not-yet-served", (NOT_SERVED,), _not_yet),
-    Hint("missing-type", (NOT_SERVED,), lambda situation: _missing(situation) if _lacks_type(situation) else ""),
+    Hint(
+        "missing-type", (NOT_SERVED,), lambda situation: _missing(situation) if _lacks_type(situation) else ""
+    ),
     Hint("wrong-group", (NOT_SERVED,), _wrong_group),
     Hint("near-kind", (NOT_SERVED,), _near_kind),
 )

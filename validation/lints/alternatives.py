@@ -23,7 +23,9 @@ def check(manifest: dict[str, Any]) -> Iterator[Warning]:
         for later in range(1, len(alternatives)):
             for earlier in range(later):
                 if _asks_no_more(alternatives[earlier], alternatives[later], main, constraints):
-                    yield _warning((*path, "requests", index, "firstAvailable", later), alternatives, earlier, later)
+                    yield _warning(
+                        (*path, "requests", index, "firstAvailable", later), alternatives, earlier, later
+                    )
                     break
 
 
@@ -80,7 +82,9 @@ def _takes_no_more(first: dict[str, Any], second: dict[str, Any]) -> bool:
         return False
 
 
-def _constrained_no_more(first: dict[str, Any], second: dict[str, Any], main: str, constraints: list[Any]) -> bool:
+def _constrained_no_more(
+    first: dict[str, Any], second: dict[str, Any], main: str, constraints: list[Any]
+) -> bool:
     """Every constraint on the first holds for the second as well."""
     mine, others = f"{main}/{text(first, 'name')}", f"{main}/{text(second, 'name')}"
     for constraint in constraints:

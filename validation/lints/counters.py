@@ -37,7 +37,9 @@ def check(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
             for counter in mapping(consumption, "counters"):
                 if counter not in known:
                     message = f'the counter set "{name}" has no counter "{counter}"'
-                    yield Warning(UNKNOWN_COUNTER.code, (*at, "counters", counter), message, _near(counter, known))
+                    yield Warning(
+                        UNKNOWN_COUNTER.code, (*at, "counters", counter), message, _near(counter, known)
+                    )
 
 
 def _near(name: str, candidates: Any) -> str:

@@ -23,11 +23,15 @@ def check(manifest: dict[str, Any], schema: Schema, profile: Profile) -> Iterato
     kind = manifest.get("kind")
     if not isinstance(kind, str) or kind not in schema:
         return
-    plan = schema.compiled(("dropped fields", kind, profile.gates), lambda: _plan(schema, schema[kind], profile, set()))
+    plan = schema.compiled(
+        ("dropped fields", kind, profile.gates), lambda: _plan(schema, schema[kind], profile, set())
+    )
     for path, gate in _walk(manifest, plan, ()) if plan else ():
         from validation.hints.gates import explain
 
-        yield Warning(DROPPED.code, path, f"the server drops `{path[-1]}` in silence: {explain(gate, profile)}")
+        yield Warning(
+            DROPPED.code, path, f"the server drops `{path[-1]}` in silence: {explain(gate, profile)}"
+        )
 
 
 def _plan(schema: Schema, struct: Struct, profile: Profile, above: set[str]) -> Plan | None:

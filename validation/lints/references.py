@@ -59,7 +59,9 @@ def check_pod(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
     yield from _check_requests(spec, path, requests)
 
 
-def _check_requests(spec: dict[str, Any], path: Path, requests: dict[str, frozenset[str]]) -> Iterator[Warning]:
+def _check_requests(
+    spec: dict[str, Any], path: Path, requests: dict[str, frozenset[str]]
+) -> Iterator[Warning]:
     for place, container in containers(spec):
         resources = container.get("resources")
         for index, claim in enumerate(entries(resources, "claims")):
@@ -69,7 +71,8 @@ def _check_requests(spec: dict[str, Any], path: Path, requests: dict[str, frozen
                     UNKNOWN_REQUEST.code,
                     (*path, *place, "resources", "claims", index, "request"),
                     f'the claim "{text(claim, "name")}" has no request "{request}"',
-                    _near(request, known) or "its requests: " + ", ".join(f"`{name}`" for name in sorted(known)),
+                    _near(request, known)
+                    or "its requests: " + ", ".join(f"`{name}`" for name in sorted(known)),
                 )
 
 

@@ -32,15 +32,25 @@ class Warning:
 
 
 UNREACHABLE = Lint(
-    "CC001", "unreachable-alternative", "An alternative can never be chosen, because an earlier one asks for no more."
+    "CC001",
+    "unreachable-alternative",
+    "An alternative can never be chosen, because an earlier one asks for no more.",
 )
 UNKNOWN_CLASS = Lint("CC002", "unknown-device-class", "A request names a DeviceClass that is not there.")
-UNKNOWN_TEMPLATE = Lint("CC003", "unknown-claim-template", "A pod names a ResourceClaimTemplate that is not there.")
+UNKNOWN_TEMPLATE = Lint(
+    "CC003", "unknown-claim-template", "A pod names a ResourceClaimTemplate that is not there."
+)
 UNKNOWN_CLAIM = Lint("CC004", "unknown-claim", "A pod names a ResourceClaim that is not there.")
-UNKNOWN_REQUEST = Lint("CC005", "unknown-request", "A container names a request that its claim does not have.")
-DROPPED = Lint("CC006", "dropped-field", "The server drops a field in silence, because its feature gate is off.")
+UNKNOWN_REQUEST = Lint(
+    "CC005", "unknown-request", "A container names a request that its claim does not have."
+)
+DROPPED = Lint(
+    "CC006", "dropped-field", "The server drops a field in silence, because its feature gate is off."
+)
 TYPE_LOOKUP = Lint(
-    "CC007", "attribute-looked-up-by-type", "A CEL expression takes the type of an attribute's value for its name."
+    "CC007",
+    "attribute-looked-up-by-type",
+    "A CEL expression takes the type of an attribute's value for its name.",
 )
 UNKNOWN_COUNTER = Lint("CC008", "unknown-counter", "A device consumes a counter that its pool does not have.")
 REPEATED_KEY = Lint("CC009", "repeated-key", "A key is there twice; kubectl sends the last value only.")

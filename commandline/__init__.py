@@ -1,0 +1,1 @@
+"""The command: ``claimcheck validate`` and ``claimcheck convert``."""

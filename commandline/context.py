@@ -1,0 +1,71 @@
+"""What an answer depends on besides the object: namespaces' labels and nodes, from files or flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from commandline.errors import UsageError
+
+
+class Namespaces(dict[str, dict[str, str]]):
+    """Labels by namespace; ``everywhere`` are those that flags gave to all, known or not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.everywhere: dict[str, str] = {}
+
+    def get(self, name: str, default: Any = None) -> dict[str, str]:
+        """The labels of a namespace; empty for one that nothing is known of."""
+        labels = super().get(name, {})
+        return {**labels, **self.everywhere} if self.everywhere else labels
+
+
+class Context:
+    """The namespaces and nodes that are known."""
+
+    def __init__(self, namespace_labels: Iterable[str] = ()) -> None:
+        """``namespace_labels``: the flag's values, ``k=v,…`` for all namespaces or ``NAMESPACE:k=v,…`` for one."""
+        self.namespaces = Namespaces()
+        self.nodes: list[dict[str, Any]] = []
+        self._given: list[tuple[str, dict[str, str]]] = [parse_labels(text) for text in namespace_labels]
+
+    def learn(self, value: dict[str, Any]) -> None:
+        """Note a Namespace or a Node."""
+        metadata = value.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        if not isinstance(metadata, dict) or not isinstance(name, str):
+            return
+        if value.get("kind") == "Node":
+            self.nodes.append(value)
+            return
+        labels = metadata.get("labels")
+        known = labels if isinstance(labels, dict) else {}
+        self.namespaces[name] = {str(key): item for key, item in known.items() if isinstance(item, str)}
+
+    def finish(self) -> None:
+        """Put the flags' labels over those that were found."""
+        for namespace, labels in self._given:
+            if namespace:
+                self.namespaces.setdefault(namespace, {}).update(labels)
+            else:
+                self.namespaces.everywhere.update(labels)
+
+
+def parse_labels(text: str) -> tuple[str, dict[str, str]]:
+    """A value of ``--namespace-labels`` as namespace (empty: all) and labels.
+
+    :raises UsageError: if it is neither ``k=v,…`` nor ``NAMESPACE:k=v,…``.
+    """
+    namespace, colon, rest = text.partition(":")
+    if not colon:
+        namespace, rest = "", text
+    return namespace, dict(_pairs(rest, text))
+
+
+def _pairs(text: str, whole: str) -> Iterator[tuple[str, str]]:
+    for part in text.split(","):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"--namespace-labels {whole}: expected [NAMESPACE:]KEY=VALUE[,…]")
+        yield key.strip(), value.strip()

@@ -1,0 +1,126 @@
+"""``claimcheck convert``: manifests in another API version, their comments and layout kept."""
+
+from __future__ import annotations
+
+import sys
+from argparse import RawDescriptionHelpFormatter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from commandline.errors import UsageError
+from conversion.documents import ConversionError, convert_document
+from documents import Document, DocumentError, parse
+from documents.editing import rewrite
+from documents.sources import decode, find_files, read_file
+from resourceapi.model.versions import GROUP, SCHEMAS
+from resourceapi.releases import KINDS
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+INVALID, UNFINISHED = 1, 2
+EXAMPLES = """examples:
+  claimcheck convert --to v1 claim.yaml               writes the result to standard output
+  claimcheck convert --to v1 --in-place manifests/    rewrites the files
+  kubectl get resourceclaims -o yaml | claimcheck convert --to v1beta1 -
+
+Other objects in the files stay as they are. What a version cannot hold is an error that names the field.
+
+exit codes: 0 all is converted, 1 something cannot be, 2 some of the work could not be done
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Give a parser the options of the subcommand."""
+    parser.description = f"Rewrite objects of {GROUP} in another API version."
+    parser.epilog = EXAMPLES
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.add_argument(
+        "paths", nargs="+", metavar="FILE|DIR|-", help="manifests: YAML or JSON; - is standard input"
+    )
+    parser.add_argument(
+        "--to", metavar="VERSION", required=True, choices=tuple(SCHEMAS), help=", ".join(SCHEMAS)
+    )
+    parser.add_argument("-i", "--in-place", action="store_true", help="rewrite the files themselves")
+
+
+def run(options: Namespace) -> int:
+    """Convert what the options name; nothing of a file is written that has an object that cannot be converted."""
+    conversion = _Conversion(options.to, in_place=options.in_place)
+    for found in find_files(options.paths):
+        conversion.add(found)
+    return conversion.exit_code
+
+
+class _Conversion:
+    def __init__(self, version: str, *, in_place: bool) -> None:
+        self.version = version
+        self.in_place = in_place
+        self.exit_code = 0
+        self._written = False
+
+    def add(self, found: str | DocumentError) -> None:
+        """Convert one file."""
+        try:
+            if isinstance(found, DocumentError):
+                raise found
+            if found == "-" and self.in_place:
+                raise UsageError("--in-place needs files: standard input cannot be rewritten")
+            text = decode(read_file(found), found)
+        except DocumentError as error:
+            self._complain(error, INVALID if error.line else UNFINISHED)
+            return
+        changes: list[tuple[Document, dict[str, Any]]] = []
+        errors = []
+        for change in self._changes(text, found):
+            if isinstance(change, DocumentError):
+                errors.append(change)
+            else:
+                changes.append(change)
+        for error in errors:
+            self._complain(error, INVALID)
+        if not errors:
+            self._write(found, text, rewrite(changes[0][0].source, changes) if changes else text)
+
+    def _changes(self, text: str, file: str) -> Iterator[tuple[Document, dict[str, Any]] | DocumentError]:
+        """The objects that change, with their new values, or why they cannot."""
+        for document in parse(text, file):
+            if isinstance(document, DocumentError):
+                yield document
+            elif _is_of_group(document.value):
+                try:
+                    converted = convert_document(_readable(document.value), self.version)
+                except ConversionError as error:
+                    yield document.error(error.path, str(error))
+                    continue
+                if converted is not document.value:
+                    yield document, converted
+
+    def _complain(self, error: DocumentError, code: int) -> None:
+        print(f"{error}" + (f"\n  hint: {error.hint}" if error.hint else ""), file=sys.stderr)
+        self.exit_code = max(self.exit_code, code)
+
+    def _write(self, file: str, text: str, converted: str) -> None:
+        if not self.in_place:
+            if self._written and not converted.startswith("---"):
+                sys.stdout.write("---\n")
+            sys.stdout.write(converted if converted.endswith("\n") or not converted else converted + "\n")
+            self._written = self._written or bool(converted)
+        elif converted != text:
+            try:
+                with open(file, "w", encoding="utf-8", newline="") as stream:
+                    stream.write(converted)
+            except OSError as error:
+                self._complain(DocumentError(file, 0, 0, (error.strerror or str(error)).lower()), UNFINISHED)
+
+
+def _readable(value: dict[str, Any]) -> dict[str, Any]:
+    """An object of 1.31's v1alpha3 as one of v1beta1, which has the same fields but for a slice's capacities."""
+    if value["apiVersion"] == f"{GROUP}/v1alpha3" and "v1alpha3" not in KINDS[value["kind"]].versions:
+        return {**value, "apiVersion": f"{GROUP}/v1beta1"}
+    return value
+
+
+def _is_of_group(value: dict[str, Any]) -> bool:
+    api_version = value.get("apiVersion")
+    return isinstance(api_version, str) and api_version.startswith(GROUP + "/") and value.get("kind") in KINDS

@@ -1,0 +1,7 @@
+"""What ends a run before there is anything to report."""
+
+from __future__ import annotations
+
+
+class UsageError(Exception):
+    """The command cannot do what it was asked to; the text is for the user."""

@@ -1,0 +1,199 @@
+"""From the server's answer to findings: where in the source each cause is, and how to mend it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from commandline.results import ERROR, WARNING, Finding, Result
+from conversion.paths import to_version
+from resourceapi.fieldpath import Path, render
+from validation import rulenames
+from validation.hints import hint_for
+from validation.hints.situation import MISSING, Situation, value_at
+from validation.lints.table import IGNORED_TEXT, REPEATED_KEY
+
+if TYPE_CHECKING:
+    from commandline.context import Context
+    from commandline.manifests import Manifest
+    from documents.errors import DocumentError
+    from documents.positions import Place
+    from resourceapi.releases import Profile
+    from validation.lints import Warning
+    from validation.requests import Answer
+
+
+class Interpreter:
+    """Makes findings of answers."""
+
+    def __init__(self, profile: Profile, context: Context) -> None:
+        self.profile = profile
+        self.context = context
+
+    def add_answer(self, result: Result, manifest: Manifest, answer: Answer) -> None:
+        """Add to ``result`` what an answer says about a manifest."""
+        result.answer = answer
+        given: set[str] = set()
+        for rule, path, message in _problems(result, answer):
+            situation = Situation(
+                rule,
+                message,
+                path,
+                manifest.value,
+                self.profile,
+                namespace=result.namespace,
+                namespace_labels=self.context.namespaces.get(result.namespace),
+            )
+            _, advice = hint_for(situation)
+            hint = "" if advice in given else advice
+            given.add(advice)
+            result.findings.append(_finding(ERROR, rule, manifest, path, message, hint))
+        for text in answer.warnings:
+            result.findings.append(
+                _finding(WARNING, rulenames.SERVER_WARNING, manifest, _warned(text), text, "")
+            )
+
+    def add_not_served(self, result: Result, manifest: Manifest) -> None:
+        """Add that no release of the group has this version and kind, in kubectl's words."""
+        value = manifest.value
+        kind, api_version = value.get("kind"), value.get("apiVersion")
+        if not isinstance(kind, str) or not kind:
+            message, path = "Object 'Kind' is missing", ("kind",)
+        elif not isinstance(api_version, str) or not api_version:
+            message, path = "apiVersion not set", ("apiVersion",)
+        else:
+            message, path = f'no matches for kind "{kind}" in version "{api_version}"', ("apiVersion",)
+        situation = Situation(rulenames.NOT_SERVED, message, path, value, self.profile)
+        _, hint = hint_for(situation)
+        result.findings.append(_finding(ERROR, rulenames.NOT_SERVED, manifest, path, message, hint, field=""))
+
+    def add_lint(self, result: Result, manifest: Manifest, warning: Warning) -> None:
+        """Add a lint's warning, unless a comment says not to."""
+        finding = _finding(WARNING, warning.code, manifest, warning.path, warning.message, warning.hint)
+        if not is_ignored(manifest, finding):
+            result.findings.append(finding)
+
+    def add_notice(self, result: Result, manifest: Manifest, notice: DocumentError) -> None:
+        """Add what kubectl passes over in silence, unless a comment says not to."""
+        code = IGNORED_TEXT.code
+        finding = Finding(
+            WARNING, code, notice.message, line=notice.line, column=notice.column, hint=notice.hint
+        )
+        if not is_ignored(manifest, finding):
+            result.findings.append(finding)
+
+    def add_repeated_keys(self, result: Result, manifest: Manifest) -> None:
+        """Add every key that is there more than once."""
+        for path, first, again in manifest.locate_repeated_keys():
+            message = f"the key is there already in line {first.line}; kubectl sends the last value only"
+            finding = Finding(
+                WARNING,
+                REPEATED_KEY.code,
+                message,
+                field=render(path),
+                pointer=manifest.json_pointer(path),
+                line=again.line,
+                column=again.column,
+                width=again.length,
+            )
+            if not is_ignored(manifest, finding):
+                result.findings.append(finding)
+
+
+def _problems(result: Result, answer: Answer) -> Iterator[tuple[str, Path, str]]:
+    """Rule, path in the user's version, and message of everything that is wrong."""
+    if answer.accepted:
+        return
+    if answer.errors:
+        version = result.api_version.rpartition("/")[2]
+        for error in answer.errors:
+            yield error.kind, to_version(error.path, result.kind, version), error.message
+    elif answer.decoding:
+        for problem in answer.decoding:
+            yield _decoding_rule(problem.text), problem.path, _without_path(problem.text)
+    else:
+        yield rulenames.REFUSED, (), answer.message
+
+
+def _decoding_rule(text: str) -> str:
+    if text.startswith("unknown field"):
+        return rulenames.UNKNOWN_FIELD
+    if text.startswith("duplicate field"):
+        return rulenames.DUPLICATE_FIELD
+    return rulenames.WRONG_TYPE
+
+
+def _without_path(text: str) -> str:
+    """`unknown field "spec.x"` without the path, which every report shows in front."""
+    return re.sub(r'^((?:unknown|duplicate) field) ".*"$', r"\1", text, flags=re.DOTALL)
+
+
+def _warned(text: str) -> Path:
+    """The field that a warning is about, as far as its text tells."""
+    return ("apiVersion",) if " is deprecated in " in text else ()
+
+
+def _finding(
+    severity: str,
+    rule: str,
+    manifest: Manifest,
+    path: Path,
+    message: str,
+    hint: str,
+    *,
+    field: str | None = None,
+) -> Finding:
+    place = place_of(manifest, path, message if rule.startswith("FieldValue") else "")
+    return Finding(
+        severity,
+        rule,
+        message,
+        field=(render(path) if path else "") if field is None else field,
+        pointer=manifest.json_pointer(path),
+        line=place.line,
+        column=place.column,
+        width=place.length,
+        hint=hint,
+    )
+
+
+def place_of(manifest: Manifest, path: Path, message: str = "") -> Place:
+    """What to underline for a path: a plain value, or the key of anything larger; of what is missing, the key above.
+
+    The server's message about a CEL expression tells where in the expression.
+    """
+    value = value_at(manifest.value, path)
+    while value is MISSING and path:
+        path = path[:-1]
+        value = value_at(manifest.value, path)
+    if isinstance(value, str) and "ERROR: <input>:" in message:
+        offset = _offset_in_expression(value, message)
+        if offset is not None:
+            return manifest.locate_in_scalar(path, offset)
+    if isinstance(value, (dict, list)) or value is None:
+        return manifest.locate_key(path)
+    return manifest.locate(path)
+
+
+def _offset_in_expression(expression: str, message: str) -> int | None:
+    matched = re.search(r"ERROR: <input>:(\d+):(\d+):", message)
+    if matched is None:
+        return None
+    line, column = int(matched[1]), int(matched[2])
+    lines = expression.split("\n")
+    if not 1 <= line <= len(lines):
+        return None
+    return sum(len(text) + 1 for text in lines[: line - 1]) + column - 1
+
+
+def is_ignored(manifest: Manifest, finding: Finding) -> bool:
+    """Whether a comment on the finding's line or the line above switches the lint off there.
+
+    ``# claimcheck: ignore[CC001,CC002]`` names the codes, ``# claimcheck: ignore`` means all.
+    """
+    for number in (finding.line, finding.line - 1):
+        matched = re.search(r"#\s*claimcheck:\s*ignore(?:\[([^\]]*)\])?", manifest.source_line(number))
+        if matched and (matched[1] is None or finding.rule in re.split(r"[\s,]+", matched[1].strip())):
+            return True
+    return False

@@ -1,0 +1,95 @@
+"""The command's entry: which subcommand, and how it ends.
+
+Exit codes: 0 all is well, 1 something is not, 2 the work could not be done.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from commandline.errors import UsageError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+SUBCOMMANDS = {
+    "validate": ("commandline.validate", "what kube-apiserver would say about manifests"),
+    "convert": ("commandline.convert", "rewrite manifests in another API version"),
+}
+UNFINISHED = 2
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command with these arguments (default: the process's own) and return its exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    _make_printable()
+    try:
+        code = _run(given)
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        print(f"claimcheck: {error}", file=sys.stderr)
+        return UNFINISHED
+    except BrokenPipeError:
+        # Whoever reads the output has gone; nothing may be written any more, not even when Python exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNFINISHED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(arguments: list[str]) -> int:
+    from argparse import ArgumentParser
+
+    parser = ArgumentParser(
+        prog="claimcheck", description="Answers about DRA objects before the cluster does."
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND")
+    wanted = next((argument for argument in arguments if argument in SUBCOMMANDS), "")
+    module = None
+    for name, (path, summary) in SUBCOMMANDS.items():
+        if name == wanted:
+            module = _load(path)
+            module.add_arguments(subparsers.add_parser(name, help=summary))
+        else:
+            subparsers.add_parser(name, help=summary)
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as exit:  # argparse has said why
+        return exit.code if isinstance(exit.code, int) else UNFINISHED
+    if options.version:
+        return _print_version()
+    if module is None:
+        parser.print_help(sys.stderr)
+        return UNFINISHED
+    return int(module.run(options))
+
+
+def _load(path: str) -> ModuleType:
+    from importlib import import_module
+
+    return import_module(path)
+
+
+def _print_version() -> int:
+    from importlib.metadata import version
+
+    print(f"claimcheck {version('claimcheck')}")
+    return 0
+
+
+def _make_printable() -> None:
+    """Names and texts from files may hold what the terminal's encoding lacks; show such characters escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""What to do with an object of the input: ask the server, read it as context, or pass over it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from resourceapi.model.versions import GROUP
+from resourceapi.releases import KINDS
+from validation.pods import WORKLOADS
+
+if TYPE_CHECKING:
+    from documents.document import Path
+    from documents.errors import DocumentError
+    from documents.positions import Place
+
+ASK, NOT_SERVED, CONTEXT, SKIP = "ask", "not served", "context", "skip"
+CONTEXT_KINDS = frozenset((("v1", "Namespace"), ("v1", "Node")))
+# Served since 1.36 for a controller's use, and not validated here.
+OTHER_KINDS_OF_GROUP = frozenset(("ResourcePoolStatusRequest",))
+
+
+class Manifest(Protocol):
+    """One object of the input, from a file (:class:`documents.Document`) or from a cluster."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def value(self) -> dict[str, Any]: ...
+    @property
+    def notices(self) -> tuple[DocumentError, ...]: ...
+    def locate(self, path: Path) -> Place: ...
+    def locate_key(self, path: Path) -> Place: ...
+    def locate_in_scalar(self, path: Path, offset: int, length: int = 1) -> Place: ...
+    def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]: ...
+    def source_line(self, number: int) -> str: ...
+    def json_pointer(self, path: Path) -> str: ...
+
+
+def treatment(value: dict[str, Any]) -> str:
+    """What to do with an object."""
+    api_version, kind = value.get("apiVersion"), value.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
+        return _untyped(value)
+    if api_version.startswith(GROUP + "/"):
+        if kind in KINDS:
+            return ASK
+        return SKIP if kind in OTHER_KINDS_OF_GROUP else NOT_SERVED
+    if WORKLOADS.get(kind) == api_version:
+        return ASK
+    if (api_version, kind) in CONTEXT_KINDS:
+        return CONTEXT
+    from validation.hints.versions import is_of_the_group
+
+    return NOT_SERVED if is_of_the_group(api_version, kind) else SKIP
+
+
+def _untyped(value: dict[str, Any]) -> str:
+    """An object without apiVersion or kind is a mistake if it is one of ours; others (a chart's values) are not."""
+    from validation.hints.nearness import nearest
+    from validation.hints.versions import FORMER_KINDS
+
+    kind = value.get("kind", value.get(nearest("kind", value)))
+    if isinstance(kind, str) and (kind in FORMER_KINDS or kind in WORKLOADS):
+        return NOT_SERVED
+    api_version = value.get("apiVersion")
+    return NOT_SERVED if isinstance(api_version, str) and api_version.startswith(GROUP) else SKIP

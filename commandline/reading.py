@@ -1,0 +1,48 @@
+"""Reading the input: every object of the files, and what of them cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from commandline.manifests import Manifest
+from commandline.results import ERROR, Failure, Finding, Result
+from documents import DocumentError, parse
+from documents.sources import find_files, read_file
+from validation.rulenames import MALFORMED
+
+
+def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:
+    """The objects in files, directories and standard input (``-``), in order.
+
+    A document that is no manifest gives a Result that says so, a file that cannot be read a Failure.
+    """
+    for found in find_files(arguments):
+        if isinstance(found, DocumentError):
+            yield Failure(found.file, found.message)
+            continue
+        try:
+            content = read_file(found)
+        except DocumentError as error:
+            yield Failure(error.file, error.message)
+            continue
+        for document in parse(content, found):
+            yield _malformed(document, content) if isinstance(document, DocumentError) else document
+
+
+class _BrokenSource:
+    """The text of a file that could not be read as manifests."""
+
+    def __init__(self, content: bytes, line: int) -> None:
+        self.lines = content.decode("utf-8", "replace").split("\n")
+        self.line = line
+
+    def source_line(self, number: int) -> str:
+        return self.lines[number - 1].rstrip("\r") if 1 <= number <= len(self.lines) else ""
+
+
+def _malformed(error: DocumentError, content: bytes) -> Result:
+    result = Result(error.file, 1, _BrokenSource(content, error.line))
+    result.findings.append(
+        Finding(ERROR, MALFORMED, error.message, line=error.line, column=error.column, hint=error.hint)
+    )
+    return result

@@ -1,0 +1,32 @@
+"""Reports: the outcome of a run as text for people, or in a format for other programs.
+
+Each format is a module of its own with a function ``write(outcome, stream, *, color)``, imported only when asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from commandline.results import Outcome
+
+FORMATS = {
+    "text": "commandline.reports.text",
+    "json": "commandline.reports.structured",
+    "yaml": "commandline.reports.structured",
+    "sarif": "commandline.reports.sarif",
+    "junit": "commandline.reports.junit",
+    "github": "commandline.reports.github",
+}
+
+
+def write(format: str, outcome: Outcome, stream: TextIO, *, color: bool = False) -> None:
+    """Write the report; ``color`` matters to ``text`` only."""
+    module = import_module(FORMATS[format])
+    if format == "text":
+        module.write(outcome, stream, color=color)
+    elif format == "yaml":
+        module.write_yaml(outcome, stream)
+    else:
+        module.write(outcome, stream)

@@ -1,0 +1,41 @@
+"""The report as workflow commands, which GitHub Actions shows as annotations of the changed lines."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from commandline.reports.text import summary
+from commandline.results import Outcome
+
+
+def write(outcome: Outcome, stream: TextIO) -> None:
+    """Write one command per finding and per failure, and the summary as a plain line of the log."""
+    for result, finding in outcome.findings():
+        properties = {"file": result.file}
+        if finding.line:
+            properties |= {
+                "line": str(finding.line),
+                "col": str(finding.column),
+                "endColumn": str(finding.column + finding.width),
+            }
+        properties["title"] = f"{finding.rule} ({result.title})"
+        text = finding.text + (f"\nhint: {finding.hint}" if finding.hint else "")
+        stream.write(_command(finding.severity, properties, text))
+    stream.writelines(
+        _command("error", {"file": failure.file} if failure.file else {}, failure.message)
+        for failure in outcome.failures
+    )
+    stream.write(summary(outcome) + "\n")
+
+
+def _command(severity: str, properties: dict[str, str], text: str) -> str:
+    given = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{severity}{' ' + given if given else ''}::{_data(text)}\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,102 @@
+"""The report as JUnit XML: a test suite per file, a test case per object."""
+
+from __future__ import annotations
+
+from typing import TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+from commandline.results import ERROR, WARNING, Finding, Outcome, Result, Skipped
+
+
+def write(outcome: Outcome, stream: TextIO) -> None:
+    """Write the report; what could not be read is a test case with an ``error``."""
+    suites: dict[str, list[str]] = {}
+    counts: dict[str, list[int]] = {}  # per file: cases, failures, errors, skipped
+    for result in outcome.results:
+        _add(suites, counts, result.file, _case(result), failed=not result.valid)
+    for skipped in outcome.skipped:
+        _add(suites, counts, skipped.file, _skipped_case(skipped), skipped=True)
+    for failure in outcome.failures:
+        case = f'    <testcase name="read" classname={_attribute(failure.file)}>\n'
+        case += f'      <error message={_attribute(failure.message)} type="Unreadable"/>\n    </testcase>\n'
+        _add(suites, counts, failure.file, case, error=True)
+    totals = [sum(column) for column in zip(*counts.values(), strict=True)] or [0, 0, 0, 0]
+    stream.write('<?xml version="1.0" encoding="UTF-8"?>\n')
+    stream.write(f'<testsuites name="claimcheck" {_numbers(totals)}>\n')
+    for file, cases in suites.items():
+        stream.write(f"  <testsuite name={_attribute(file)} {_numbers(counts[file])}>\n")
+        stream.writelines(cases)
+        stream.write("  </testsuite>\n")
+    stream.write("</testsuites>\n")
+
+
+def _add(
+    suites: dict[str, list[str]],
+    counts: dict[str, list[int]],
+    file: str,
+    case: str,
+    *,
+    failed: bool = False,
+    error: bool = False,
+    skipped: bool = False,
+) -> None:
+    suites.setdefault(file, []).append(case)
+    numbers = counts.setdefault(file, [0, 0, 0, 0])
+    for index, counted in enumerate((True, failed, error, skipped)):
+        numbers[index] += counted
+
+
+def _numbers(counts: list[int]) -> str:
+    tests, failures, errors, skipped = counts
+    return f'tests="{tests}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
+
+
+def _case(result: Result) -> str:
+    head = f"    <testcase name={_attribute(result.title)} classname={_attribute(result.file)}"
+    errors = [finding for finding in result.findings if finding.severity == ERROR]
+    warnings = [finding for finding in result.findings if finding.severity == WARNING]
+    if not result.findings:
+        return head + "/>\n"
+    text = head + ">\n"
+    if errors:
+        first = f"message={_attribute(errors[0].text)} type={_attribute(errors[0].rule)}"
+        text += f"      <failure {first}>{_text(result, errors)}</failure>\n"
+    if warnings:
+        text += f"      <system-out>{_text(result, warnings)}</system-out>\n"
+    return text + "    </testcase>\n"
+
+
+def _skipped_case(skipped: Skipped) -> str:
+    name = " ".join(filter(None, (skipped.kind, skipped.name))) or f"document {skipped.document}"
+    reason = (
+        "read as context" if skipped.context else f"{skipped.api_version} {skipped.kind} is not validated"
+    )
+    return (
+        f"    <testcase name={_attribute(name)} classname={_attribute(skipped.file)}>\n"
+        f"      <skipped message={_attribute(reason)}/>\n    </testcase>\n"
+    )
+
+
+def _text(result: Result, findings: list[Finding]) -> str:
+    lines = []
+    for finding in findings:
+        place = f"{result.file}:{finding.line}:{finding.column}" if finding.line else result.file
+        lines.append(f"{place}: {finding.rule}: {finding.text}")
+        if finding.hint:
+            lines.append(f"hint: {finding.hint}")
+    return escape(_allowed("\n".join(lines)))
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_allowed(text), {"\n": "&#10;"})
+
+
+def _allowed(text: str) -> str:
+    """The text without characters that XML 1.0 cannot hold, not even escaped."""
+    if text.isprintable():
+        return text
+    return "".join(char if char in "\t\n" or _is_xml(ord(char)) else "\ufffd" for char in text)
+
+
+def _is_xml(code: int) -> bool:
+    return 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code >= 0x10000

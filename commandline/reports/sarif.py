@@ -1,0 +1,108 @@
+"""The report as SARIF 2.1.0 (OASIS standard), which code scanning services read."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TextIO
+from urllib.parse import quote
+
+from commandline.results import Finding, Outcome, Result
+from validation import rulenames
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_RULES = {
+    rulenames.MALFORMED: "The document is no YAML or JSON that kubectl can read.",
+    rulenames.UNKNOWN_FIELD: "The field does not exist in this version of the API.",
+    rulenames.DUPLICATE_FIELD: "The field is there twice.",
+    rulenames.WRONG_TYPE: "The value has another type than the API wants.",
+    rulenames.NOT_SERVED: "The release does not serve this version or kind.",
+    rulenames.REFUSED: "kube-apiserver refuses the object.",
+    rulenames.SERVER_WARNING: "kube-apiserver accepts the object with a warning.",
+    "FieldValueRequired": "A value is missing.",
+    "FieldValueDuplicate": "A value must be unique and is not.",
+    "FieldValueInvalid": "A value is not allowed.",
+    "FieldValueNotFound": "A value refers to something that is not there.",
+    "FieldValueNotSupported": "A value is not one of those that are possible.",
+    "FieldValueForbidden": "A value must not be set here.",
+    "FieldValueTooLong": "A value is too long.",
+    "FieldValueTooMany": "There are too many entries.",
+    "InternalError": "kube-apiserver fails on this value.",
+}
+
+
+def write(outcome: Outcome, stream: TextIO) -> None:
+    """Write the report as one SARIF log with one run."""
+    rules = sorted({finding.rule for _, finding in outcome.findings()})
+    run = {
+        "tool": {
+            "driver": {
+                "name": "claimcheck",
+                "version": _version(),
+                "rules": [_rule(rule) for rule in rules],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "invocations": [
+            {
+                "executionSuccessful": not outcome.failures,
+                "toolExecutionNotifications": [
+                    {"level": "error", "message": {"text": f"{failure.file}: {failure.message}"}}
+                    for failure in outcome.failures
+                ],
+            }
+        ],
+        "properties": {"kubernetesRelease": outcome.release},
+        "results": [_result(result, finding, rules) for result, finding in outcome.findings()],
+    }
+    json.dump({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, stream, indent=2, ensure_ascii=False)
+    stream.write("\n")
+
+
+def _version() -> str:
+    try:
+        return version("claimcheck")
+    except PackageNotFoundError:
+        return "0"
+
+
+def _rule(rule: str) -> dict[str, Any]:
+    if not rule.startswith("CC"):
+        return {"id": rule, "shortDescription": {"text": _RULES.get(rule, rule)}}
+    from validation.lints import LINTS
+
+    lint = LINTS[rule]
+    return {
+        "id": rule,
+        "name": lint.name,
+        "shortDescription": {"text": lint.summary},
+        "help": {"text": f"See docs/reference/lints/{rule}.md."},
+    }
+
+
+def _result(result: Result, finding: Finding, rules: list[str]) -> dict[str, Any]:
+    location: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": {"uri": _uri(result.file)}},
+        "logicalLocations": [{"fullyQualifiedName": f"{result.title}: {finding.field or '(the object)'}"}],
+    }
+    if finding.line:
+        location["physicalLocation"]["region"] = {
+            "startLine": finding.line,
+            "startColumn": finding.column,
+            "endColumn": finding.column + finding.width,
+        }
+    text = finding.text + (f"\n\nHint: {finding.hint}" if finding.hint else "")
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": rules.index(finding.rule),
+        "level": finding.severity,
+        "message": {"text": text},
+        "locations": [location],
+    }
+
+
+def _uri(file: str) -> str:
+    """The file as a URI reference; standard input has none of its own."""
+    if file == "-":
+        return "stdin"
+    return ("file://" if file.startswith("/") else "") + quote(file.removeprefix("./"))

@@ -1,0 +1,71 @@
+"""The report as data: one JSON (or YAML) object with the server's ``Status`` beside the places in the sources."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TextIO
+
+from commandline.results import ERROR, WARNING, Finding, Outcome, Result
+
+
+def write(outcome: Outcome, stream: TextIO) -> None:
+    """Write the report as JSON."""
+    json.dump(document(outcome), stream, indent=2, ensure_ascii=False)
+    stream.write("\n")
+
+
+def write_yaml(outcome: Outcome, stream: TextIO) -> None:
+    """Write the report as YAML."""
+    from documents.emitting import block
+
+    stream.writelines(line + "\n" for line in block(document(outcome)))
+
+
+def document(outcome: Outcome) -> dict[str, Any]:
+    """The report as plain data, for both formats."""
+    return {
+        "release": outcome.release,
+        "summary": {
+            "valid": len(outcome.results) - outcome.invalid,
+            "invalid": outcome.invalid,
+            "errors": outcome.count(ERROR),
+            "warnings": outcome.count(WARNING),
+            "skipped": len(outcome.skipped),
+        },
+        "results": [_result(result) for result in outcome.results],
+        "skipped": [
+            {"apiVersion": api_version, "kind": kind, "count": count, "context": context}
+            for api_version, kind, context, count in outcome.skipped_kinds()
+        ],
+        "failures": [{"file": failure.file, "message": failure.message} for failure in outcome.failures],
+    }
+
+
+def _result(result: Result) -> dict[str, Any]:
+    data: dict[str, Any] = {"file": result.file, "document": result.document, "line": result.line}
+    for key, value in (
+        ("apiVersion", result.api_version),
+        ("kind", result.kind),
+        ("namespace", result.namespace),
+        ("name", result.name),
+    ):
+        if value:
+            data[key] = value
+    data["valid"] = result.valid
+    data["findings"] = [_finding(finding) for finding in result.findings]
+    if result.answer is not None and not result.answer.accepted:
+        data["status"] = result.answer.status()
+    return data
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    data: dict[str, Any] = {"severity": finding.severity, "rule": finding.rule}
+    if finding.field:
+        data["field"] = finding.field
+    data["message"] = finding.message
+    if finding.line:
+        data["line"], data["column"] = finding.line, finding.column
+        data["pointer"] = finding.pointer
+    if finding.hint:
+        data["hint"] = finding.hint
+    return data

@@ -1,0 +1,106 @@
+"""The report for people: a block per finding with the line it is about, and a summary."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from commandline.results import ERROR, WARNING, Finding, Outcome, Result
+
+RED, YELLOW, CYAN, BLUE, BOLD = "31", "33", "36", "34", "1"
+# Longer lines are cut to this many characters around the column they are shown for.
+EXCERPT = 120
+
+
+def write(outcome: Outcome, stream: TextIO, *, color: bool = False) -> None:
+    """Write all findings, what could not be done, and the summary line."""
+    stream.writelines(_block(result, finding, color) for result, finding in outcome.findings())
+    for failure in outcome.failures:
+        place = f"{failure.file}: " if failure.file else ""
+        stream.write(f"{place}{_paint('error', RED, color)}: {printable(failure.message)}\n")
+    stream.write(summary(outcome) + "\n")
+
+
+def summary(outcome: Outcome) -> str:
+    """``3 objects: 2 valid, 1 invalid; 2 errors, 1 warning; skipped 4: Service 3, Node 1 (context)``."""
+    total, invalid = len(outcome.results), outcome.invalid
+    parts = [f"{_number(total, 'object')}: {total - invalid} valid, {invalid} invalid"]
+    errors, warnings = outcome.count(ERROR), outcome.count(WARNING)
+    counted = [_number(errors, "error")] * bool(errors) + [_number(warnings, "warning")] * bool(warnings)
+    if counted:
+        parts.append(", ".join(counted))
+    if outcome.skipped:
+        kinds = (
+            f"{kind or 'no kind'}{f' ({api_version})' if '/' in api_version else ''} {number}"
+            + (" (context)" if context else "")
+            for api_version, kind, context, number in outcome.skipped_kinds()
+        )
+        parts.append(f"skipped {len(outcome.skipped)}: {', '.join(map(printable, kinds))}")
+    if outcome.failures:
+        parts.append(f"{_number(len(outcome.failures), 'input')} could not be read")
+    return "; ".join(parts)
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _block(result: Result, finding: Finding, color: bool) -> str:
+    tint = RED if finding.severity == ERROR else YELLOW
+    place = result.file if not finding.line else f"{result.file}:{finding.line}:{finding.column}"
+    label = finding.severity + (f"[{finding.rule}]" if finding.rule.startswith("CC") else "")
+    gutter = " " * max(len(str(finding.line)), 4)
+    text = printable(finding.text).replace("\n", f"\n{gutter}   ")
+    lines = [f"{_paint(printable(place), BOLD, color)}: {_paint(label, tint, color)}: {text}"]
+    if finding.line:
+        bar = _paint("|", BLUE, color)
+        excerpt, marks = _excerpt(result.source.source_line(finding.line), finding.column, finding.width)
+        number = _paint(str(finding.line).rjust(len(gutter)), BLUE, color)
+        lines.append(f"{number} {bar} {excerpt}")
+        lines.append(f"{gutter} {bar} {_paint(marks, tint, color, keep_indent=True)}")
+    if finding.hint:
+        hint = printable(finding.hint).replace("\n", f"\n{gutter}         ")
+        lines.append(f"{gutter} {_paint('= hint:', CYAN, color)} {hint}")
+    return "\n".join(lines) + "\n\n"
+
+
+def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
+    """The part of a line around a column, and the carets to put under it."""
+    start = max(column - 1, 0)
+    width = max(min(width, len(line) - start), 1)
+    left = max(start - EXCERPT // 2, 0) if len(line) > EXCERPT else 0
+    shown = line[left : left + EXCERPT]
+    width = min(width, max(len(shown) - (start - left), 1))
+    lead, tail = "…" if left else "", "…" if left + EXCERPT < len(line) else ""
+    before, marked = lead + shown[: start - left], shown[start - left : start - left + width]
+    blank = "".join("\t" if char == "\t" else " " * _cells(char) for char in before)
+    return printable(lead + shown + tail), blank + "^" * max(sum(map(_cells, marked)), 1)
+
+
+def _cells(char: str) -> int:
+    """How many columns of a terminal the character takes."""
+    if char.isascii():
+        return 1 if char.isprintable() or char == "\t" else len(printable(char))
+    import unicodedata
+
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else len(printable(char))
+
+
+def printable(text: str) -> str:
+    """The text without characters that would steer a terminal; tabs and line breaks stay."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def _paint(text: str, code: str, color: bool, *, keep_indent: bool = False) -> str:
+    if not color:
+        return text
+    if keep_indent:
+        bare = text.lstrip()
+        return text[: len(text) - len(bare)] + f"\x1b[{code}m{bare}\x1b[0m"
+    return f"\x1b[{code}m{text}\x1b[0m"

@@ -1,0 +1,147 @@
+"""Asking the server about the objects of a run, and linting them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from commandline.manifests import ASK, CONTEXT, NOT_SERVED, Manifest
+from commandline.results import Outcome, Result, Skipped
+from documents.tree import RepeatedKeys
+from resourceapi.releases import KINDS
+from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
+
+if TYPE_CHECKING:
+    from commandline.context import Context
+    from commandline.findings import Interpreter
+    from commandline.stored import StoredObjects
+    from resourceapi.fieldpath import Path
+    from validation.lints import Facts
+    from validation.server import Server
+
+
+class Reviewer:
+    """Adds to an outcome what is to be said about objects.
+
+    ``facts``: what lints may look at, or None for no lints.  ``stored``: objects as stored, which makes requests for
+    them updates (of the status if ``subresource`` is ``status``).  ``namespace``: of objects that name none.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        context: Context,
+        outcome: Outcome,
+        *,
+        facts: Facts | None = None,
+        stored: StoredObjects | None = None,
+        subresource: str = "",
+        namespace: str = "default",
+    ) -> None:
+        self.server = server
+        self.context = context
+        self.outcome = outcome
+        self.facts = facts
+        self.stored = stored
+        self.update = STATUS if subresource == "status" else UPDATE
+        self.namespace = namespace
+        self._interpreter: Interpreter | None = None
+
+    def review(self, manifest: Manifest, how: str) -> None:
+        """Deal with one object as :func:`commandline.manifests.treatment` says."""
+        if how not in (ASK, NOT_SERVED):
+            self.outcome.skipped.append(_skipped(manifest, context=how == CONTEXT))
+            return
+        result = self._result(manifest)
+        self.outcome.results.append(result)
+        if how == NOT_SERVED:
+            self._interpret().add_not_served(result, manifest)
+            return
+        answer = self._ask(result, manifest)
+        if answer.code == 404:
+            result.answer = answer
+            self._interpret().add_not_served(result, manifest)
+        elif not answer.accepted or answer.warnings:
+            self._interpret().add_answer(result, manifest, answer)
+        if self.facts is not None:
+            self._lint(result, manifest, answer, self.facts)
+
+    def _result(self, manifest: Manifest) -> Result:
+        value = manifest.value
+        api_version, kind, metadata = value.get("apiVersion"), value.get("kind"), value.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+        kind = kind if isinstance(kind, str) else ""
+        if kind in KINDS and not KINDS[kind].namespaced:
+            namespace = ""
+        elif not isinstance(namespace, str) or not namespace:
+            namespace = self.namespace
+        return Result(
+            manifest.file,
+            manifest.index + 1,
+            manifest,
+            api_version=api_version if isinstance(api_version, str) else "",
+            kind=kind,
+            namespace=namespace,
+            name=name if isinstance(name, str) else "",
+        )
+
+    def _ask(self, result: Result, manifest: Manifest) -> Answer:
+        old = self.stored.of(result) if self.stored is not None else None
+        return self.server.handle(
+            Request(
+                verb=CREATE if old is None else self.update,
+                api_version=result.api_version,
+                kind=result.kind,
+                namespace=result.namespace,
+                name="" if old is None else result.name,
+                body=manifest.value,
+                old=old,
+            )
+        )
+
+    def _interpret(self) -> Interpreter:
+        if self._interpreter is None:
+            from commandline.findings import Interpreter
+
+            self._interpreter = Interpreter(self.server.profile, self.context)
+        return self._interpreter
+
+    def _lint(self, result: Result, manifest: Manifest, answer: Answer, facts: Facts) -> None:
+        from validation.lints import lint
+
+        for warning in lint(manifest.value, facts):
+            if warning.code == "CC006" and _survives(answer, warning.path):
+                continue
+            self._interpret().add_lint(result, manifest, warning)
+        for notice in manifest.notices:
+            self._interpret().add_notice(result, manifest, notice)
+        if _has_repeated_keys(manifest.value):
+            self._interpret().add_repeated_keys(result, manifest)
+
+
+def _survives(answer: Answer, path: Path) -> bool:
+    """Whether the server kept a field whose gate is off, as it does where the stored object has it."""
+    from validation.hints.situation import MISSING, value_at
+
+    return answer.accepted and value_at(answer.object, path) is not MISSING
+
+
+def _has_repeated_keys(value: Any) -> bool:
+    if isinstance(value, dict):
+        return type(value) is RepeatedKeys or any(map(_has_repeated_keys, value.values()))
+    return isinstance(value, list) and any(map(_has_repeated_keys, value))
+
+
+def _skipped(manifest: Manifest, *, context: bool) -> Skipped:
+    value = manifest.value
+    metadata = value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    api_version, kind = value.get("apiVersion"), value.get("kind")
+    return Skipped(
+        manifest.file,
+        manifest.index + 1,
+        api_version=api_version if isinstance(api_version, str) else "",
+        kind=kind if isinstance(kind, str) else "",
+        name=name if isinstance(name, str) else "",
+        context=context,
+    )

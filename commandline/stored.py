@@ -1,0 +1,66 @@
+"""``--old``: the objects as they are stored, for requests that update them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from commandline.errors import UsageError
+from commandline.manifests import ASK, treatment
+from commandline.reading import read
+from commandline.results import Failure, Result
+from resourceapi.model.versions import GROUP
+
+if TYPE_CHECKING:
+    from validation.server import Server
+
+# group, kind, namespace, name
+Identity = tuple[str, str, str, str]
+
+
+class StoredObjects:
+    """The objects of a file, in the version and with the defaults with which the server has them."""
+
+    def __init__(self, file: str, server: Server, namespace: str) -> None:
+        """
+        :param namespace: of objects that name none.
+        :raises UsageError: if the file cannot be read.
+        """
+        self.file = file
+        self.server = server
+        self.used = False
+        self._objects: dict[Identity, dict[str, Any]] = {}
+        for found in read([file]):
+            if isinstance(found, Failure):
+                raise UsageError(f"--old {found.file}: {found.message}")
+            if isinstance(found, Result):
+                finding = found.findings[0]
+                raise UsageError(f"--old {found.file}:{finding.line}: {finding.message}")
+            if treatment(found.value) == ASK:
+                self._objects[_identity(found.value, namespace)] = found.value
+
+    def of(self, result: Result) -> dict[str, Any] | None:
+        """The stored object that an object of the input would update, in that object's version."""
+        group = result.api_version.rpartition("/")[0]
+        found = self._objects.get((group, result.kind, result.namespace, result.name))
+        if found is None:
+            return None
+        self.used = True
+        return self.server.stored(found, result.api_version) if group == GROUP else found
+
+    def insist_on_use(self) -> None:
+        """:raises UsageError: if no object of the input was in the file; it is most likely the wrong one."""
+        if not self.used:
+            raise UsageError(
+                f"--old {self.file} has none of the given objects (kind, namespace and name must agree)"
+            )
+
+
+def _identity(value: dict[str, Any], namespace: str) -> Identity:
+    from resourceapi.releases import KINDS
+
+    kind = str(value["kind"])
+    metadata = value.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    namespaced = kind not in KINDS or KINDS[kind].namespaced
+    where = str(metadata.get("namespace") or namespace) if namespaced else ""
+    return str(value["apiVersion"]).rpartition("/")[0], kind, where, str(metadata.get("name") or "")
