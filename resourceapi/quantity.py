@@ -268,8 +268,8 @@ def from_json(value: object) -> Quantity:
             # The server sees these as JSON's escapes, so that even a tab at the end is no space to be trimmed.
             raise QuantityError(FORMAT_ERROR)
         return parse(value.strip())
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise QuantityError(FORMAT_ERROR)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
+        raise QuantityError(FORMAT_ERROR)  # a boolean, list or object, or no finite number
     if isinstance(value, int):
         return parse(_digits(value))
     from resourceapi.gotext import json_float

@@ -104,7 +104,9 @@ def test_takes_json_values(value: object, printed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["", "1Gi\t", "\n1", "1\u2028", True, False, [], {}, "null", "true"], ids=repr
+    "value",
+    ["", "1Gi\t", "\n1", "1\u2028", True, False, [], {}, "null", "true", float("nan"), float("inf")],
+    ids=repr,
 )
 def test_refuses_other_json_values(value: object) -> None:
     """Nothing else is a quantity; what JSON writes with an escape is no space that could be trimmed."""
