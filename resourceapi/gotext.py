@@ -94,20 +94,6 @@ def json_float(value: float) -> str:
     return f"{sign}{_mantissa(digits)}e{point - 1:+d}"
 
 
-def float_text(value: float) -> str:
-    """A float as ``%v`` prints it: ``1e+06``, ``0.5``, ``+Inf``, ``NaN``."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "+Inf" if value > 0 else "-Inf"
-    digits, point = _shortest_digits(value)
-    sign = "-" if math.copysign(1.0, value) < 0 else ""
-    exponent = point - 1
-    if value and (exponent < -4 or exponent >= 6):
-        return f"{sign}{_mantissa(digits)}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
-    return sign + _positional(digits, point)
-
-
 def _shortest_digits(value: float) -> tuple[str, int]:
     """The fewest digits that denote the float, and where its decimal point is in them."""
     mantissa, _, exponent = f"{abs(value)!r}".partition("e")

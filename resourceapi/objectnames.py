@@ -17,11 +17,6 @@ FIELD_MANAGER_BYTES = 128
 STANDARD_FINALIZERS = frozenset(("kubernetes", "orphan", "foregroundDeletion"))
 
 
-def object_name(value: str) -> list[Problem]:
-    """The name of an object (claim, template, slice, rule, pod, node): a DNS subdomain."""
-    return long_name(value, HANDWRITTEN)
-
-
 def generate_name(value: str) -> list[Problem]:
     """The beginning of a generated object name: it may end in a hyphen."""
     return _about(value, long_name(_masked_prefix(value), HANDWRITTEN))

@@ -175,12 +175,6 @@ class Quantity:
         scaled = self.mantissa * 10 ** min(self.scale, 19)
         return scaled if _is_int64(scaled) else None
 
-    def promote(self) -> Quantity:
-        """The same in the representation of arbitrary size."""
-        if self.big:
-            return self
-        return Quantity(self.mantissa, self.scale, self.format, big=True, text=self._text)
-
     def approximate_float(self) -> float:
         """The nearest float that the server computes (CEL's asApproximateFloat); may be infinite."""
         try:
@@ -275,15 +269,6 @@ def from_json(value: object) -> Quantity:
     from resourceapi.gotext import json_float
 
     return parse(json_float(value))
-
-
-def from_json_literal(literal: str) -> Quantity:
-    """The quantity in a JSON literal as written (`"1Gi"`, `1.50`, `null`). Raises QuantityError."""
-    if literal == "null":
-        return UNSET
-    if len(literal) >= 2 and literal[0] == literal[-1] == '"':
-        literal = literal[1:-1]
-    return parse(literal.strip())
 
 
 def _split(text: str) -> tuple[str, str, str, bool]:

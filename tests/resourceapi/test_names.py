@@ -32,7 +32,6 @@ RULES = [
     names.uuid,
     names.extended_resource_name,
     names.semantic_version,
-    objectnames.object_name,
     objectnames.generate_name,
     objectnames.namespace_name,
     objectnames.path_segment,

@@ -57,7 +57,6 @@ def test_reads_and_prints_as_the_server(case: dict[str, Any]) -> None:
         assert str(raised.value) == case["error"]
         return
     parsed = parse(case["text"])
-    promoted = parsed.promote()
     assert str(parsed) == case["string"]
     assert parsed.canonical() == case.get("canonical", case["string"])
     assert parsed.format == case["format"]
@@ -65,8 +64,6 @@ def test_reads_and_prints_as_the_server(case: dict[str, Any]) -> None:
     assert parsed.is_zero() == (case["sign"] == 0)
     assert parsed.value() == case["value"]
     assert parsed.milli_value() == case["milli"]
-    assert promoted.value() == case.get("promotedValue", case["value"])
-    assert promoted.milli_value() == case.get("promotedMilli", case["milli"])
     assert parsed.as_int64() == case["int64"]
     assert parsed.approximate_float() == float(case["float"])
     if "decimal" in case:
@@ -113,22 +110,6 @@ def test_refuses_other_json_values(value: object) -> None:
     with pytest.raises(QuantityError) as raised:
         quantity.from_json(value)
     assert str(raised.value) == quantity.FORMAT_ERROR
-
-
-@pytest.mark.parametrize(
-    ("literal", "printed"),
-    [("null", "0"), ('"1.50"', "1500m"), ("1.500", "1.500"), ("1E3", "1E3"), ('" 5 "', "5"), ("-0", "0")],
-)
-def test_takes_json_literals(literal: str, printed: str) -> None:
-    """A literal is read as it is written, so that a number keeps its trailing zeros."""
-    assert str(quantity.from_json_literal(literal)) == printed
-
-
-@pytest.mark.parametrize("literal", ['"\\u0031"', "true", "{}", '"null"', '""'])
-def test_refuses_other_json_literals(literal: str) -> None:
-    """Escapes are not resolved."""
-    with pytest.raises(QuantityError):
-        quantity.from_json_literal(literal)
 
 
 @pytest.mark.parametrize("suffix", ["", "Ki", "Ei", "e3", "e-999999999", "e999999999"])
@@ -222,14 +203,6 @@ def test_subtraction_undoes_addition(a: Quantity, b: Quantity) -> None:
     assert a.add(b) == b.add(a)
     assert a.add(b).sub(b) == a
     assert a.sub(a).is_zero()
-
-
-@given(quantities)
-def test_promotion_keeps_number_and_text(a: Quantity) -> None:
-    """The two representations differ only in what they make of numbers out of range."""
-    assert a.promote() == a
-    assert str(a.promote()) == str(a)
-    assert a.promote().promote().big
 
 
 def test_equality_with_other_types() -> None:
