@@ -23,7 +23,9 @@ from documents.scalars import (
 )
 
 MAX_DEPTH = 64
-"""Deeper nesting is left to the full reader, which has the bound that users are told."""
+MAX_LINES = 300_000
+MAX_SCALAR = 10_000
+"""Deeper nesting and longer texts are left to the full reader, which has the bounds that users are told."""
 
 
 class NotBlockStyle(Exception):
@@ -32,7 +34,7 @@ class NotBlockStyle(Exception):
 
 # indent, the dashes of sequence entries, quote and name of a key, the rest of the line
 _line = re.compile(
-    r"""( *)((?:-(?: +|$))*)(?:(["']?)([A-Za-z_][A-Za-z0-9_./-]{0,250})\3:(?: +|$))?(.*)"""
+    r"""( *)((?:-(?: +|$)){0,16})(?:(["']?)([A-Za-z_][A-Za-z0-9_./-]{0,250})\3:(?: +|$))?(.*)"""
 ).fullmatch
 _single_quoted = re.compile(r"'((?:[^']|'')*)' *(?: #.*)?").fullmatch
 _double_quoted = re.compile(r'"([^"\\]*)" *(?: #.*)?').fullmatch
@@ -47,7 +49,7 @@ _MAPPING, _SEQUENCE = False, True
 def read_block_style(text: str) -> Any:
     """The JSON value of one YAML document. Raises NotBlockStyle where the full reader has to decide."""
     # Python's printable characters are all that YAML allows but for tabs and rare spaces; line feeds aside.
-    if not text.replace("\n", "").isprintable():
+    if not text.replace("\n", "").isprintable() or text.count("\n") > MAX_LINES:
         raise NotBlockStyle
     try:
         return _Reader(text.split("\n")).read()
@@ -152,6 +154,8 @@ class _Reader:
         first = rest[0]
         if first in _PLAIN_START:
             return _plain(rest)
+        if len(rest) > MAX_SCALAR:
+            raise NotBlockStyle
         if first == '"':
             matched = _double_quoted(rest)
             if matched:

@@ -10,7 +10,7 @@ is not the value asked for (anchors that are shared, say) the document is writte
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -347,7 +347,7 @@ class _Editor:
         ]
         return f"{name}: {{{', '.join(inside)}}}"
 
-    def _spliced(self, node: Node, firsts: list[Node], lasts: list[Node], pieces: list[str]) -> str:
+    def _spliced(self, node: Node, firsts: Sequence[Node], lasts: Sequence[Node], pieces: list[str]) -> str:
         """The collection's text with each entry replaced by its piece; an empty piece takes its gap along."""
         text = self.text
         out = [text[node.start : firsts[0].start]]

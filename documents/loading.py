@@ -8,6 +8,7 @@ from typing import Any
 from documents.blockstyle import NotBlockStyle, read_block_style
 from documents.document import Document, Source
 from documents.errors import DocumentError, MalformedText
+from documents.garbage import CollectorPaused
 from documents.sources import decode, find_files, read_file
 from documents.splitting import Chunk, split
 from documents.tree import RepeatedKeys
@@ -44,7 +45,8 @@ def parse(content: bytes | str, file: str = "-") -> Iterator[Document | Document
     for chunk in split(content):
         document: Document | DocumentError | None
         try:
-            document = _document(source, chunk, index)
+            with CollectorPaused(chunk.end - chunk.start):
+                document = _document(source, chunk, index)
         except MalformedText as error:
             document = source.error(min(error.offset, len(content.rstrip())), error.message, error.hint)
         if document is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from documents.errors import MalformedText
+from documents.garbage import CollectorPaused
 from documents.jsontree import read_json_nodes
 from documents.tree import ALIAS, MAPPING, SCALAR, SEQUENCE, Node
 
@@ -50,7 +52,8 @@ class Positions:
         self._source = source
         self._origin = chunk.start
         self._text = source.text[chunk.start : chunk.end]
-        self._root = _nodes(self._text, chunk.is_json)
+        with CollectorPaused(len(self._text)):
+            self._root = _nodes(self._text, chunk.is_json)
         # The pairs of the mappings seen so far, merges resolved: looked up again for every path.
         self._members: dict[int, dict[str, tuple[Node, Node]]] = {}
 
@@ -144,11 +147,15 @@ class Positions:
 
 
 def _nodes(text: str, is_json: bool) -> Node:
-    if is_json:
-        return read_json_nodes(text)
-    from documents.yamltree import read_nodes
+    """The tree of a text whose value is known; where it is too large for one, only its begin."""
+    try:
+        if is_json:
+            return read_json_nodes(text)
+        from documents.yamltree import read_nodes
 
-    root, _ = read_nodes(text if text[-1:] == "\n" else text + "\n")
+        root, _ = read_nodes(text if text[-1:] == "\n" else text + "\n")
+    except MalformedText:
+        root = None
     return root or Node(SCALAR, 0, 0)
 
 

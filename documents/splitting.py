@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from documents.errors import MalformedText
+from documents.garbage import CollectorPaused
 from documents.jsontext import read_value, skip_blanks
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ def _json_then_yaml(text: str) -> Iterator[Chunk]:
     while (start := skip_blanks(text, position)) < len(text):
         chunk = Chunk(start, len(text))
         try:
-            chunk.value, chunk.end = read_value(text, start)
+            with CollectorPaused(len(text) - start):
+                chunk.value, chunk.end = read_value(text, start)
         except MalformedText as error:
             if count > 1:
                 chunk.error = error
@@ -95,11 +97,14 @@ def _behind_line_blanks(text: str, position: int) -> int:
 
 
 def _yaml_documents(text: str, start: int) -> Iterator[Chunk]:
+    content = start
     for separator in _separators(text, start):
-        # The first of two separators in a row belongs to the document that follows, as for kubectl.
         if separator.start() > start:
-            yield Chunk(start, separator.start())
+            if separator.start() > content:
+                yield Chunk(start, separator.start())
             start = separator.end()
+        # Else the separator opens the document that follows, and belongs to it, as for kubectl.
+        content = separator.end()
         rest = separator[1].strip()
         if rest and rest[0] != "#":
             wrong = Chunk(separator.start(), separator.end())
@@ -107,5 +112,5 @@ def _yaml_documents(text: str, start: int) -> Iterator[Chunk]:
             wrong.error = MalformedText(separator.start(), f"invalid Yaml document separator: {rest}", hint)
             yield wrong
             start = separator.end()
-    if start < len(text):
+    if content < len(text):
         yield Chunk(start, len(text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from documents.errors import MalformedText
@@ -37,7 +38,7 @@ class Node:
         self.plain = False
         self.tag = ""
         self.style = ""
-        self.children: list[Node] = []
+        self.children: Sequence[Node] = ()
         self.target: Node | None = None
 
 

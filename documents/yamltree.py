@@ -67,25 +67,33 @@ class _Events:
             return None, len(self.text)
         if start.version == (1, 2):
             raise MalformedText(0, "found incompatible YAML document: go-yaml knows %YAML 1.1 only")
-        holder = Node(SEQUENCE, 0, 0)
-        open_nodes = [holder]
+        return self._root(), next_event().end_mark.index
+
+    def _root(self) -> Node:
+        next_event = self.next_event
+        children: list[Node] = []
+        in_flow = False
+        open_nodes: list[tuple[list[Node], bool, Node]] = []
         while True:
             event = next_event()
             kind = type(event)
             if kind is ScalarEvent:
-                open_nodes[-1].children.append(self._scalar(event, open_nodes[-1]))
+                children.append(self._scalar(event, in_flow))
             elif kind is AliasEvent:
-                open_nodes[-1].children.append(self._alias(event))
+                children.append(self._alias(event))
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 node = self._collection(event, MAPPING if kind is MappingStartEvent else SEQUENCE)
-                if len(open_nodes) > MAX_DEPTH:
+                if len(open_nodes) >= MAX_DEPTH:
                     raise too_deep(node.start)
-                open_nodes[-1].children.append(node)
-                open_nodes.append(node)
+                children.append(node)
+                open_nodes.append((children, in_flow, node))
+                node.children = children = []
+                in_flow = event.flow_style
             else:
-                open_nodes.pop().end = event.end_mark.index
-            if len(open_nodes) == 1:
-                return holder.children[0], next_event().end_mark.index
+                children, in_flow, ended = open_nodes.pop()
+                ended.end = event.end_mark.index
+            if not open_nodes:
+                return children[0]
 
     def _collection(self, event: Any, kind: str) -> Node:
         node = Node(kind, event.start_mark.index, event.end_mark.index)
@@ -100,7 +108,7 @@ class _Events:
             raise MalformedText(node.start, f"unknown anchor '{event.anchor}' referenced")
         return node
 
-    def _scalar(self, event: Any, parent: Node) -> Node:
+    def _scalar(self, event: Any, in_flow: bool) -> Node:
         node = Node(SCALAR, event.start_mark.index, event.end_mark.index, event.value)
         if event.tag or event.anchor:
             properties = _properties(self.text, node.start, node.end)
@@ -110,7 +118,7 @@ class _Events:
         node.style = event.style or ""
         if node.style == '"' and r"\/" in self.text[node.start : node.end]:
             self._refuse_escaped_slash(node)
-        elif parent.style is _FLOW and not node.style and "?" in node.value[1:]:
+        elif in_flow and not node.style and "?" in node.value[1:]:
             # In flow collections go-yaml ends a plain scalar at a question mark.
             where = self.text.index("?", node.start + 1)
             raise MalformedText(where, "did not find expected ',' before '?': quote the text")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from documents.errors import MalformedText
@@ -44,8 +45,12 @@ class _Values:
         self.open_aliases: set[int] = set()
 
     def value(self, node: Node, depth: int, key: bool = False) -> Any:
-        self._count(node, depth)
-        if node.kind == SCALAR:
+        self.count += 1
+        if depth > MAX_DEPTH or self.count > MAX_VALUES or self.alias_depth:
+            self._check(node, depth)
+        if node.kind is SCALAR:
+            if not node.plain and not node.tag:
+                return node.value
             return self._scalar(node, key)
         if node.kind == ALIAS:
             return self._aliased(node, depth, key)
@@ -55,8 +60,7 @@ class _Values:
         repeated = self._mapping(node, depth, pairs)
         return RepeatedKeys(pairs) if repeated else dict(pairs)
 
-    def _count(self, node: Node, depth: int) -> None:
-        self.count += 1
+    def _check(self, node: Node, depth: int) -> None:
         if depth > MAX_DEPTH:
             raise too_deep(node.start)
         if self.count > MAX_VALUES:
@@ -128,7 +132,7 @@ def is_merge(key: Node) -> bool:
     return key.kind == SCALAR and key.value == "<<" and (key.plain or key.tag == _TAG + "merge")
 
 
-def merge_sources(node: Node) -> list[Node]:
+def merge_sources(node: Node) -> Sequence[Node]:
     """The mappings that a merge takes its pairs from, the one that counts most last."""
     nodes = node.children[::-1] if node.kind == SEQUENCE else [node]
     for source in nodes:
@@ -170,13 +174,10 @@ def _allowed_alias_share(count: int) -> float:
 
 
 def _binary(node: Node) -> str:
-    from base64 import b64decode
-    from binascii import Error
+    from binascii import Error, a2b_base64
 
     try:
-        return b64decode(node.value.replace("\n", "").replace("\r", ""), validate=True).decode(
-            "utf-8", "replace"
-        )
+        return a2b_base64(re.sub("[\r\n]", "", node.value), strict_mode=True).decode("utf-8", "replace")
     except (Error, ValueError):
         raise MalformedText(node.start, "!!binary value contains invalid base64 data") from None
 
