@@ -452,11 +452,7 @@ def _set_time(value: Any, trail: Trail, state: _State, into: Any) -> Any:
 def _read_raw(value: Any, trail: Trail, state: _State, into: Any) -> Any:
     if value is None:
         return _KEEP
-    if state.source is None or len(state.source) < _BIG_SOURCE:
-        return Raw(value)
-    from resourceapi.jsonscanner import source_at
-
-    return Raw(value, source_at(state.source, _path(trail)))
+    return Raw(value) if state.source is None else Raw(value, state.source, _path(trail))
 
 
 def _read_int_or_string(value: Any, trail: Trail, state: _State, into: Any) -> Any:
@@ -469,7 +465,7 @@ def _read_int_or_string(value: Any, trail: Trail, state: _State, into: Any) -> A
 
 
 # Below this no raw JSON can be near its limit of 10 KiB.
-_BIG_SOURCE = 10_000
+
 _OTHERS: dict[str, Decoder] = {
     "quantity": _read_quantity,
     "time": _read_time,

@@ -148,7 +148,7 @@ def _time(value: str) -> str | None:
 
 
 def _value_of_raw(value: Any) -> Any:
-    return value.value
+    return value.plain
 
 
 def _text_of_raw(value: Any) -> Literal:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from resourceapi.fieldpath import Path
 from resourceapi.gotext import REPLACEMENT, Literal, json_text
 
 MAX_DEPTH = 10_000
@@ -68,37 +69,70 @@ def parse(body: str | bytes) -> Any:
 class Raw:
     """A piece of JSON that the server keeps as it was sent (``runtime.RawExtension``).
 
-    ``source`` is the text as sent, where that is known; otherwise it is what a client makes of the value.
+    ``whole`` is the JSON text in which the piece stands at ``path``, if there is one; otherwise the text is what
+    kubectl makes of the value.  The text is looked for only when it is needed.
     """
 
-    __slots__ = ("_source", "_text", "value")
+    __slots__ = ("_path", "_source", "_text", "_whole", "value")
 
-    def __init__(self, value: Any, source: str | None = None) -> None:
+    def __init__(self, value: Any, whole: str | None = None, path: Path = ()) -> None:
         self.value = value
-        self._source = source
+        self._whole = whole
+        self._path = path
+        self._source: str | None = None
         self._text: str | None = None
 
     @property
+    def source(self) -> str:
+        """The text as sent."""
+        if self._source is None:
+            if self._whole is not None:
+                from resourceapi.jsonscanner import source_at
+
+                self._source = source_at(self._whole, self._path)
+            if self._source is None:
+                self._source = json_text(self.value)
+        return self._source
+
+    @property
     def text(self) -> str:
-        """The value without spaces, in the order of its keys: how the server returns it."""
+        """The text as the server shows it: without spaces, and safe to stand in HTML."""
         if self._text is None:
-            self._text = json_text(self.value)
+            self._text = self.source if self._whole is None else _compacted(self.source)
         return self._text
 
     @property
-    def size(self) -> int:
-        """Bytes of the text as sent."""
-        source = self.text if self._source is None else self._source
-        return len(source.encode("utf-8", "surrogateescape"))
+    def plain(self) -> Any:
+        """The value in which numbers are numbers, whatever they looked like."""
+        import json
+
+        return json.loads(self.text)
+
+    def exceeds(self, limit: int) -> bool:
+        """Whether the text as sent has more than ``limit`` bytes."""
+        if self._whole is not None and len(self._whole) * 4 <= limit:
+            return False
+        return len(self.source.encode("utf-8", "surrogateescape")) > limit
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Raw) and self.text == other.text
+        return isinstance(other, Raw) and json_text(self.value) == json_text(other.value)
 
     def __hash__(self) -> int:
-        return hash(self.text)
+        return hash(json_text(self.value))
 
     def __repr__(self) -> str:
         return f"Raw({self.text})"
+
+
+def _compacted(source: str) -> str:
+    """JSON text without the spaces between its tokens, with the characters escaped that Go escapes."""
+    import re
+
+    compact = re.sub(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+', r"\1", source)
+    for character in "<>&\u2028\u2029":
+        if character in compact:
+            compact = compact.replace(character, f"\\u{ord(character):04x}")
+    return compact
 
 
 _parsers: dict[bool, Callable[[str], Any]] = {}

@@ -87,6 +87,8 @@ def read(
     body_version = f"{group}/{version}" if group else version
     schema = schema_of(group, version, body_kind)
     if schema is None:
+        if schema_of(group, version, body_kind.removesuffix("List")) is not None:
+            raise BadRequest(refusal + _unconvertible(version, body_kind, api_version, kind))
         known = f"no kind {quote(body_kind)} is registered for version {quote(body_version)} in scheme {quote(SCHEME)}"
         raise BadRequest(refusal + known)
     try:
@@ -120,6 +122,13 @@ def _check_target(
             path=("apiVersion",),
             problems=problems,
         )
+
+
+def _unconvertible(version: str, body_kind: str, api_version: str, kind: str) -> str:
+    """What is wrong with a body of another kind than the URL's; lists of objects are such kinds."""
+    group = api_version.rpartition("/")[0]
+    target = f"{INTERNAL_PACKAGES.get(group, group)}.{kind}"
+    return f"converting ({version}.{body_kind}) to ({target}): unknown conversion"
 
 
 class _Unrecognized(Exception):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from resourceapi import limits
 from resourceapi.fielderrors import FORBIDDEN, REQUIRED
 from resourceapi.fieldpath import Path
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import Quantity, parse
 from validation import formats
 from validation.checks import Checks, Object
 
 FRACTIONAL = "DRAFractionalCapacityRange"
 MAX_INT64 = 2**63 - 1
+ZERO = parse("0")
 
 
 def check_capacity(capacity: Object, path: Path, checks: Checks, *, shared: bool) -> None:
@@ -22,7 +23,7 @@ def check_capacity(capacity: Object, path: Path, checks: Checks, *, shared: bool
     if not shared:
         checks.report(FORBIDDEN, at, "", "allowMultipleAllocations must be true")
         return
-    total, default = capacity["value"], policy.get("default")
+    total, default = capacity.get("value", ZERO), policy.get("default")
     values, range_ = policy.get("validValues"), policy.get("validRange")
     if values and range_ is not None:
         detail = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'

@@ -50,7 +50,7 @@ def check_raw(raw: Raw | None, path: Path, checks: Checks, limit: int, *, stored
     """Arbitrary JSON: there, small enough (what is stored may be larger) and an object."""
     if raw is None:
         checks.report(REQUIRED, path)
-    elif not stored and raw.size > limit:
+    elif not stored and raw.exceeds(limit):
         checks.errors.append(too_long(path, limit))
     elif raw.value is None:
         checks.report(REQUIRED, path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from resourceapi.gotext import quote
 from validation import claims, claimstatus, classes, nodefeatures, slices, statuses, taintrules
 from validation.checks import Checks, Object
-from validation.objectmeta import check_common_metadata, check_metadata_update
+from validation.objectmeta import check_common_metadata, check_common_metadata_update
 from validation.requests import CREATE, STATUS, Answer
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class KindRules:
             return
         assert old is not None
         check_common_metadata(obj, checks, namespaced=self.namespaced)
-        check_metadata_update(obj, old, checks)
+        check_common_metadata_update(obj, old, checks)
         check = self.status if verb == STATUS else self.changed
         assert check is not None
         check(obj, old, checks, labels)

@@ -35,6 +35,7 @@ def check_metadata(obj: Object, checks: Checks, *, namespaced: bool, name_origin
         problems = names.long_name(name, wording)
         checks.problems(problems, (*METADATA, "name"), origin=name_origin, covered=bool(name_origin))
     _check_rest(meta, checks, namespaced)
+    _check_standard_finalizers(meta, checks)
 
 
 def check_common_metadata(obj: Object, checks: Checks, *, namespaced: bool) -> None:
@@ -67,6 +68,12 @@ def _check_rest(meta: Object, checks: Checks, namespaced: bool) -> None:
     _check_managed_fields(meta.get("managedFields") or [], checks)
 
 
+def _check_standard_finalizers(meta: Object, checks: Checks) -> None:
+    """A finalizer without a domain is one of Kubernetes' own."""
+    for index, finalizer in enumerate(meta.get("finalizers") or ()):
+        checks.problems(objectnames.unqualified_finalizer(finalizer), (*METADATA, "finalizers", index))
+
+
 def drop_repeated_owners(obj: Object) -> list[str]:
     """An owner that is listed twice stays once; returns what the server warns about that."""
     meta = obj.get("metadata", EMPTY)
@@ -85,7 +92,13 @@ def drop_repeated_owners(obj: Object) -> list[str]:
 
 
 def check_metadata_update(obj: Object, old: Object, checks: Checks) -> None:
-    """Metadata in a request to update an object: what the server has set stays as it is."""
+    """Metadata in a request to update an object of a DRA kind."""
+    check_common_metadata_update(obj, old, checks)
+    _check_standard_finalizers(obj.get("metadata", EMPTY), checks)
+
+
+def check_common_metadata_update(obj: Object, old: Object, checks: Checks) -> None:
+    """Metadata in a request to update any object: what the server has set stays as it is."""
     meta, before = obj.get("metadata", EMPTY), old.get("metadata", EMPTY)
     if "deletionTimestamp" in before:
         added = sorted(set(meta.get("finalizers") or ()) - set(before.get("finalizers") or ()))

@@ -100,7 +100,10 @@ def identify_stored(
     meta, before = obj.setdefault("metadata", {}), old.setdefault("metadata", {})
     url_name = request.name or before.get("name", "")
     if not meta.get("name"):
-        return bad_request("name must be provided")
+        return bad_request(
+            f"the name of the object ({url_name} based on URL) was undeterminable: name must be provided",
+            path=("metadata",),
+        )
     if meta["name"] != url_name:
         return bad_request(
             f"the name of the object ({meta['name']}) does not match the name on the URL ({url_name})",

@@ -18,13 +18,13 @@ V1 = Schema(
 
 
 def _driver_length_first(struct: Struct) -> Struct:
-    """The beta versions check the length of a result's driver before its format."""
+    """The beta versions check the length of a configuration's driver before its format."""
     required, format_, length = claims.DRIVER.rules
     swapped = claims.DRIVER.with_rules(required, length, format_)
     return Struct(struct.name, *(swapped if field is claims.DRIVER else field for field in struct.fields))
 
 
-V1BETA2 = V1.derive("v1beta2", _driver_length_first(claims.DeviceRequestAllocationResult))
+V1BETA2 = V1.derive("v1beta2", _driver_length_first(claims.OpaqueDeviceConfiguration))
 
 # v1beta1 has the fields of `exactly` in the request itself, those of a device in `basic`, and plain values where
 # later versions tell unset from zero.

@@ -60,7 +60,7 @@ def _server(profile: str, namespace: str, labels: tuple[tuple[str, str], ...]) -
 
 
 def _request(case: Case) -> Request:
-    old = _replaced(case.get("old"), _MARK, NOW)
+    old = _stored(_replaced(case.get("old"), _MARK, NOW))
     return Request(
         verb=_VERBS[case["verb"]],
         api_version=case["apiVersion"],
@@ -81,7 +81,9 @@ def _converted(server: Server, case: Case, reply: Answer) -> dict[str, Any]:
     group = case["apiVersion"].rpartition("/")[0]
     versions = PROFILES[case["profile"]].served[case["kind"]]
     return {
-        version: _replaced(without_storage_fields(server.read(reply.object, f"{group}/{version}")), NOW, _MARK)
+        version: _replaced(
+            without_storage_fields(server.read(reply.object, f"{group}/{version}")), NOW, _MARK
+        )
         for version in versions
     }
 
@@ -91,6 +93,13 @@ def _returned(case: Case, object: Any) -> Any:
         return None
     object = _replaced(object, NOW, _MARK)
     return pod_extract(object) if case["kind"] == "Pod" else without_storage_fields(object)
+
+
+def _stored(old: Any) -> Any:
+    """The stored object with what the corpus leaves out, so that preconditions have something to compare with."""
+    if old is None:
+        return None
+    return {**old, "metadata": {"uid": "<uid>", "resourceVersion": "4242", **old["metadata"]}}
 
 
 def _replaced(value: Any, text: str, by: str) -> Any:

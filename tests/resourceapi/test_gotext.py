@@ -23,6 +23,12 @@ def test_quotes_as_go(case: dict[str, Any]) -> None:
     assert json_string(text) == case["json"]
 
 
+def test_quotes_a_lone_surrogate() -> None:
+    """What no UTF-8 can hold is printed as the replacement character."""
+    assert quote("\ud800") == '"\ufffd"'
+    assert json_string("\ud800") == '"\\ufffd"'
+
+
 @pytest.mark.parametrize("case", table("floats"))
 def test_writes_floats_as_go(case: dict[str, Any]) -> None:
     """The shortest digits, with an exponent where Go's JSON has one."""

@@ -139,6 +139,21 @@ def test_huge_exponents_are_cheap() -> None:
     assert most.as_int64() is None
 
 
+def test_numbers_of_thousands_of_digits() -> None:
+    """Sums can have more digits than Python converts by default, and floats can be too small or too great."""
+    long, shifted = parse("9" * MAX_DIGITS), parse("9" * MAX_DIGITS + f"e{MAX_DIGITS}")
+    total = long.add(shifted)
+    assert str(total) == "9" * (2 * MAX_DIGITS)
+    assert total.cmp(shifted) == 1
+    assert total.sub(long).cmp(shifted) == 0
+    assert long.approximate_float() == float("inf")
+    assert parse("-" + "9" * MAX_DIGITS).approximate_float() == float("-inf")
+    assert Quantity(1, -400).approximate_float() == 0.0
+    assert Quantity(-1, -400).value() == -1
+    assert Quantity(1, -MAX_DIGITS - 100).value() == 1
+    assert Quantity(1, -MAX_DIGITS - 100, big=True).value() == 1
+
+
 @pytest.mark.parametrize(
     ("text", "fractional", "milli"),
     [

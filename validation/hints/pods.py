@@ -9,19 +9,16 @@ from validation.hints.nearness import nearest
 from validation.hints.situation import Situation, value_at
 from validation.hints.snippet import yaml
 from validation.hints.table import Hint
+from validation.lints.shapes import entries, pod_spec, text
 from validation.rulenames import WRONG_TYPE
 
 CONTAINER_CLAIM = r"ontainers\[\]\.resources\.claims\[\]"
-POD_SPECS = (("spec",), ("spec", "template", "spec"), ("spec", "jobTemplate", "spec", "template", "spec"))
 
 
 def pod_claim_names(manifest: Any) -> list[str]:
     """The names under `resourceClaims` of a pod, or of a workload's pod template."""
-    for path in (*POD_SPECS, ("template", "spec")):
-        claims = value_at(manifest, (*path, "resourceClaims"))
-        if isinstance(claims, list):
-            return [name for claim in claims if isinstance(name := value_at(claim, ("name",)), str)]
-    return []
+    _, spec = pod_spec(manifest)
+    return [name for claim in entries(spec, "resourceClaims") if (name := text(claim, "name"))]
 
 
 def _bare_claim_name(situation: Situation) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from resourceapi.fieldpath import Path
+from resourceapi.model import workloads
+from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
     from resourceapi.releases import Profile
@@ -85,7 +87,10 @@ class Situation:
     @property
     def schema(self) -> Schema | None:
         """The structs of the version that the user wrote, if the profile has that version."""
-        return self.profile.schemas.get(self.version)
+        group, _, version = self.api_version.rpartition("/")
+        if group == GROUP:
+            return self.profile.schemas.get(version)
+        return workloads.schema_of(group, version, self.kind)
 
 
 # Where templates and workloads hold the spec of a claim or pod.

@@ -6,16 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from resourceapi.fieldpath import Path
+from resourceapi.model.workloads import TEMPLATES
 
 EMPTY: dict[str, Any] = {}
 POD_SPECS: dict[str, Path] = {
     "Pod": ("spec",),
-    "PodTemplate": ("template", "spec"),
-    "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
-    **dict.fromkeys(
-        ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job"),
-        ("spec", "template", "spec"),
-    ),
+    **{kind: (*template, "spec") for kind, template in TEMPLATES.items()},
 }
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
