@@ -6,7 +6,9 @@ from __future__ import annotations
 MAX_REPORTED = 100
 _MAX_SNIPPET_BYTES = 16384
 #: Where errors are that belong to no place in the source; printed as line -1, column 0.
-NOWHERE = -1
+NOWHERE = -2
+#: Where nodes are that stand for something missing; printed as line 1, column 0.
+MISSING = -1
 
 
 class Source:
@@ -30,8 +32,10 @@ class Source:
 
     def locate(self, position: int) -> tuple[int, int]:
         """The line, from 1, and the column, from 0, of a position."""
-        if position == NOWHERE:
-            return -1, -1
+        if position < 0:
+            return (-1, -1) if position == NOWHERE else (1, -1)
+        if not self.text:
+            return 1, -1
         from bisect import bisect_right
 
         starts = self._starts()
@@ -81,7 +85,8 @@ class Issues:
         if snippet is None or len(snippet.encode(errors="surrogatepass")) > _MAX_SNIPPET_BYTES:
             return head
         snippet = snippet.replace("\t", " ")
-        before, marked = snippet[: column - 1], snippet[column - 1 : column]
+        column = max(column - 1, 0)
+        before, marked = snippet[:column], snippet[column : column + 1]
         dots = "".join(["．" if c > "\x7f" else "." for c in before])  # noqa: RUF001
         caret = "＾" if marked > "\x7f" else "^"  # noqa: RUF001
         return f"{head}\n | {snippet}\n | {dots}{caret}"

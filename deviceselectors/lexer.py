@@ -118,10 +118,11 @@ class TokenStream:
     `report(position, message)` is told about text that is no token when the stream gets there.
     """
 
-    __slots__ = ("_next", "_report", "index", "text", "tokens")
+    __slots__ = ("_bad", "_next", "_report", "_text", "index", "tokens")
 
     def __init__(self, text: str, report: Callable[[int, str], None]) -> None:
-        self.text = text
+        self._text = text
+        self._bad: list[tuple[int, int]] = []
         self.tokens: list[Token] = []
         self.index = 0
         self._next = 0
@@ -142,8 +143,18 @@ class TokenStream:
             self.index += 1
             self.ahead()
 
+    def text_between(self, first: Token, last: Token) -> str:
+        """The source text from one token to the end of another, without what is no token."""
+        end = last.end
+        parts, start = [], first.start
+        for bad_start, bad_end in self._bad:
+            if first.start <= bad_start < end:
+                parts.append(self._text[start:bad_start])
+                start = bad_end
+        return "".join(parts) + self._text[start:end]
+
     def _read(self) -> Token:
-        text = self.text
+        text = self._text
         while self._next < len(text):
             start = self._next
             match = _pattern().match(text, start)
@@ -152,6 +163,7 @@ class TokenStream:
             kind = _FIXED.get(token, 0) or _classify(token)
             if kind == -2:
                 self._next = _end_of_bad_token(text, start)
+                self._bad.append((start, self._next))
                 self._report(start, f"token recognition error at: '{text[start : self._next]}'")
                 continue
             self._next = match.end()
