@@ -13,23 +13,16 @@ from documents.document import Path
 from documents.errors import DocumentError
 from documents.positions import Place
 from resourceapi.fieldpath import json_pointer
+from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS
 
 PAGE = 500
-# Where the other kinds are that matter: pods with claims, the workloads that make pods, namespaces and nodes.
-OTHER_LISTS = (
-    ("v1", "Namespace", "namespaces"),
-    ("v1", "Node", "nodes"),
-    ("v1", "Pod", "pods"),
-    ("v1", "ReplicationController", "replicationcontrollers"),
-    ("v1", "PodTemplate", "podtemplates"),
-    ("apps/v1", "Deployment", "deployments"),
-    ("apps/v1", "StatefulSet", "statefulsets"),
-    ("apps/v1", "DaemonSet", "daemonsets"),
-    ("apps/v1", "ReplicaSet", "replicasets"),
-    ("batch/v1", "Job", "jobs"),
-    ("batch/v1", "CronJob", "cronjobs"),
+CONTEXT_LISTS = (("v1", "Namespace", "namespaces"), ("v1", "Node", "nodes"))
+WORKLOAD_LISTS = tuple(
+    (f"{group}/v1".lstrip("/"), kind, workloads.RESOURCES[kind])
+    for group, kinds in workloads.KINDS.items()
+    for kind in kinds
 )
 # What a server sets itself; sent with a new object it would only be dropped again.
 SERVER_FIELDS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
@@ -74,18 +67,15 @@ def live_objects(kubeconfig: str, context: str) -> Iterator[Manifest | Result | 
     :raises UsageError: without the ``kubernetes`` package, or if the file cannot be used.
     """
     client, cluster = _connect(kubeconfig, context)
-    for api_version, kind, resource in (*_group_lists(client, cluster), *OTHER_LISTS):
+    for api_version, kind, resource in (*CONTEXT_LISTS, *_group_lists(client), *WORKLOAD_LISTS):
         try:
             for item in _items(client, api_version, resource):
                 value = {"apiVersion": api_version, "kind": kind, **_without_server_fields(item)}
-                if kind in ("Pod", *_WITH_TEMPLATES) and not _uses_claims(value):
+                if kind in workloads.RESOURCES and not _uses_claims(value):
                     continue
                 yield LiveObject(cluster, resource, value)
         except _Unavailable as error:
             yield Failure(f"{cluster}/{resource}", str(error))
-
-
-_WITH_TEMPLATES = frozenset(kind for _, kind, _ in OTHER_LISTS[3:])
 
 
 class _Unavailable(Exception):
@@ -106,7 +96,7 @@ def _connect(kubeconfig: str, context: str) -> tuple[Any, str]:
     return client, context or current["name"]
 
 
-def _group_lists(client: Any, cluster: str) -> list[tuple[str, str, str]]:
+def _group_lists(client: Any) -> list[tuple[str, str, str]]:
     """The kinds of the DRA group, each in the best version that the cluster serves."""
     versions = _get(client, f"/apis/{GROUP}", {}).get("versions", ())
     served = [entry["version"] for entry in versions]

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING
 from commandline.results import ERROR, WARNING, Finding, Result
 from conversion.paths import to_version
 from resourceapi.fieldpath import Path, render
-from validation import rulenames
 from validation.hints import hint_for
 from validation.hints.situation import MISSING, Situation, value_at
-from validation.lints.table import IGNORED_TEXT, REPEATED_KEY
+from validation.lints.table import DROPPED, IGNORED_TEXT, REPEATED_KEY
+from validation.rulenames import (
+    DUPLICATE_FIELD,
+    NOT_SERVED,
+    REFUSED,
+    SERVER_WARNING,
+    UNKNOWN_FIELD,
+    WRONG_TYPE,
+)
 
 if TYPE_CHECKING:
     from commandline.context import Context
@@ -22,6 +29,10 @@ if TYPE_CHECKING:
     from resourceapi.releases import Profile
     from validation.lints import Warning
     from validation.requests import Answer
+
+# What is wrong is that the key is there, whatever its value.
+ABOUT_THE_KEY = frozenset((UNKNOWN_FIELD, DUPLICATE_FIELD, DROPPED.code))
+STRICT_DECODING = "strict decoding error: "
 
 
 class Interpreter:
@@ -34,25 +45,27 @@ class Interpreter:
     def add_answer(self, result: Result, manifest: Manifest, answer: Answer) -> None:
         """Add to ``result`` what an answer says about a manifest."""
         result.answer = answer
-        given: set[str] = set()
         for rule, path, message in _problems(result, answer):
-            situation = Situation(
-                rule,
-                message,
-                path,
-                manifest.value,
-                self.profile,
-                namespace=result.namespace,
-                namespace_labels=self.context.namespaces.get(result.namespace),
-            )
-            _, advice = hint_for(situation)
-            hint = "" if advice in given else advice
-            given.add(advice)
+            hint = self._hint(result, manifest, rule, path, message)
             result.findings.append(_finding(ERROR, rule, manifest, path, message, hint))
         for text in answer.warnings:
-            result.findings.append(
-                _finding(WARNING, rulenames.SERVER_WARNING, manifest, _warned(text), text, "")
-            )
+            path = ("apiVersion",) if " is deprecated in " in text else ()
+            hint = self._hint(result, manifest, SERVER_WARNING, path, text)
+            result.findings.append(_finding(WARNING, SERVER_WARNING, manifest, path, text, hint))
+
+    def _hint(self, result: Result, manifest: Manifest, rule: str, path: Path, message: str) -> str:
+        """The hint for a problem; each is given once per object."""
+        situation = Situation(
+            rule,
+            message,
+            path,
+            manifest.value,
+            self.profile,
+            namespace=result.namespace,
+            namespace_labels=self.context.namespaces.get(result.namespace),
+        )
+        _, advice = hint_for(situation)
+        return advice if all(finding.hint != advice for finding in result.findings) else ""
 
     def add_not_served(self, result: Result, manifest: Manifest) -> None:
         """Add that no release of the group has this version and kind, in kubectl's words."""
@@ -64,13 +77,14 @@ class Interpreter:
             message, path = "apiVersion not set", ("apiVersion",)
         else:
             message, path = f'no matches for kind "{kind}" in version "{api_version}"', ("apiVersion",)
-        situation = Situation(rulenames.NOT_SERVED, message, path, value, self.profile)
-        _, hint = hint_for(situation)
-        result.findings.append(_finding(ERROR, rulenames.NOT_SERVED, manifest, path, message, hint, field=""))
+        hint = self._hint(result, manifest, NOT_SERVED, path, message)
+        result.findings.append(_finding(ERROR, NOT_SERVED, manifest, path, message, hint, field=""))
 
     def add_lint(self, result: Result, manifest: Manifest, warning: Warning) -> None:
         """Add a lint's warning, unless a comment says not to."""
-        finding = _finding(WARNING, warning.code, manifest, warning.path, warning.message, warning.hint)
+        known = any(finding.hint == warning.hint for finding in result.findings)
+        hint = "" if known else warning.hint
+        finding = _finding(WARNING, warning.code, manifest, warning.path, warning.message, hint)
         if not is_ignored(manifest, finding):
             result.findings.append(finding)
 
@@ -105,33 +119,24 @@ def _problems(result: Result, answer: Answer) -> Iterator[tuple[str, Path, str]]
     """Rule, path in the user's version, and message of everything that is wrong."""
     if answer.accepted:
         return
+    prefix, unreadable, reason = answer.message.partition(" cannot be handled as a ")
     if answer.errors:
         version = result.api_version.rpartition("/")[2]
         for error in answer.errors:
             yield error.kind, to_version(error.path, result.kind, version), error.message
-    elif answer.decoding:
+    elif unreadable and STRICT_DECODING in reason:
         for problem in answer.decoding:
-            yield _decoding_rule(problem.text), problem.path, _without_path(problem.text)
+            rule = DUPLICATE_FIELD if problem.text.startswith("duplicate") else UNKNOWN_FIELD
+            yield rule, problem.path, _without_path(problem.text)
+    elif unreadable and prefix:
+        yield WRONG_TYPE, answer.path, reason.partition(": ")[2]
     else:
-        yield rulenames.REFUSED, (), answer.message
-
-
-def _decoding_rule(text: str) -> str:
-    if text.startswith("unknown field"):
-        return rulenames.UNKNOWN_FIELD
-    if text.startswith("duplicate field"):
-        return rulenames.DUPLICATE_FIELD
-    return rulenames.WRONG_TYPE
+        yield REFUSED, answer.path, answer.message
 
 
 def _without_path(text: str) -> str:
     """`unknown field "spec.x"` without the path, which every report shows in front."""
     return re.sub(r'^((?:unknown|duplicate) field) ".*"$', r"\1", text, flags=re.DOTALL)
-
-
-def _warned(text: str) -> Path:
-    """The field that a warning is about, as far as its text tells."""
-    return ("apiVersion",) if " is deprecated in " in text else ()
 
 
 def _finding(
@@ -144,7 +149,10 @@ def _finding(
     *,
     field: str | None = None,
 ) -> Finding:
-    place = place_of(manifest, path, message if rule.startswith("FieldValue") else "")
+    if rule in ABOUT_THE_KEY and value_at(manifest.value, path) is not MISSING:
+        place = manifest.locate_key(path)
+    else:
+        place = place_of(manifest, path, message)
     return Finding(
         severity,
         rule,

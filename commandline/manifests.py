@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS
-from validation.pods import WORKLOADS
 
 if TYPE_CHECKING:
     from documents.document import Path
@@ -49,7 +49,8 @@ def treatment(value: dict[str, Any]) -> str:
         if kind in KINDS:
             return ASK
         return SKIP if kind in OTHER_KINDS_OF_GROUP else NOT_SERVED
-    if WORKLOADS.get(kind) == api_version:
+    group, _, version = api_version.rpartition("/")
+    if version == "v1" and kind in workloads.KINDS.get(group, ()):
         return ASK
     if (api_version, kind) in CONTEXT_KINDS:
         return CONTEXT
@@ -64,7 +65,7 @@ def _untyped(value: dict[str, Any]) -> str:
     from validation.hints.versions import FORMER_KINDS
 
     kind = value.get("kind", value.get(nearest("kind", value)))
-    if isinstance(kind, str) and (kind in FORMER_KINDS or kind in WORKLOADS):
+    if isinstance(kind, str) and (kind in FORMER_KINDS or kind in workloads.RESOURCES):
         return NOT_SERVED
     api_version = value.get("apiVersion")
     return NOT_SERVED if isinstance(api_version, str) and api_version.startswith(GROUP) else SKIP

@@ -60,7 +60,8 @@ class Reviewer:
         if answer.code == 404:
             result.answer = answer
             self._interpret().add_not_served(result, manifest)
-        elif not answer.accepted or answer.warnings:
+            return
+        if not answer.accepted or answer.warnings:
             self._interpret().add_answer(result, manifest, answer)
         if self.facts is not None:
             self._lint(result, manifest, answer, self.facts)

@@ -10,7 +10,7 @@ from validation.hints.nearness import nearest
 from validation.hints.situation import Situation
 from validation.hints.snippet import yaml
 from validation.hints.table import Hint
-from validation.rulenames import NOT_SERVED
+from validation.rulenames import NOT_SERVED, SERVER_WARNING
 
 # The last release (1.x) that served what is gone, by version, and by kind where that differs.
 LAST_SERVED = {"v1alpha1": 26, "v1alpha2": 30, "v1alpha3": 33}
@@ -85,7 +85,10 @@ def _rewrite(situation: Situation) -> str:
     if situation.version == "v1alpha3" and now:
         requests = _requests(situation.object)
         if requests:
-            return f"with `apiVersion: {GROUP}/{now}` write the requests as\n" + yaml(requests)
+            return (
+                f"`claimcheck convert --to {now} FILE` rewrites it: `apiVersion: {GROUP}/{now}`, and the requests as\n"
+                + yaml(requests)
+            )
         return f"write `apiVersion: {GROUP}/{now}`"
     if CLASSIC_KINDS.get(kind) == "":
         return "it has no successor: the scheduler allocates devices itself"
@@ -146,6 +149,12 @@ def _near_kind(situation: Situation) -> str:
 
 
 HINTS = (
+    Hint(
+        "deprecated-version",
+        (SERVER_WARNING,),
+        "`claimcheck convert --to v1 --in-place FILE` rewrites it, comments and layout kept",
+        message="is deprecated in",
+    ),
     Hint("former-version", (NOT_SERVED,), _former_version),
     Hint("not-yet-served", (NOT_SERVED,), _not_yet),
     Hint(

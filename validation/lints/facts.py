@@ -58,7 +58,7 @@ class Facts:
             self.claims[self.namespace_of(manifest), name_of(manifest)] = request_names(manifest)
         elif kind == "ResourceClaimTemplate":
             self.templates[self.namespace_of(manifest), name_of(manifest)] = request_names(manifest)
-        elif kind == "DeviceClass":
+        elif kind == "DeviceClass" and name_of(manifest):
             self.classes.add(name_of(manifest))
             self.classes_known = True
         elif kind == "ResourceSlice":
