@@ -144,7 +144,7 @@ def _same(value: Any) -> Any:
 
 
 def _time(value: str) -> str | None:
-    return None if value == times.ZERO else value
+    return None if value == times.ZERO else times.in_seconds(value)
 
 
 def _value_of_raw(value: Any) -> Any:

@@ -107,11 +107,7 @@ def _check_target(
     target_group, _, target_version = api_version.rpartition("/")
     problems = decoded.problems
     if (group, body_kind) != (target_group, kind):
-        target = f"{INTERNAL_PACKAGES.get(target_group, target_group)}.{kind}"
-        raise BadRequest(
-            f"{refusal}converting ({version}.{body_kind}) to ({target}): unknown conversion",
-            problems=problems,
-        )
+        raise BadRequest(refusal + _unconvertible(version, body_kind, api_version, kind), problems=problems)
     if strict and problems:
         texts = ", ".join(problem.text for problem in problems)
         raise BadRequest(f"{refusal}strict decoding error: {texts}", path=problems[0].path, problems=problems)

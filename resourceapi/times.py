@@ -23,8 +23,16 @@ class TimeError(ValueError):
     """A text is no time; the message is the server's."""
 
 
+def in_seconds(time: str) -> str:
+    """A time from :func:`parse` as the server writes it: ``2026-01-02T03:04:05Z``."""
+    return time if "." not in time else time.partition(".")[0] + "Z"
+
+
 def parse(text: str) -> str:
-    """The time as the server writes it (``2026-01-02T03:04:05Z``), without fractions of a second. Raises TimeError."""
+    """The time in UTC, with the fraction of a second that it has: ``2026-01-02T03:04:05.5Z``. Raises TimeError.
+
+    The server never shows fractions, but times that differ in them are different to it.
+    """
     numbers: list[int] = []
     rest = text
     for separator, element, least, greatest, name in _ELEMENTS:
@@ -38,7 +46,7 @@ def parse(text: str) -> str:
             raise TimeError(f"parsing time {_quote(text)}: {name} out of range")
         numbers.append(int(digits))
         rest = held[len(digits) :]
-    rest = _without_fraction(rest)
+    fraction, rest = _fraction(rest)
     offset, rest = _offset_minutes(text, rest)
     if rest:
         raise TimeError(f"parsing time {_quote(text)}: extra text: {_quote(rest)}")
@@ -48,7 +56,7 @@ def parse(text: str) -> str:
     days, minutes = divmod(hour * 60 + minute - offset, 24 * 60)
     year, month, day = _add_days(year, month, day, days)
     sign = "-" if year < 0 else ""
-    return f"{sign}{abs(year):04}-{month:02}-{day:02}T{minutes // 60:02}:{minutes % 60:02}:{second:02}Z"
+    return f"{sign}{abs(year):04}-{month:02}-{day:02}T{minutes // 60:02}:{minutes % 60:02}:{second:02}{fraction}Z"
 
 
 def _leading_digits(text: str, element: str) -> str:
@@ -62,11 +70,13 @@ def _leading_digits(text: str, element: str) -> str:
     return ""
 
 
-def _without_fraction(text: str) -> str:
-    """What follows the fraction of a second, which may be absent."""
+def _fraction(text: str) -> tuple[str, str]:
+    """The fraction of a second down to nanoseconds (empty if there is none), and what follows it."""
     if text[:1] in (".", ",") and text[1:2].isdecimal() and text[1].isascii():
-        return text[1:].lstrip("0123456789")
-    return text
+        rest = text[1:].lstrip("0123456789")
+        digits = text[1 : len(text) - len(rest)][:9].rstrip("0")
+        return (f".{digits}" if digits else ""), rest
+    return "", text
 
 
 def _offset_minutes(text: str, zone: str) -> tuple[int, str]:

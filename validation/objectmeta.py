@@ -195,7 +195,7 @@ def _check_finalizers(finalizers: list[str], checks: Checks) -> None:
         checks.problems(objectnames.finalizer(finalizer), path)
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         shown = checks.internal(ObjectMeta["finalizers"].type, finalizers)
-        checks.invalid(path, shown, "finalizer foregroundDeletion and orphan cannot be both set")
+        checks.invalid(path, shown, "finalizer orphan and foregroundDeletion cannot be both set")
 
 
 def _check_managed_fields(managed: list[Object], checks: Checks) -> None:

@@ -267,7 +267,7 @@ NORMAL: dict[str, tuple[str, str, dict[str, Any]]] = {
     "times": (
         RULE,
         '{"metadata":{"creationTimestamp":"0001-01-01T00:00:00Z"},"spec":{"taint":{"timeAdded":"2026-01-01T01:00:00.5+01:00"}}}',
-        {"spec": {"taint": {"timeAdded": "2026-01-01T00:00:00Z"}}},
+        {"spec": {"taint": {"timeAdded": "2026-01-01T00:00:00.5Z"}}},
     ),
     "raw-json": (
         CLASS,
