@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -188,18 +188,15 @@ def test_value_is_exact_or_rounded_to_a_billionth(text: str) -> None:
     """The number is the one that the text denotes, rounded away from zero to a billionth, binary ones capped."""
     parsed = parse(text)
     suffix = text.lstrip("+-.0123456789")
-    number = Decimal(text[: len(text) - len(suffix)])
+    number = Fraction(text[: len(text) - len(suffix)])
     if suffix.endswith("i"):
         number *= 1024 ** ("KMGTPE".index(suffix[0]) + 1)
-        number = max(min(number, Decimal(2**63 - 1)), Decimal(1 - 2**63))
-    elif suffix[1:]:
-        number = number.scaleb(int(suffix[1:]))
+        number = max(min(number, Fraction(2**63 - 1)), Fraction(1 - 2**63))
     else:
-        number = number.scaleb(
-            {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}[suffix]
-        )
-    exact = Decimal(parsed.mantissa).scaleb(parsed.scale)
-    assert abs(exact - number) < Decimal("1e-9")
+        exponent = int(suffix[1:]) if suffix[1:] else "num kMGTPE".index(suffix or " ") * 3 - 9
+        number *= Fraction(10) ** exponent
+    exact = parsed.mantissa * Fraction(10) ** parsed.scale
+    assert abs(exact - number) < Fraction(1, 10**9)
     assert abs(exact) >= abs(number)
 
 
