@@ -17,6 +17,7 @@ Node = tuple[Any, Any, tuple[str, ...]]
 Shapes = Mapping[tuple[str, ...], Mapping[str, list[Json]]]
 """Which fields valid objects have at a path (with `*` for indices), each with values seen there."""
 
+_FEW = 3
 _WRONG_TYPES: list[Json] = [5, 1.5, True, "x", "", [], [1], [{}], ["x"], {}, {"a": 1}, {"a": {"b": []}}]
 _EMPTY: list[Json] = [None, "", {}, [], 0, False]
 _OF_METADATA = (
@@ -47,6 +48,7 @@ class Mutator:
         self._shapes = shapes
         self._kinds: dict[str, Callable[[Json], str]] = {
             "set": self._set,
+            "respell": self._respell,
             "drop": self._drop,
             "add": self._add,
             "borrow": self._borrow,
@@ -62,10 +64,11 @@ class Mutator:
         }
 
     def mutate(self, object: Json, times: int) -> str:
-        """Change `object` in place; says how."""
+        """Change `object` in place; says how. Many changes at once are of the sorts that decoding lets through."""
         notes = []
+        weights = WEIGHTS["mutation"] if times <= _FEW else WEIGHTS["mutation among many"]
         for _ in range(times):
-            kind = pick(self._source, WEIGHTS["mutation"])
+            kind = pick(self._source, weights)
             what = self._kinds[kind](object)
             if what:
                 notes.append(f"{kind} {what}")
@@ -98,6 +101,15 @@ class Mutator:
         if node[2][-1] == "*" and isinstance(value, list) and value:
             value = self._source.choice(value)
         return self._put(node, value)
+
+    def _respell(self, object: Json) -> str:
+        """Another value of the same JSON type."""
+        node = self._some(object, lambda node: _field(node[2]) in FIELDS)
+        if not node:
+            return ""
+        kind = type(node[0][node[1]])
+        values = [value for value in FIELDS[_field(node[2])] if type(value) is kind]
+        return self._put(node, self._source.choice(values)) if values else ""
 
     def _drop(self, object: Json) -> str:
         node = self._some(object)
