@@ -1,15 +1,19 @@
-"""What validation asks about a CEL expression, and a first answer to it.
-
-The answer is a field error in the server's words, or the expression's estimated cost.
-"""
+"""What validation asks about CEL expressions: a field error in the server's words, and the estimated cost."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from resourceapi import limits
-from resourceapi.fielderrors import FieldError, too_long
+from resourceapi.fielderrors import FORBIDDEN, INTERNAL, INVALID, FieldError, too_long
 from resourceapi.fieldpath import Path
+
+CONSUMABLE_CAPACITY, LIST_ATTRIBUTES = "DRAConsumableCapacity", "DRAListTypeAttributes"
+_MAX_KNOWN = 4096
+TOO_COMPLEX = "too complex, exceeds cost limit"
+
+Verdict = tuple[str, str, int]
+"""Kind of field error (empty: none), its detail, and the estimated cost."""
 
 
 class ExpressionChecker(Protocol):
@@ -22,12 +26,52 @@ class ExpressionChecker(Protocol):
         ...
 
 
-class LengthChecker:
-    """Checks no more than the length: what the server does before it compiles."""
+class Compiler:
+    """Compiles every expression as kube-apiserver does, in the environment that its gates make.
+
+    Verdicts are remembered, as many as fit: the same expressions come again and again.
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bool, bool, bool], Verdict] = {}
 
     def check(
         self, expression: str, path: Path, gates: frozenset[str], *, derived: bool
     ) -> tuple[FieldError | None, int]:
-        if len(expression.encode()) > limits.CEL_EXPRESSION_BYTES:
-            return too_long(path, limits.CEL_EXPRESSION_BYTES), 0
-        return None, 0
+        """See :class:`ExpressionChecker`."""
+        key = (expression, CONSUMABLE_CAPACITY in gates, LIST_ATTRIBUTES in gates, derived)
+        verdict = self._known.get(key)
+        if verdict is None:
+            if len(expression.encode("utf-8", "surrogatepass")) > limits.CEL_EXPRESSION_BYTES:
+                return too_long(path, limits.CEL_EXPRESSION_BYTES), 0
+            verdict = _judge(*key)
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            self._known[key] = verdict
+        kind, detail, cost = verdict
+        if not kind:
+            return None, cost
+        return FieldError(kind, path, expression, detail), cost
+
+
+def _judge(expression: str, consumable_capacity: bool, list_attributes: bool, derived: bool) -> Verdict:
+    # loaded with the first expression, since many objects have none
+    from deviceselectors import compiler
+    from deviceselectors.environment import Environment
+
+    compiled = compiler.compile_expression(
+        expression,
+        Environment(
+            consumable_capacity=consumable_capacity, list_attributes=list_attributes, derived=derived
+        ),
+    )
+    if compiled.error is not None:
+        return INTERNAL if compiled.error_type == compiler.INTERNAL else INVALID, compiled.error, 0
+    limit = limits.CEL_EXPRESSION_COST
+    if derived:
+        limit = min(limit, limits.DERIVED_ATTRIBUTES_COST)
+    if compiled.max_cost > limit:
+        return FORBIDDEN, TOO_COMPLEX, compiled.max_cost
+    return "", "", compiled.max_cost

@@ -23,6 +23,7 @@ REQUEST_REFERENCE = (
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 )
 EMPTY: Object = {}
+UINT64 = 2**64  # costs are added up as the server does, in 64 bits
 
 
 # --- objects ----------------------------------------------------------------------------------------------------
@@ -253,7 +254,8 @@ def _check_derived_attributes(
                 "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request",
             )
         if expression:
-            claim.derived_cost += checks.expression(expression, (*path, index, "expression"), derived=True)
+            cost = checks.expression(expression, (*path, index, "expression"), derived=True)
+            claim.derived_cost = (claim.derived_cost + cost) % UINT64
     checks.unique((attribute.get("name", "") for attribute in attributes), path)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from conversion.hub import from_hub, to_hub
 from conversion.paths import to_hub as path_to_hub
-from deviceselectors.interface import ExpressionChecker, LengthChecker
+from deviceselectors.interface import ExpressionChecker, Compiler
 from resourceapi.decoding import decode
 from resourceapi.defaults import apply_defaults
 from resourceapi.encoding import encode
@@ -50,7 +50,7 @@ class Server:
         self.profile = profile
         self._namespaces = namespaces or {}
         self.nodes = {node["metadata"]["name"]: node for node in nodes}
-        self._expressions = expressions or LengthChecker()
+        self._expressions = expressions or Compiler()
         self._now = now or _now
         self._schema_of = schemas_of(profile.schemas)
         self._passes: dict[str, DeclarativePass] = {}
