@@ -54,20 +54,21 @@ def _selector(number: int) -> dict[str, object]:
 
 
 def _request_text(pick: random.Random, index: int) -> str:
+    drivers = pick.sample(_DRIVERS, len(_DRIVERS))
     if pick.random() < 0.3:
         alternatives = "".join(
-            f"      - name: sub-{number}\n{_device_text(pick, 8)}" for number in range(pick.randint(2, 4))
+            f"      - name: sub-{number}\n{_device_text(pick, drivers[number])}"
+            for number in range(pick.randint(2, len(drivers)))
         )
         return f"    - name: request-{index}\n      firstAvailable:\n{alternatives}"
-    return f"    - name: request-{index}\n      exactly:\n{_device_text(pick, 8)}"
+    return f"    - name: request-{index}\n      exactly:\n{_device_text(pick, drivers[0])}"
 
 
-def _device_text(pick: random.Random, indent: int) -> str:
-    driver = pick.choice(_DRIVERS)
+def _device_text(pick: random.Random, driver: str) -> str:
     lines = [f"deviceClassName: {driver}"]
     if pick.random() < 0.5:
         lines += ["allocationMode: ExactCount", f"count: {pick.randint(1, 8)}"]
     if pick.random() < 0.7:
         expression = pick.choice(_SELECTORS).format(driver=driver, number=pick.randint(1, 80))
         lines += ["selectors:", "- cel:", f"    expression: '{expression}'"]
-    return "".join(" " * indent + line + "\n" for line in lines)
+    return "".join(" " * 8 + line + "\n" for line in lines)
