@@ -8,7 +8,7 @@ from resourceapi import limits, names
 from resourceapi.addresses import interface_address
 from resourceapi.equality import equal
 from resourceapi.fielderrors import DUPLICATE, FORBIDDEN, INVALID, REQUIRED, Verbatim, too_many
-from resourceapi.fieldpath import Path
+from resourceapi.fieldpath import Key, Path
 from resourceapi.gotext import json_string
 from resourceapi.model import claims as model
 from validation import formats
@@ -150,6 +150,19 @@ def _check_result(result: Object, path: Path, checks: Checks, references: Reques
     if "shareID" in result:
         checks.declared(model.SHARE_ID, result["shareID"], (*path, "shareID"))
     check_skipped_operations(result.get("skipNodeOperations"), (*path, "skipNodeOperations"), checks)
+    _check_group_snapshot(result.get("compatibilityGroups") or EMPTY, (*path, "compatibilityGroups"), checks)
+
+
+def _check_group_snapshot(snapshot: Object, path: Path, checks: Checks) -> None:
+    """The groups that the device declared when it was allocated, by counter set: as limited as in a slice (KEP-5963)."""
+    checks.at_most(limits.COUNTER_SETS_PER_DEVICE, snapshot, path)
+    for counter_set, groups in snapshot.items():
+        checks.problems(names.short_name(counter_set), path)
+        at = (*path, Key(counter_set))
+        if checks.at_most(limits.COMPATIBILITY_GROUPS, groups, at):
+            for index, group in enumerate(groups):
+                checks.problems(names.short_name(group), (*at, index))
+            checks.unique(groups, at)
 
 
 def _check_allocated_config(config: Object, path: Path, checks: Checks, references: RequestNames) -> None:
