@@ -1,0 +1,1 @@
+"""Evaluation of type-checked CEL expressions on devices: values, libraries, programs."""

@@ -1,0 +1,128 @@
+"""CEL's named formats: `format.dns1123Label().validate(text)`, `format.named("uuid")`.
+
+`validate` gives `optional.none()` for a valid text, otherwise the problems. Source: Kubernetes' CEL format library.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from deviceselectors.runtime import times, urls
+from deviceselectors.runtime.values import NONE, Optional, register_type
+from resourceapi import names
+
+_LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_LABEL_1035_TEXT = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
+    "and end with an alphanumeric character "
+    "(e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
+_UUID = re.compile(r"[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}")
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
+_CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[^\n][0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
+
+
+class Format:
+    """A named format: the name that tells it from others, its check, and the size that costs are computed from."""
+
+    __slots__ = ("name", "pattern_size", "problems")
+
+    def __init__(self, name: str, problems: Callable[[str], list[str]], pattern_size: int) -> None:
+        self.name = name
+        self.problems = problems
+        self.pattern_size = pattern_size
+
+
+def _equal(left: Format, right: Format) -> bool:
+    return left.name == right.name
+
+
+register_type(Format, "kubernetes.NamedFormat", "cel.Format", _equal, hashable=False)
+
+
+def _masked(text: str) -> str:
+    """A prefix of a name may end with a dash: something valid takes its place, and that of the character before."""
+    return text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text
+
+
+def _details(problems: list[names.Problem]) -> list[str]:
+    return [problem.detail for problem in problems]
+
+
+def _label(text: str) -> list[str]:
+    return _details(names.short_name(text, names.HANDWRITTEN))
+
+
+def _subdomain(text: str) -> list[str]:
+    return _details(names.long_name(text, names.HANDWRITTEN))
+
+
+def _label_1035(text: str) -> list[str]:
+    problems = []
+    if len(text.encode("utf-8", "surrogatepass")) > names.LABEL_LENGTH:
+        problems.append(f"must be no more than {names.LABEL_LENGTH} characters")
+    if not _LABEL_1035.fullmatch(text):
+        problems.append(_LABEL_1035_TEXT)
+    return problems
+
+
+def _uri(text: str) -> list[str]:
+    try:
+        urls.check_request_uri(text)
+    except urls.UrlError as error:
+        return [str(error)]
+    return []
+
+
+def _uuid(text: str) -> list[str]:
+    return [] if _UUID.fullmatch(text) else ["does not match the UUID format"]
+
+
+def _byte(text: str) -> list[str]:
+    return [] if _BASE64.fullmatch(text) else ["invalid base64"]
+
+
+def _is_date(text: str) -> bool:
+    return len(text) == 10 and times.parse_timestamp(text + "T00:00:00Z") is not None
+
+
+def _date(text: str) -> list[str]:
+    return [] if _is_date(text) else ["invalid date"]
+
+
+def _datetime(text: str) -> list[str]:
+    parts = text.lower().split("t")
+    if len(parts) >= 2 and len(text) >= 4 and _is_date(parts[0]):
+        clock = _CLOCK.fullmatch(parts[1])
+        if clock and clock[1] <= "23" and clock[2] <= "59" and clock[3] <= "59":
+            return []
+    return ["invalid datetime"]
+
+
+FORMATS = {
+    "dns1123Label": Format("DNS1123Label", _label, 30),
+    "dns1123Subdomain": Format("DNS1123Subdomain", _subdomain, 60),
+    "dns1035Label": Format("DNS1035Label", _label_1035, 30),
+    "qualifiedName": Format("QualifiedName", lambda text: _details(names.label_key(text)), 60),
+    "dns1123LabelPrefix": Format("DNS1123LabelPrefix", lambda text: _label(_masked(text)), 30),
+    "dns1123SubdomainPrefix": Format("DNS1123SubdomainPrefix", lambda text: _subdomain(_masked(text)), 60),
+    "dns1035LabelPrefix": Format("DNS1035LabelPrefix", lambda text: _label_1035(_masked(text)), 30),
+    "labelValue": Format("LabelValue", lambda text: _details(names.label_value(text)), 40),
+    "uri": Format("URI", _uri, 1103),
+    "uuid": Format("uuid", _uuid, 70),
+    "byte": Format("byte", _byte, 84),
+    "date": Format("date", _date, 71),
+    "datetime": Format("datetime", _datetime, 71),
+}
+
+
+def named(name: str) -> Optional:
+    """`format.named(name)`."""
+    found = FORMATS.get(name)
+    return Optional(found) if found else NONE
+
+
+def validate(value: Format, text: str) -> Optional:
+    problems = value.problems(text)
+    return Optional(problems) if problems else NONE

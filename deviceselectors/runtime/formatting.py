@@ -1,0 +1,236 @@
+"""`string.format`: `"%s is %.2f".format([name, share])`.
+
+Numbers are formatted as in the locale en_US: thousands separators, and powers of ten in superscript for `%e`, whose
+precision is in truth a width. Source: cel-go's strings extension, version 2, as kube-apiserver 1.37 has it.
+"""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import Any
+
+from deviceselectors.runtime.conversions import to_string
+from deviceselectors.runtime.values import (
+    LIST_CLASSES,
+    MAP_CLASSES,
+    CelError,
+    Duration,
+    Timestamp,
+    TypeValue,
+    Uint,
+    find,
+    type_name,
+)
+from resourceapi.gotext import quote
+
+_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_STRING_ERROR = (
+    "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
+    "timestamps, was given "
+)
+_MAX_WIDTH = 1_000_000
+_INFINITY = float("inf")
+
+
+def format_string(template: str, arguments: Any) -> str:
+    """The template with its clauses replaced. Raises CelError."""
+    parts: list[str] = []
+    position, used = 0, 0
+    while True:
+        percent = template.find("%", position)
+        if percent < 0:
+            parts.append(template[position:])
+            return "".join(parts)
+        parts.append(template[position:percent])
+        if template[percent + 1 : percent + 2] == "%":
+            parts.append("%")
+            position = percent + 2
+            continue
+        if used >= len(arguments):
+            raise CelError(f"index {used} out of range")
+        if percent + 1 >= len(template):
+            raise CelError("unexpected end of string")
+        position, clause, precision = _parse_clause(template, percent + 1)
+        try:
+            parts.append(_CLAUSES[clause](arguments[used], precision))
+        except CelError as error:
+            raise CelError(f"error during formatting: {error.message}") from None
+        used += 1
+
+
+def _parse_clause(template: str, position: int) -> tuple[int, str, int]:
+    """The position behind the clause, its letter, and the precision, -1 if there is none."""
+    precision = -1
+    if template[position] == ".":
+        end = position + 1
+        while end < len(template) and template[end] in "0123456789":
+            end += 1
+        if end >= len(template):
+            raise _precision_error("could not find end of precision specifier")
+        precision = _parse_precision(template[position + 1 : end])
+        position = end
+    clause = template[position]
+    if clause not in _CLAUSES:
+        # the server looks at bytes, not characters
+        byte = chr(clause.encode("utf-8", "surrogatepass")[0])
+        raise CelError(f'could not parse formatting clause: unrecognized formatting clause "{byte}"')
+    return position + 1, clause, precision
+
+
+def _precision_error(text: str) -> CelError:
+    return CelError(f"could not parse formatting clause: error while parsing precision: {text}")
+
+
+def _parse_precision(digits: str) -> int:
+    problem = ""
+    if not digits:
+        problem = "invalid syntax"
+    elif len(digits.lstrip("0")) > 19 or int(digits) > (1 << 63) - 1:
+        problem = "value out of range"
+    if problem:
+        raise _precision_error(
+            f"error while converting precision to integer: strconv.Atoi: parsing {quote(digits)}: {problem}"
+        )
+    return int(digits)
+
+
+def _string(value: Any, precision: int) -> str:
+    cls = value.__class__
+    if value is None:
+        return "null"
+    if cls in LIST_CLASSES:
+        return _list(value)
+    if cls in MAP_CLASSES:
+        return _map(value)
+    if cls is bytes:
+        return _decode(value)
+    if cls in _SCALARS:
+        return to_string(value)
+    raise CelError(_STRING_ERROR + type_name(value))
+
+
+def _decode(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        reason = "invalid UTF-8 in bytes, cannot convert to string"
+        raise CelError(f"could not convert argument {quote(reason)} to string") from None
+
+
+def _list(value: Any) -> str:
+    return f"[{', '.join([_nested(element) for element in value])}]"
+
+
+def _map(value: Any) -> str:
+    entries = []
+    for key in value:
+        if key.__class__ not in (str, bool, int, Uint):
+            raise CelError(f"no formatting function for map key of type {type_name(key)}")
+        entries.append((_nested(key), _nested(find(value, key))))
+    entries.sort(key=lambda entry: entry[0])
+    return f"{{{', '.join([f'{key}:{text}' for key, text in entries])}}}"
+
+
+def _nested(value: Any) -> str:
+    """A value inside of a list or map."""
+    cls = value.__class__
+    if cls is str:
+        return quote(value)
+    if cls is bytes:
+        return f"b{quote(_decode(value))}"
+    if cls is float:
+        if isnan(value):
+            return '"NaN"'
+        if value in (_INFINITY, -_INFINITY):
+            return '"+Inf"' if value > 0 else '"-Inf"'
+        return f"{value:.6f}"
+    if cls is Timestamp:
+        return f"timestamp({quote(to_string(value))})"
+    if cls is Duration:
+        return f"duration({quote(to_string(value))})"
+    if value is not None and cls not in _SCALARS and cls not in LIST_CLASSES and cls not in MAP_CLASSES:
+        raise CelError(f"no formatting function for {type_name(value)}")
+    return _string(value, -1)
+
+
+_SCALARS = frozenset((str, bool, int, Uint, float, Duration, Timestamp, TypeValue))
+
+
+def _decimal(value: Any, precision: int) -> str:
+    if value.__class__ is not int and value.__class__ is not Uint:
+        raise CelError(f"decimal clause can only be used on integers, was given {type_name(value)}")
+    return str(int(value))
+
+
+def _double(value: Any, clause: str) -> float:
+    if value.__class__ is float:
+        return value
+    if value.__class__ is str and value in ("NaN", "Infinity", "-Infinity"):
+        return float(value)
+    raise CelError(f"{clause} clause can only be used on doubles, was given {type_name(value)}")
+
+
+def _special(number: float) -> str | None:
+    if isnan(number):
+        return "NaN"
+    if number in (_INFINITY, -_INFINITY):
+        return "∞" if number > 0 else "-∞"
+    return None
+
+
+def _fixed(value: Any, precision: int) -> str:
+    number = _double(value, "fixed-point")
+    # the number of decimals is kept in a byte
+    decimals = 6 if precision < 0 else precision % 256
+    return _special(number) or f"{number or 0.0:,.{decimals}f}"
+
+
+def _scientific(value: Any, precision: int) -> str:
+    number = _double(value, "scientific")
+    text = _special(number)
+    if text is None:
+        mantissa, _, exponent = f"{number or 0.0:.6e}".partition("e")
+        power = exponent.removeprefix("+").translate(_SUPERSCRIPT)
+        text = f"{mantissa}×10{power}"  # noqa: RUF001
+    return text.rjust(min(6 if precision < 0 else precision, _MAX_WIDTH))
+
+
+def _binary(value: Any, precision: int) -> str:
+    if value.__class__ not in (int, Uint, bool):
+        raise CelError(f"only integers and bools can be formatted as binary, was given {type_name(value)}")
+    return f"{int(value):b}"
+
+
+def _octal(value: Any, precision: int) -> str:
+    if value.__class__ is not int and value.__class__ is not Uint:
+        raise CelError(f"octal clause can only be used on integers, was given {type_name(value)}")
+    return f"{int(value):o}"
+
+
+def _hexadecimal(value: Any, precision: int) -> str:
+    cls = value.__class__
+    if cls is str:
+        return value.encode("utf-8", "surrogatepass").hex()  # type: ignore[no-any-return]
+    if cls is bytes:
+        return value.hex()  # type: ignore[no-any-return]
+    if cls is int or cls is Uint:
+        return f"{int(value):x}"
+    raise CelError(
+        f"only integers, byte buffers, and strings can be formatted as hex, was given {type_name(value)}"
+    )
+
+
+def _upper_hexadecimal(value: Any, precision: int) -> str:
+    return _hexadecimal(value, precision).upper()
+
+
+_CLAUSES = {
+    "s": _string,
+    "d": _decimal,
+    "f": _fixed,
+    "e": _scientific,
+    "b": _binary,
+    "o": _octal,
+    "x": _hexadecimal,
+    "X": _upper_hexadecimal,
+}

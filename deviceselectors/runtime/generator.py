@@ -1,0 +1,901 @@
+"""Python source for programs: the general translation, with or without counting cost.
+
+A program becomes a Python function of a prepared device. Here every CEL error is a value, because what follows an
+error still runs and, in the exact variant, costs: `generate_exact` counts as kube-scheduler does and stops at the
+limit. `fastpath` builds upon this for expressions that need no counting.
+
+Names in the source: `d` the device, `t1` ... temporaries, `c` the cost so far, `K1` ... constants and functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from deviceselectors import types as static
+from deviceselectors.ast import (
+    CALL,
+    IDENT,
+    SELECT,
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
+from deviceselectors.runtime import costs, functions, operators
+from deviceselectors.runtime.emitter import MAX_INDENT, Emitter, Value
+from deviceselectors.runtime.messages import make_message
+from deviceselectors.runtime.planning import Plan
+from deviceselectors.runtime.values import (
+    LIST_CLASSES,
+    MAP_CLASSES,
+    MISSING,
+    NONE,
+    CelError,
+    CelPanic,
+    DomainMap,
+    GeneralMap,
+    MutableList,
+    Optional,
+    not_optional_element,
+    not_optional_entry,
+)
+
+#: The class of what a device attribute can be: int, bool, str, Semver or list, but never an optional.
+ATTRIBUTE = type("Attribute", (), {})
+
+_DEVICE_FIELDS = {
+    "driver": ("d.driver", str),
+    "allowMultipleAllocations": ("d.multiple", bool),
+    "attributes": ("d.attributes", DomainMap),
+    "capacity": ("d.capacity", DomainMap),
+}
+_NEVER_OPTIONAL = frozenset((static.LIST, static.MAP, static.STRING, static.INT, static.BOOL, static.UINT))
+
+#: Calls of one or two arguments that cel-go evaluates like those of more: an error ends them at once, unpaid.
+_EARLY_EXIT = frozenset(("format",))
+_COST_NEEDS_RESULT = frozenset(("join", "lists.range", "slice", "reverse"))
+
+
+class CostExceededError(Exception):
+    """The cost limit was hit; `cost` is the cost so far."""
+
+    def __init__(self, cost: int) -> None:
+        self.cost = cost
+
+
+def exceed(limit: int, cost: int, parts: tuple[int, ...]) -> CostExceededError:
+    """The error when `parts`, the last of `cost`, went beyond the limit: it is raised by the first that does."""
+    cost -= sum(parts)
+    for part in parts:
+        cost += part
+        if cost > limit:
+            break
+    return CostExceededError(cost)
+
+
+class Variable:
+    """A CEL variable in the source: a local name, or a cell that is filled when the variable is first used."""
+
+    __slots__ = ("cls", "fails", "fill", "text")
+
+    def __init__(self, text: str, fails: bool = False, cls: type | None = None, fill: str = "") -> None:
+        self.text = text
+        self.fails = fails
+        self.cls = cls
+        #: the call that computes the cell's value and the cost after it
+        self.fill = fill
+
+
+class Generator(Emitter):
+    """Translates the nodes of a plan; one object for one program."""
+
+    def __init__(self, plan: Plan, limit: int | None) -> None:
+        """`limit` is the cost limit, or None for a variant that does not count."""
+        super().__init__()
+        self.plan = plan
+        self.limit = limit
+        self.scope: dict[str, Variable] = {}
+        #: the locals that hold variables, those that are shadowed included
+        self._visible: list[str] = []
+        self._pending: list[int] = []
+        self._error = self.refer(CelError)
+        self._missing = self.refer(MISSING)
+
+    def program(self) -> Any:
+        """The function of a device: it returns the value, with the cost if that is counted."""
+        with self._function("program", "d", "c = 0"):
+            value = self.value(self.plan.root)
+            if self.limit is not None:
+                self.flush()
+                self._check_limit("(1,)")
+            self._return(value)
+        namespace = dict(self.constants)
+        exec(compile(self.source(), "<cel>", "exec"), namespace)  # noqa: S102 (our own text, no user input in it)
+        return namespace["program"]
+
+    @contextmanager
+    def _function(self, name: str, parameters: str, prologue: str = "") -> Iterator[None]:
+        """A function being written; in the exact variant a panic that leaves it carries the cost so far."""
+        with self.function_body() as lines:
+            if self.limit is None:
+                yield
+            else:
+                if prologue:
+                    self.emit(prologue)
+                with self.block("try:"):
+                    yield
+                with self.block(f"except {self.refer(CelPanic)} as panic:"):
+                    self.emit("if panic.cost is None: panic.cost = c")
+                    self.emit("raise")
+            self.define(name, parameters, lines)
+
+    def _return(self, value: Value) -> None:
+        self.flush()
+        self.emit(f"return {value.text}" if self.limit is None else f"return {value.text}, c")
+
+    # ------------------------------------------------------------ cost
+
+    def pay(self, cost: int) -> None:
+        """Counts a constant cost, at the latest with the next `flush`."""
+        if self.limit is not None and cost:
+            self._pending.append(cost)
+
+    def flush(self) -> None:
+        """Emits the costs that are due; before branches, and before what costs a variable amount."""
+        if not self._pending:
+            return
+        parts = tuple(self._pending)
+        self._pending.clear()
+        self.emit(f"c += {sum(parts)}")
+        self._check_limit(repr(parts))
+
+    def _check_limit(self, parts: str) -> None:
+        self.emit(f"if c > {self.limit}: raise {self.refer(exceed)}({self.limit}, c, {parts})")
+
+    def pay_dynamic(self, function: costs.CostFunction, arguments: list[Value], result: str) -> None:
+        self.flush()
+        amount = self.name("t")
+        self.emit(f"{amount} = {self.refer(function)}([{', '.join([a.text for a in arguments])}], {result})")
+        self.emit(f"c += {amount}")
+        self._check_limit(f"({amount},)")
+
+    # ------------------------------------------------------------ nodes
+
+    def value(self, node: Node) -> Value:
+        """Emits what computes the node, and pays for it."""
+        constant = self.plan.constants.get(id(node), MISSING)
+        if constant is not MISSING:
+            return self.constant(constant)
+        if self.indent > MAX_INDENT and node.kind not in (IDENT,):
+            return self._outlined(node)
+        return _VALUES[node.kind](self, node)  # type: ignore[no-any-return]
+
+    def _outlined(self, node: Node) -> Value:
+        """The node in a function of its own."""
+        self.flush()
+        name = self.name("f")
+        parameters = ", ".join(["d", *(["c"] if self.limit is not None else []), *self._locals()])
+        with self._function(name, parameters):
+            value = self.value(node)
+            self._return(value)
+        result = self.name("t")
+        self.emit(f"{result}{', c' if self.limit is not None else ''} = {name}({parameters})")
+        return Value(result, value.fails, value.cls)
+
+    def _locals(self) -> list[str]:
+        return list(dict.fromkeys(self._visible))
+
+    def _declare(self, name: str, variable: Variable) -> None:
+        self.scope[name] = variable
+        local = variable.text.partition("[")[0]
+        if local.isidentifier():
+            self._visible.append(local)
+
+    def guard(self, text: str, *, fails: bool = True) -> Value:
+        """A temporary with the result of something that may raise."""
+        result = self.name("t")
+        self.assign_guarded(result, text)
+        return Value(result, fails)
+
+    def assign_guarded(self, target: str, text: str) -> None:
+        self.emit(f"try: {target} = {text}")
+        # without its traceback, which would keep this function's locals alive
+        self.emit(f"except {self._error} as e: {target} = e.with_traceback(None)")
+
+    def _ident(self, node: Ident) -> Value:
+        value = self._variable(node)
+        self.pay(1)
+        return value
+
+    def _variable(self, node: Ident) -> Value:
+        variable = self.scope.get(node.name)
+        if variable is None:
+            return Value("d.as_map()", cls=dict)
+        if variable.fill:
+            self.flush()
+            cell = variable.text
+            target = f"{cell}, c" if self.limit is not None else cell
+            self.emit(f"if {cell} is {self._missing}: {target} = {variable.fill}")
+            return Value(self.temporary(cell), variable.fails, variable.cls)
+        return Value(variable.text, variable.fails, variable.cls)
+
+    def raw(self, node: Node) -> Value:
+        """Like `value`, but variables and accesses do without their own unit: in branches of `?:` and as keys."""
+        if self.plan.is_constant(node):
+            return self.value(node)
+        if node.kind == IDENT:
+            return self._variable(node)  # type: ignore[arg-type]
+        if is_access(node):
+            return self._access(node)
+        return self.value(node)
+
+    # ------------------------------------------------------------ fields and elements
+
+    def _select(self, node: Select) -> Value:
+        if node.test_only:
+            return self._presence(node)
+        return self._paid_access(node)
+
+    def _paid_access(self, node: Node) -> Value:
+        value = self._access(node)
+        base, _ = split_access(node)
+        if not is_call(base, "_?_:_"):
+            self.pay(1)
+        return value
+
+    def _access(self, node: Node) -> Value:
+        base, steps = split_access(node)
+        chain = _Chain(self, base)
+        for key, optional in steps:
+            chain.step(key, optional)
+        return chain.result()
+
+    def _presence(self, node: Select) -> Value:
+        """`has(operand.field)`."""
+        base, steps = split_access(node.operand)
+        chain = _Chain(self, base)
+        for key, optional in steps:
+            chain.step(key, optional)
+        return chain.presence(node.field)
+
+    # ------------------------------------------------------------ calls
+
+    def _call(self, node: Call) -> Value:
+        special = _CALLS.get(node.function)
+        if special is not None:
+            return special(self, node)  # type: ignore[no-any-return]
+        members = self.plan.members.get(id(node))
+        if members is not None:
+            element = self.atom(self.value(node.args[0]))
+            return self._apply(
+                f"{self.refer(operators.in_members)}({element.text}, {self.refer(members)})", [element]
+            )
+        arguments = node.args if node.target is None else [node.target, *node.args]
+        function = self.plan.patterns.get(id(node))
+        early_exit = function is not None or exits_early(node, len(arguments))
+        if function is None:
+            function = functions.resolve(node.function, node.overloads)
+        cost = costs.call_cost(node.function, node.overloads)
+        after = node.function in _COST_NEEDS_RESULT
+        if early_exit and len(arguments) > 1:
+            return self._call_early_exit(arguments, function, cost, after)
+        values = [self.atom(self.value(argument)) for argument in arguments]
+        return self._call_values(values, function, cost, after)
+
+    def _call_values(
+        self, values: list[Value], function: functions.Function, cost: int | costs.CostFunction, after: bool
+    ) -> Value:
+        if not after:
+            self._pay_call(cost, values, "None")
+        text = f"{self.refer(function)}({', '.join([v.text for v in values])})"
+        result = self._apply(text, values)
+        if after:
+            self._pay_call(cost, values, result.text)
+        return result
+
+    def _pay_call(self, cost: int | costs.CostFunction, values: list[Value], result: str) -> None:
+        if isinstance(cost, int):
+            self.pay(cost)
+        elif self.limit is not None:
+            self.pay_dynamic(cost, values, result)
+
+    def _apply(self, text: str, arguments: list[Value]) -> Value:
+        """The call in `text` unless an argument is an error, which is the result then."""
+        failing = [a for a in arguments if a.fails]
+        if not failing:
+            return self.guard(text)
+        result = self.name("t")
+        keyword = "if"
+        for argument in failing:
+            self.emit(f"{keyword} {argument.text}.__class__ is {self._error}: {result} = {argument.text}")
+            keyword = "elif"
+        with self.block("else:"):
+            self.assign_guarded(result, text)
+        return Value(result, True)
+
+    def _call_early_exit(
+        self, arguments: list[Node], function: functions.Function, cost: int | costs.CostFunction, after: bool
+    ) -> Value:
+        """A call that an error in an argument ends before the next is evaluated."""
+        values: list[Value] = []
+        result = ""
+        for position, argument in enumerate(arguments):
+            value = self.atom(self.value(argument))
+            values.append(value)
+            if value.fails and position < len(arguments) - 1:
+                result = self.name("t")
+                self.flush()
+                self.emit(f"if {value.text}.__class__ is {self._error}: {result} = {value.text}")
+                with self.block("else:"):
+                    rest = self._call_rest(values, arguments[position + 1 :], function, cost, after)
+                    self.flush()
+                    self.emit(f"{result} = {rest.text}")
+                return Value(result, True)
+        return self._call_values(values, function, cost, after)
+
+    def _call_rest(
+        self,
+        values: list[Value],
+        arguments: list[Node],
+        function: functions.Function,
+        cost: int | costs.CostFunction,
+        after: bool,
+    ) -> Value:
+        known = [Value(v.text, False, v.cls) for v in values]
+        for position, argument in enumerate(arguments):
+            value = self.atom(self.value(argument))
+            known.append(value)
+            if value.fails and position < len(arguments) - 1:
+                result = self.name("t")
+                self.flush()
+                self.emit(f"if {value.text}.__class__ is {self._error}: {result} = {value.text}")
+                with self.block("else:"):
+                    rest = self._call_rest(known, arguments[position + 1 :], function, cost, after)
+                    self.flush()
+                    self.emit(f"{result} = {rest.text}")
+                return Value(result, True)
+        return self._call_values(known, function, cost, after)
+
+    def _indexed(self, node: Call) -> Value:
+        return self._paid_access(node)
+
+    def _or(self, node: Call) -> Value:
+        """`optional.or(optional)` and `optional.orValue(value)`: the argument is evaluated only if needed."""
+        unwrap = node.function == "orValue"
+        assert node.target is not None
+        target = self.atom(self.value(node.target))
+        self.flush()
+        result = self.name("t")
+        with self.block(f"if {target.text}.__class__ is not {self.refer(Optional)}:"):
+            error = f'{self._error}("no such overload")'
+            text = (
+                f"{target.text} if {target.text}.__class__ is {self._error} else {error}"
+                if target.fails
+                else error
+            )
+            self.emit(f"{result} = {text}")
+        with self.block(f"elif {target.text} is {self.refer(NONE)}:"):
+            other = self.value(node.args[0])
+            self.flush()
+            self.emit(f"{result} = {other.text}")
+        self.emit(f"else: {result} = {target.text}{'.value' if unwrap else ''}")
+        return Value(result, True)
+
+    def _not_strictly_false(self, node: Call) -> Value:
+        value = self.atom(self.value(node.args[0]))
+        self.pay(1)
+        return Value(f"({value.text} is not False)", cls=bool)
+
+    # ------------------------------------------------------------ logic
+
+    def _logic(self, node: Call) -> Value:
+        """`&&` and `||`: the first decisive operand decides, else the first error is the result."""
+        decisive = "False" if node.function == "_&&_" else "True"
+        neutral = "True" if node.function == "_&&_" else "False"
+        result, failure = self.name("t"), self.name("t")
+        self.emit(f"{result} = {neutral}")
+        self.emit(f"{failure} = None")
+        for position, term in enumerate(flatten(node)):
+            if position:
+                self.flush()
+                with self.block(f"if {result} is {neutral}:"):
+                    self._logic_term(term, result, failure, decisive, neutral)
+                    self.flush()
+            else:
+                self._logic_term(term, result, failure, decisive, neutral)
+        self.flush()
+        self.emit(f"if {result} is {neutral} and {failure} is not None: {result} = {failure}")
+        return Value(result, True, bool)
+
+    def _logic_term(self, term: Node, result: str, failure: str, decisive: str, neutral: str) -> None:
+        value = self.value(term)
+        if value.cls is bool and not value.fails:
+            self.emit(f"{result} = {value.text}")
+            return
+        value = self.atom(value)
+        self.emit(f"if {value.text} is {decisive}: {result} = {decisive}")
+        with self.block(f"elif {value.text} is not {neutral} and {failure} is None:"):
+            self.emit(f"{failure} = {self._as_error(value)}")
+
+    def _as_error(self, value: Value) -> str:
+        """What a value becomes that should be a bool: itself if it is an error."""
+        error = f'{self._error}("no such overload")'
+        if not value.fails:
+            return error
+        return f"{value.text} if {value.text}.__class__ is {self._error} else {error}"
+
+    def _conditional(self, node: Call) -> Value:
+        condition = self.atom(self.value(node.args[0]))
+        self.flush()
+        result = self.name("t")
+        fails = condition.fails or condition.cls is not bool
+        classes = []
+        for branch, test in zip(node.args[1:], ("True", "False"), strict=True):
+            with self.block(f"{'if' if test == 'True' else 'elif'} {condition.text} is {test}:"):
+                value = self.raw(branch)
+                self.flush()
+                self.emit(f"{result} = {value.text}")
+            fails = fails or value.fails
+            classes.append(value.cls)
+        self.emit(f"else: {result} = {self._as_error(condition)}")
+        return Value(result, fails, classes[0] if classes[0] is classes[1] else None)
+
+    # ------------------------------------------------------------ literals
+
+    def _list(self, node: ListLiteral) -> Value:
+        builder = _Literal(self)
+        texts = []
+        for position, element in enumerate(node.elements):
+            value = builder.add(element)
+            if position in node.optionals:
+                value = builder.unwrap(value, f"{self.refer(not_optional_element)}({value.text})")
+                texts.append(f"*(() if {value.text} is {self._missing} else ({value.text},))")
+            else:
+                texts.append(value.text)
+        result = builder.finish(f"[{', '.join(texts)}]", list)
+        self.pay(costs.LIST_COST)
+        return result
+
+    def _map(self, node: MapLiteral) -> Value:
+        builder = _Literal(self)
+        pairs = []
+        for entry in node.entries:
+            key, value = builder.add(entry.key), builder.add(entry.value)
+            if entry.optional:
+                error = f"{self.refer(not_optional_entry)}({key.text}, {value.text})"
+                value = builder.unwrap(value, error)
+            pairs.append(f"({key.text}, {value.text})")
+        result = builder.finish(f"{self.refer(make_map)}([{', '.join(pairs)}])", None)
+        self.pay(costs.MAP_COST)
+        return result
+
+    def _struct(self, node: StructLiteral) -> Value:
+        builder = _Literal(self)
+        pairs = []
+        for field in node.fields:
+            value = builder.add(field.value)
+            if field.optional:
+                error = f"{self.refer(not_optional_entry)}({field.name!r}, {value.text})"
+                value = builder.unwrap(value, error)
+            pairs.append(f"({field.name!r}, {value.text})")
+        text = f"{self.refer(make_message)}({node.type_name!r}, [{', '.join(pairs)}])"
+        result = builder.finish(text, None, may_raise=True)
+        self.pay(costs.STRUCT_COST)
+        return result
+
+    # ------------------------------------------------------------ comprehensions
+
+    def _comprehension(self, node: Comprehension) -> Value:
+        if self.plan.constants.get(id(node.iter_range), MISSING) == [] and node.iter_var == "#unused":
+            return self._binding(node)
+        elements = self.atom(self.value(node.iter_range))
+        self.flush()
+        result = self.name("t")
+        keyword = "if"
+        if elements.fails:
+            self.emit(f"if {elements.text}.__class__ is {self._error}: {result} = {elements.text}")
+            keyword = "elif"
+        iterate = self.refer(operators.iterate_pairs if node.iter_var2 else operators.iterate)
+        iterable = self.refer(_ITERABLE)
+        with self.block(f"{keyword} {elements.text}.__class__ not in {iterable}:"):
+            self.assign_guarded(result, f"{iterate}({elements.text})")
+        with self.block("else:"):
+            text = f"{iterate}({elements.text})" if node.iter_var2 else elements.text
+            value = self._loop(node, text)
+            self.emit(f"{result} = {value.text}")
+        return Value(result, True)
+
+    def _loop(self, node: Comprehension, elements: str) -> Value:
+        accumulator = self.name("a")
+        self.emit(f"{accumulator} = {self._initial(node.accu_init)}")
+        outer, visible = dict(self.scope), len(self._visible)
+        variables = [v for v in (node.iter_var, node.iter_var2) if v]
+        self._declare(node.accu_var, Variable(accumulator, fails=True))
+        names = [self.name("v") for _ in variables]
+        for variable, name in zip(variables, names, strict=True):
+            self._declare(variable, Variable(name))
+        with self.block(f"for {', '.join(names)} in {elements}:"):
+            condition = self.value(node.condition)
+            self.flush()
+            if condition.text != "True":
+                self.emit(f"if {condition.text} is False: break")
+            step = self.value(node.step)
+            self.flush()
+            self.emit(f"{accumulator} = {step.text}")
+        self.scope = {**outer, node.accu_var: self.scope[node.accu_var]}
+        del self._visible[visible + 1 :]
+        value = self.value(node.result)
+        self.flush()
+        self.scope = outer
+        del self._visible[visible:]
+        return Value(f"{self.refer(freeze)}({value.text})", value.fails)
+
+    def _initial(self, node: Node) -> str:
+        value = self.plan.constants.get(id(node), MISSING)
+        if value == []:
+            return f"{self.refer(MutableList)}()"
+        if value == {}:
+            return f"{self.refer(GeneralMap)}()"
+        return self.value(node).text
+
+    def _binding(self, node: Comprehension) -> Value:
+        """`cel.bind` and its kin: the variable is computed when it is first used."""
+        outer, visible = dict(self.scope), len(self._visible)
+        if self.plan.is_constant(node.accu_init):
+            value = self.constant(self.plan.constants[id(node.accu_init)])
+            text = self.temporary(f"{self.refer(thaw)}({value.text})") if value.cls is list else value.text
+            self._declare(node.accu_var, Variable(text, cls=value.cls))
+        elif self.limit is None:
+            bound = self.value(node.accu_init)
+            text = self.temporary(f"{self.refer(thaw)}({bound.text})")
+            self._declare(node.accu_var, Variable(text, bound.fails, bound.cls))
+        else:
+            self._declare(node.accu_var, self._cell(node.accu_init))
+        value = self.value(node.result)
+        self.scope = outer
+        del self._visible[visible:]
+        return Value(self.temporary(f"{self.refer(freeze)}({value.text})"), value.fails, value.cls)
+
+    def _cell(self, init: Node) -> Variable:
+        """A variable whose value is computed by a function of its own."""
+        self.flush()
+        name, cell = self.name("f"), self.name("b")
+        parameters = ", ".join(["d", "c", *self._locals()])
+        with self._function(name, parameters):
+            value = self.value(init)
+            self._return(Value(f"{self.refer(thaw)}({value.text})"))
+        self.emit(f"{cell} = [{self._missing}]")
+        return Variable(f"{cell}[0]", value.fails, value.cls, f"{name}({parameters})")
+
+
+class _Literal:
+    """The elements of a list, map or message literal; the first error among them is the literal's value."""
+
+    def __init__(self, generator: Generator) -> None:
+        self.generator = generator
+        #: the local for the first error, once there can be one
+        self.result = ""
+
+    def add(self, node: Node) -> Value:
+        generator = self.generator
+        if not self.result:
+            value = generator.atom(generator.value(node))
+            self._note_error(value)
+        else:
+            generator.flush()
+            with generator.block(f"if {self.result} is {generator._missing}:"):
+                value = generator.atom(generator.value(node))
+                self._note_error(value)
+                generator.flush()
+        return Value(value.text, False, value.cls)
+
+    def _note_error(self, value: Value) -> None:
+        if not value.fails:
+            return
+        generator = self.generator
+        test = f"{value.text}.__class__ is {generator._error}"
+        if self.result:
+            generator.emit(f"if {test}: {self.result} = {value.text}")
+        else:
+            self.result = generator.temporary(f"{value.text} if {test} else {generator._missing}")
+
+    def unwrap(self, value: Value, error: str) -> Value:
+        """The content of an optional element, `MISSING` if it has none."""
+        generator = self.generator
+        name = generator.name("t")
+        if not self.result:
+            self.result = generator.temporary(generator._missing)
+        generator.flush()
+        with generator.block(f"if {self.result} is {generator._missing}:"):
+            optional = generator.refer(Optional)
+            generator.emit(
+                f"{name} = {value.text}.value if {value.text}.__class__ is {optional} else {error}"
+            )
+            self._note_error(Value(name, True))
+        return Value(name)
+
+    def finish(self, text: str, cls: type | None, *, may_raise: bool = False) -> Value:
+        generator = self.generator
+        if not self.result:
+            return generator.guard(text) if may_raise else Value(generator.temporary(text), False, cls)
+        with generator.block(f"if {self.result} is {generator._missing}:"):
+            if may_raise:
+                generator.assign_guarded(self.result, text)
+            else:
+                generator.emit(f"{self.result} = {text}")
+        return Value(self.result, True, cls)
+
+
+class _Chain:
+    """Accesses to fields and elements one after the other: `base.field[key].?field`.
+
+    From the first optional access on, or if the base is an optional, what is missing is no error, and the result an
+    optional. `optional` is True or False, or the name of a local where that is known only at run time.
+    """
+
+    def __init__(self, generator: Generator, base: Node) -> None:
+        self.generator = generator
+        self.device = False
+        self.fails = False
+        self.misses = False
+        self.optional: bool | str = False
+        self.cls: type | None = None
+        if base.kind == IDENT and base.name == "device" and "device" not in generator.scope:  # type: ignore[attr-defined]
+            self.device = True
+            self.text = "d"
+            return
+        value = generator.raw(base) if base.kind == IDENT or is_call(base, "_?_:_") else generator.value(base)
+        self.fails, self.cls = value.fails, value.cls
+        self.text = value.text
+        kind = base.type.kind if base.type is not None else static.DYN
+        if value.cls is None and kind not in _NEVER_OPTIONAL:
+            self._find_out()
+
+    def _find_out(self) -> None:
+        generator = self.generator
+        self.text = generator.temporary(self.text)
+        self.optional = generator.temporary(f"{self.text}.__class__ is {generator.refer(Optional)}")
+        generator.emit(f"if {self.optional}: {self.text} = {self.text}.value")
+        self.misses = True
+
+    def step(self, key: Node | str, optional: bool) -> None:
+        """One access; the key is a field name or the node of an index."""
+        generator = self.generator
+        if optional:
+            if isinstance(self.optional, str):
+                generator.emit(f"{self.optional} = True")
+            self.optional = True
+        if self.device and isinstance(key, str):
+            self._device_field(key)
+            return
+        if isinstance(key, str) and self.cls is DomainMap and not self.misses:
+            # a domain is always there
+            self.text, self.cls = f"{self.text}[{key!r}]", dict
+            generator.pay(1)
+            return
+        self._own_name()
+        tests = self._alive()
+        if tests:
+            generator.flush()
+            with generator.block(f"if {' and '.join(tests)}:"):
+                self._access(key)
+                generator.flush()
+        else:
+            self._access(key)
+        self.fails = True
+        self.misses = self.misses or self.optional is not False
+        self.cls = None
+
+    def _device_field(self, key: str) -> None:
+        self.text, self.cls = _DEVICE_FIELDS[key]
+        self.device = False
+        self.generator.pay(1)
+
+    def _own_name(self) -> None:
+        """The object under a name that may be assigned to."""
+        self.text = self.generator.temporary(self.text)
+
+    def _alive(self) -> list[str]:
+        tests = []
+        if self.fails:
+            tests.append(f"{self.text}.__class__ is not {self.generator._error}")
+        if self.misses:
+            tests.append(f"{self.text} is not {self.generator._missing}")
+        return tests
+
+    def _access(self, key: Node | str) -> None:
+        generator = self.generator
+        if self.optional is False:
+            generator.pay(1)
+        key_value = Value(repr(key)) if isinstance(key, str) else generator.atom(generator.raw(key))
+        generator.flush()
+        if key_value.fails:
+            with generator.block(f"if {key_value.text}.__class__ is {generator._error}:"):
+                if isinstance(self.optional, str) and generator.limit is not None:
+                    generator.emit(f"if not {self.optional}: c += 1")
+                generator.emit(f"{self.text} = {key_value.text}")
+            with generator.block("else:"):
+                self._lookup(key, key_value.text)
+        else:
+            self._lookup(key, key_value.text)
+
+    def _lookup(self, key: Node | str, key_text: str) -> None:
+        generator = self.generator
+        checked = isinstance(key, str) or generator.plan.is_constant(key)
+        get = generator.refer(operators.lookup if checked else operators.lookup_any)
+        access = generator.refer(operators.access if checked else operators.access_any)
+        arguments = f"({self.text}, {key_text})"
+        if self.optional is False:
+            generator.assign_guarded(self.text, access + arguments)
+            return
+        if isinstance(self.optional, str):
+            with generator.block(f"if not {self.optional}:"):
+                if generator.limit is not None:
+                    generator.emit("c += 1")
+                generator.assign_guarded(self.text, access + arguments)
+            with generator.block("else:"):
+                self._lookup_optional(get + arguments)
+        else:
+            self._lookup_optional(get + arguments)
+
+    def _lookup_optional(self, text: str) -> None:
+        generator = self.generator
+        generator.assign_guarded(self.text, text)
+        if generator.limit is not None:
+            error, missing = generator._error, generator._missing
+            generator.emit(
+                f"if {self.text} is not {missing} and {self.text}.__class__ is not {error}: c += 1"
+            )
+
+    def result(self) -> Value:
+        generator = self.generator
+        if self.device:
+            return Value("d.as_map()", cls=dict)
+        if self.optional is False:
+            return Value(self.text, self.fails, self.cls)
+        wrapped = f"{generator.refer(NONE)} if {self.text} is {generator._missing} else "
+        wrapped += f"{generator.refer(Optional)}({self.text})"
+        if isinstance(self.optional, str):
+            wrapped = f"({wrapped}) if {self.optional} else {self.text}"
+        if self.fails:
+            wrapped = f"{self.text} if {self.text}.__class__ is {generator._error} else ({wrapped})"
+        cls = Optional if self.optional is True else None
+        return Value(generator.temporary(wrapped), self.fails, cls)
+
+    def presence(self, field: str) -> Value:
+        """Whether the field is there: what `has` gives."""
+        generator = self.generator
+        if self.device:
+            generator.pay(1)
+            return Value("True", cls=bool)
+        result = generator.name("t")
+        tests = self._alive()
+        if self.optional is False and not tests:
+            generator.pay(1)
+            self._test_presence(result, field)
+            return Value(result, True, bool)
+        self.text = generator.temporary(self.text)
+        generator.flush()
+        with generator.block(f"if {' and '.join(self._alive()) or 'True'}:"):
+            self._test_presence(result, field)
+            if generator.limit is not None:
+                free = f" and {result} is not True" if self.optional is True else ""
+                if isinstance(self.optional, str):
+                    free = f" and {self.optional} and {result} is not True"
+                generator.emit(f"if not (True{free}): c += 1" if free else "c += 1")
+        missing = (
+            f"False if {self.text} is {generator._missing} else {self.text}" if self.misses else self.text
+        )
+        generator.emit(f"else: {result} = {missing}")
+        return Value(result, True, bool)
+
+    def _test_presence(self, result: str, field: str) -> None:
+        generator = self.generator
+        lookup, missing = generator.refer(operators.lookup), generator._missing
+        generator.assign_guarded(result, f"{lookup}({self.text}, {field!r}) is not {missing}")
+
+
+def make_map(pairs: list[tuple[Any, Any]]) -> Any:
+    """A map literal; an optional entry without value removes the entries before it that have its key."""
+    if all(value is not MISSING for _, value in pairs):
+        return operators.map_literal(pairs)
+    kept: list[tuple[Any, Any]] = []
+    for key, value in pairs:
+        if value is MISSING:
+            kept = [(k, v) for k, v in kept if k.__class__ is not key.__class__ or k != key]
+        else:
+            kept.append((key, value))
+    return operators.map_literal(kept)
+
+
+def freeze(value: Any) -> Any:
+    """The result of a comprehension: an accumulator that was appended to in place becomes a list."""
+    return list(value) if value.__class__ is MutableList else value
+
+
+def thaw(value: Any) -> Any:
+    """What a variable is bound to: an empty list becomes one that `+` appends to in place."""
+    return MutableList() if value.__class__ in LIST_CLASSES and not len(value) else value
+
+
+def is_call(node: Node, name: str) -> bool:
+    return node.kind == CALL and node.function == name
+
+
+def is_access(node: Node) -> bool:
+    if node.kind == SELECT:
+        return not node.test_only
+    return node.kind == CALL and node.function in _ACCESS  # type: ignore[attr-defined]
+
+
+def split_access(node: Node) -> tuple[Node, list[tuple[Node | str, bool]]]:
+    """The innermost object and the accesses to it: a field name or the node of a key, and whether it is optional."""
+    steps: list[tuple[Node | str, bool]] = []
+    while is_access(node):
+        if isinstance(node, Select):
+            steps.append((node.field, False))
+            node = node.operand
+        else:
+            assert isinstance(node, Call)
+            key = node.args[1]
+            constant = getattr(key, "value", None)
+            steps.append((constant if constant.__class__ is str else key, node.function != "_[_]"))
+            node = node.args[0]
+    steps.reverse()
+    return node, steps
+
+
+def flatten(node: Call) -> list[Node]:
+    """The operands of a chain of the same logical operator."""
+    terms: list[Node] = []
+    stack: list[Node] = [node]
+    while stack:
+        term = stack.pop()
+        if is_call(term, node.function):
+            stack.extend(reversed(term.args))  # type: ignore[attr-defined]
+        else:
+            terms.append(term)
+    return terms
+
+
+def exits_early(node: Call, count: int) -> bool:
+    """Whether an error in an argument ends the call before the following ones are evaluated."""
+    if count > 2 or node.function in _EARLY_EXIT:
+        return True
+    if node.function in functions.SINGLETONS or node.function in ("matches", "sort", "@sortByAssociatedKeys"):
+        return False
+    return len(node.overloads) != 1
+
+
+_ITERABLE = LIST_CLASSES | MAP_CLASSES
+_ACCESS = frozenset(("_[_]", "_[?_]", "_?._"))
+
+_VALUES: list[Any] = [
+    None,
+    None,
+    Generator._ident,
+    Generator._select,
+    Generator._call,
+    Generator._list,
+    Generator._map,
+    Generator._struct,
+    Generator._comprehension,
+]
+
+_CALLS: dict[str, Any] = {
+    "_[_]": Generator._indexed,
+    "_[?_]": Generator._indexed,
+    "_?._": Generator._indexed,
+    "or": Generator._or,
+    "orValue": Generator._or,
+    "@not_strictly_false": Generator._not_strictly_false,
+    "_&&_": Generator._logic,
+    "_||_": Generator._logic,
+    "_?_:_": Generator._conditional,
+}

@@ -1,0 +1,158 @@
+"""What is computed once, before any evaluation: constants, constant sets, and literal regular expressions.
+
+cel-go computes conversions of constants (`int("5")`, `duration("1h")`), constant lists and maps, and looks up elements
+in constant lists by hash; an error in one of them makes the program as a whole impossible. That these things cost
+nothing at run time is why they have to be the same here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deviceselectors import types as static
+from deviceselectors.ast import (
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
+from deviceselectors.runtime import functions, operators
+from deviceselectors.runtime.regexes import RegexError
+from deviceselectors.runtime.values import CelError, TypeValue, Uint
+
+_CONVERSIONS = frozenset(
+    ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
+)
+_PATTERN_FUNCTIONS = frozenset(("matches", "find", "findAll"))
+_INDEXING = frozenset(("_[_]", "_[?_]", "_?._"))
+
+
+class ProgramError(ValueError):
+    """The expression compiles but cannot be made into a program; the text is kube-apiserver's."""
+
+
+class Plan:
+    """A checked expression with what is known before its evaluation.
+
+    Per node (by `id`): `constants` the value of constant nodes, `members` the set of a lookup in a constant list,
+    `patterns` the function for a call with a literal regular expression.
+    """
+
+    __slots__ = ("constants", "members", "patterns", "root")
+
+    def __init__(self, root: Node) -> None:
+        """Raises ProgramError."""
+        self.root = root
+        self.constants: dict[int, Any] = {}
+        self.members: dict[int, frozenset[tuple[str, Any]]] = {}
+        self.patterns: dict[int, functions.Function] = {}
+        try:
+            self._visit(root)
+        except (CelError, RegexError) as error:
+            raise ProgramError(f"program instantiation failed: {error}") from None
+
+    def is_constant(self, node: Node) -> bool:
+        return id(node) in self.constants
+
+    def _visit(self, node: Node) -> None:
+        _VISITS[node.kind](self, node)
+
+    def _visit_literal(self, node: Literal) -> None:
+        value = node.value
+        self.constants[id(node)] = Uint(value) if node.literal_type.kind == static.UINT else value  # type: ignore[arg-type]
+
+    def _visit_ident(self, node: Ident) -> None:
+        if node.value is not None:
+            self.constants[id(node)] = node.value
+        elif node.type is not None and node.type.kind == static.TYPE:
+            self.constants[id(node)] = _type_value(node)
+
+    def _visit_select(self, node: Select) -> None:
+        self._visit(node.operand)
+
+    def _visit_call(self, node: Call) -> None:
+        arguments = node.args if node.target is None else [node.target, *node.args]
+        for argument in arguments:
+            self._visit(argument)
+        name = node.function
+        if name in _CONVERSIONS:
+            self._fold_conversion(node, arguments)
+        elif name == "@in" and node.overloads == ("in_list",):
+            self._fold_membership(node)
+        elif name in _PATTERN_FUNCTIONS:
+            pattern = self.constants.get(id(arguments[1]))
+            if pattern.__class__ is str:
+                self.patterns[id(node)] = functions.with_constant_pattern(name, pattern)
+        elif name in _INDEXING and self.is_constant(arguments[1]):
+            invalid = operators.invalid_qualifier(self.constants[id(arguments[1])])
+            if invalid is not None:
+                raise invalid
+
+    def _fold_conversion(self, node: Call, arguments: list[Node]) -> None:
+        if len(arguments) == 1 and self.is_constant(arguments[0]):
+            function = functions.resolve(node.function, node.overloads)
+            self.constants[id(node)] = function(self.constants[id(arguments[0])])
+
+    def _fold_membership(self, node: Call) -> None:
+        container = node.args[1]
+        if not self.is_constant(container):
+            return
+        elements = self.constants[id(container)]
+        if not elements:
+            self.constants[id(node)] = False
+            return
+        members = operators.set_membership(elements)
+        if members is not None:
+            self.members[id(node)] = members
+
+    def _visit_list(self, node: ListLiteral) -> None:
+        for element in node.elements:
+            self._visit(element)
+        if not node.optionals and all(self.is_constant(e) for e in node.elements):
+            self.constants[id(node)] = [self.constants[id(e)] for e in node.elements]
+
+    def _visit_map(self, node: MapLiteral) -> None:
+        for entry in node.entries:
+            self._visit(entry.key)
+            self._visit(entry.value)
+        if all(
+            self.is_constant(e.key) and self.is_constant(e.value) and not e.optional for e in node.entries
+        ):
+            pairs = [(self.constants[id(e.key)], self.constants[id(e.value)]) for e in node.entries]
+            self.constants[id(node)] = operators.map_literal(pairs)
+
+    def _visit_struct(self, node: StructLiteral) -> None:
+        for field in node.fields:
+            self._visit(field.value)
+
+    def _visit_comprehension(self, node: Comprehension) -> None:
+        for part in (node.accu_init, node.iter_range, node.condition, node.step, node.result):
+            self._visit(part)
+
+
+_VISITS: list[Any] = [
+    None,
+    Plan._visit_literal,
+    Plan._visit_ident,
+    Plan._visit_select,
+    Plan._visit_call,
+    Plan._visit_list,
+    Plan._visit_map,
+    Plan._visit_struct,
+    Plan._visit_comprehension,
+]
+
+
+def _type_value(node: Ident) -> TypeValue:
+    from deviceselectors.declarations import NAMED_TYPES
+
+    named = NAMED_TYPES.get(node.name.lstrip("."))
+    if named is None:
+        # a variable that holds a type: cel-go takes it for the name of one
+        raise CelError(f"reference to undefined type: {node.name}")
+    return TypeValue(named.name, named.output)

@@ -1,0 +1,162 @@
+"""CEL's semver library and the versions that attributes have.
+
+Source: Semantic Versioning 2.0.0; error texts are those of kube-apiserver 1.37.
+"""
+
+from __future__ import annotations
+
+from deviceselectors.runtime.values import UINT_MAX, CelError, register_type
+from resourceapi.gotext import quote
+
+_DIGITS = frozenset("0123456789")
+_IDENTIFIER = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")
+
+
+class Semver:
+    """A semantic version. Build metadata is printed but does not count in comparisons."""
+
+    __slots__ = ("build", "key", "major", "minor", "patch", "prerelease")
+
+    def __init__(self, major: int, minor: int, patch: int, prerelease: tuple[str, ...], build: str) -> None:
+        self.major = major
+        self.minor = minor
+        self.patch = patch
+        self.prerelease = prerelease
+        self.build = build
+        #: order: numeric prerelease identifiers come before others, a release after all of its prereleases
+        self.key = (
+            major,
+            minor,
+            patch,
+            not prerelease,
+            tuple([(0, int(p), "") if _DIGITS.issuperset(p) else (1, 0, p) for p in prerelease]),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """CEL's equality with the version on the left: comparing it with anything else is an error."""
+        if other.__class__ is not Semver:
+            raise CelError("no such overload")
+        return self.key == other.key
+
+    def __ne__(self, other: object) -> bool:
+        """CEL's `!=`: true for what cannot be compared."""
+        return other.__class__ is not Semver or self.key != other.key
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        text = f"{self.major}.{self.minor}.{self.patch}"
+        if self.prerelease:
+            text += "-" + ".".join(self.prerelease)
+        return f"{text}+{self.build}" if self.build else text
+
+
+def _equal(left: Semver, right: Semver) -> bool:
+    return left.key == right.key
+
+
+register_type(Semver, "kubernetes.Semver", "cel.Semver", _equal, hashable=False)
+
+
+def parse(text: str, normalize: bool = False) -> Semver:
+    """`semver(text)`; with `normalize` also `v1.2` and leading zeroes. Raises CelError."""
+    if normalize:
+        text = _normalize(text)
+    if not text:
+        raise CelError("Version string empty")
+    parts = text.split(".", 2)
+    if len(parts) != 3:
+        raise CelError("No Major.Minor.Patch elements found")
+    major = _number(parts[0], "major", "Major number")
+    minor = _number(parts[1], "minor", "Minor number")
+    rest, plus, build = parts[2].partition("+")
+    rest, dash, prerelease = rest.partition("-")
+    patch = _number(rest, "patch", "Patch number")
+    identifiers = tuple([_prerelease(p) for p in prerelease.split(".")]) if dash else ()
+    if plus:
+        _check_build(build)
+    return Semver(major, minor, patch, identifiers, build)
+
+
+def _number(digits: str, name: str, subject: str) -> int:
+    if not _DIGITS.issuperset(digits):
+        raise CelError(f"Invalid character(s) found in {name} number {quote(digits)}")
+    return _parse_uint(digits, subject)
+
+
+def _parse_uint(digits: str, subject: str) -> int:
+    if len(digits) > 1 and digits[0] == "0":
+        raise CelError(f"{subject} must not contain leading zeroes {quote(digits)}")
+    if not digits:
+        raise CelError('strconv.ParseUint: parsing "": invalid syntax')
+    if len(digits) > 20 or int(digits) > UINT_MAX:
+        raise CelError(f"strconv.ParseUint: parsing {quote(digits)}: value out of range")
+    return int(digits)
+
+
+def _prerelease(identifier: str) -> str:
+    if not identifier:
+        raise CelError("Prerelease is empty")
+    if _DIGITS.issuperset(identifier):
+        _parse_uint(identifier, "Numeric PreRelease version")
+    elif not _IDENTIFIER.issuperset(identifier):
+        raise CelError(f"Invalid character(s) found in prerelease {quote(identifier)}")
+    return identifier
+
+
+def _check_build(build: str) -> None:
+    for identifier in build.split("."):
+        if not identifier:
+            raise CelError("Build meta data is empty")
+        if not _IDENTIFIER.issuperset(identifier):
+            raise CelError(f"Invalid character(s) found in build meta data {quote(identifier)}")
+
+
+def _normalize(text: str) -> str:
+    parts = text.removeprefix("v").split(".", 2)
+    for i, part in enumerate(parts):
+        if len(part) > 1:
+            stripped = part.lstrip("0")
+            parts[i] = stripped if stripped and stripped[0] in _DIGITS else "0" + stripped
+    if len(parts) < 3:
+        if "+" in parts[-1] or "-" in parts[-1]:
+            raise CelError("short version cannot contain PreRelease/Build meta data")
+        parts += ["0"] * (3 - len(parts))
+    return ".".join(parts)
+
+
+def is_semver(text: str, normalize: bool = False) -> bool:
+    try:
+        parse(text, normalize)
+    except CelError:
+        return False
+    return True
+
+
+def is_greater_than(left: Semver, right: Semver) -> bool:
+    return left.key > right.key
+
+
+def is_less_than(left: Semver, right: Semver) -> bool:
+    return left.key < right.key
+
+
+def compare_to(left: Semver, right: Semver) -> int:
+    return (left.key > right.key) - (left.key < right.key)
+
+
+def major(value: Semver) -> int:
+    return _wrapped(value.major)
+
+
+def minor(value: Semver) -> int:
+    return _wrapped(value.minor)
+
+
+def patch(value: Semver) -> int:
+    return _wrapped(value.patch)
+
+
+def _wrapped(number: int) -> int:
+    """The 64-bit int that cel-go makes of an unsigned number, without an overflow check."""
+    return number if number < 1 << 63 else number - (1 << 64)

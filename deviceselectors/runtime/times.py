@@ -1,0 +1,315 @@
+"""Durations and timestamps: their texts, and the parts that `getHours()` and its kin give.
+
+Source: RFC 3339 and Go's package time, whose leniencies are kept (one-digit hours, a comma before the fraction).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any
+
+from deviceselectors.runtime.values import INT_MAX, CelError, Duration, Timestamp
+from resourceapi.gotext import quote
+
+_UNITS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+_DAYS_BEFORE_MONTH = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
+_DIGITS = "0123456789"
+_DAY = 86400
+_EARLIEST, _LATEST = -62135596800, 253402300799
+
+
+# ---------------------------------------------------------------- durations
+
+
+def parse_duration(text: str) -> Duration | None:
+    """A duration such as `1h30m`, `-1.5s` or `0`; None where Go's time.ParseDuration fails."""
+    sign = 1
+    rest = text
+    if rest[:1] in ("+", "-"):
+        sign = -1 if rest[0] == "-" else 1
+        rest = rest[1:]
+    if rest == "0":
+        return Duration(0)
+    total = 0
+    while True:
+        after = rest.lstrip(_DIGITS)
+        whole = rest[: len(rest) - len(after)]
+        fraction = ""
+        if after[:1] == ".":
+            tail = after[1:].lstrip(_DIGITS)
+            fraction = after[1 : len(after) - len(tail)]
+            after = tail
+        if not (whole or fraction) or len(whole) > 30:
+            return None
+        name = _leading_unit(after)
+        unit = _UNITS.get(name)
+        if unit is None:
+            return None
+        rest = after[len(name) :]
+        total += int(whole or 0) * unit + _fraction(fraction, unit)
+        if total > INT_MAX + 1:
+            return None
+        if not rest:
+            break
+    if sign < 0:
+        return Duration(-total)
+    return Duration(total) if total <= INT_MAX else None
+
+
+def _leading_unit(text: str) -> str:
+    """Everything up to the next digit or point."""
+    for i, c in enumerate(text):
+        if c == "." or c in _DIGITS:
+            return text[:i]
+    return text
+
+
+def _fraction(digits: str, unit: int) -> int:
+    """The part of a unit, as Go computes it: in floating point, from as many digits as 63 bits hold."""
+    value, scale = 0, 1.0
+    for c in digits:
+        if value > INT_MAX // 10 or value * 10 + int(c) > INT_MAX + 1:
+            break
+        value = value * 10 + int(c)
+        scale *= 10
+    return int(float(value) * (float(unit) / scale))
+
+
+def duration_text(duration: Duration) -> str:
+    """`string(duration)`: seconds."""
+    from deviceselectors.runtime.values import fixed_double
+
+    return fixed_double(duration_seconds(duration)) + "s"
+
+
+def duration_seconds(duration: Duration) -> float:
+    seconds, nanoseconds = _divide(duration.nanoseconds, 1_000_000_000)
+    return float(seconds) + float(nanoseconds) / 1e9
+
+
+def _divide(amount: int, unit: int) -> tuple[int, int]:
+    """Quotient and rest, truncated towards zero."""
+    quotient, rest = divmod(abs(amount), unit)
+    return (quotient, rest) if amount >= 0 else (-quotient, -rest)
+
+
+def duration_hours(duration: Duration) -> int:
+    return _divide(duration.nanoseconds, _UNITS["h"])[0]
+
+
+def duration_minutes(duration: Duration) -> int:
+    return _divide(duration.nanoseconds, _UNITS["m"])[0]
+
+
+def duration_whole_seconds(duration: Duration) -> int:
+    return int(duration_seconds(duration))
+
+
+def duration_milliseconds(duration: Duration) -> int:
+    return _divide(duration.nanoseconds, _UNITS["ms"])[0]
+
+
+# ---------------------------------------------------------------- timestamps
+
+
+def parse_timestamp(text: str) -> Timestamp | None:
+    """An RFC 3339 timestamp; None where Go's time.Parse fails. It may lie out of CEL's range (`in_range`)."""
+    date, time = text[:10], text[11:]
+    if len(date) < 10 or date[4] != "-" or date[7] != "-" or text[10:11] != "T":
+        return None
+    parts = (date[:4], date[5:7], date[8:10])
+    if not all(_is_number(p) for p in parts):
+        return None
+    year, month, day = int(parts[0]), int(parts[1]), int(parts[2])
+    if not 1 <= month <= 12 or not 1 <= day <= _days_in_month(year, month):
+        return None
+    clock = _parse_clock(time)
+    if clock is None:
+        return None
+    seconds, nanosecond, offset = clock
+    return Timestamp(days_since_epoch(year, month, day) * _DAY + seconds - offset, nanosecond, offset)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _parse_clock(text: str) -> tuple[int, int, int] | None:
+    """Seconds of the day, nanoseconds, and the zone's offset of `15:04:05.999Z` or `15:04:05+02:00`."""
+    if text[1:2] == ":":
+        text = "0" + text
+    hour, minute, second = text[:2], text[3:5], text[6:8]
+    if (
+        text[2:3] != ":"
+        or text[5:6] != ":"
+        or not all(_is_number(p) and len(p) == 2 for p in (hour, minute, second))
+    ):
+        return None
+    if int(hour) > 23 or int(minute) > 59 or int(second) > 59:
+        return None
+    rest = text[8:]
+    nanosecond = 0
+    if rest[:1] in (".", ",") and rest[1:2] and rest[1] in _DIGITS:
+        after = rest[1:].lstrip(_DIGITS)
+        digits = rest[1 : len(rest) - len(after)]
+        nanosecond = int(digits[:9].ljust(9, "0"))
+        rest = after
+    offset = _parse_offset(rest)
+    if offset is None:
+        return None
+    return int(hour) * 3600 + int(minute) * 60 + int(second), nanosecond, offset
+
+
+def _parse_offset(text: str) -> int | None:
+    if text == "Z":
+        return 0
+    if len(text) != 6 or text[0] not in "+-" or text[3] != ":":
+        return None
+    hours, minutes = text[1:3], text[4:6]
+    if not (_is_number(hours) and _is_number(minutes)) or int(hours) > 24 or int(minutes) > 60:
+        return None
+    offset = int(hours) * 3600 + int(minutes) * 60
+    return -offset if text[0] == "-" else offset
+
+
+def in_range(timestamp: Timestamp) -> bool:
+    """Whether it is in the years 1 to 9999, which is all that CEL has."""
+    return _EARLIEST <= timestamp.seconds <= _LATEST
+
+
+def from_seconds(seconds: int) -> Timestamp:
+    """`timestamp(seconds)`."""
+    timestamp = Timestamp(seconds)
+    if not in_range(timestamp):
+        raise CelError("timestamp overflow")
+    return timestamp
+
+
+def _is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def _days_in_month(year: int, month: int) -> int:
+    if month == 2:
+        return 29 if _is_leap(year) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
+
+
+def days_since_epoch(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01 of a date in the Gregorian calendar; years may be 0 or less."""
+    before = year - 1
+    days = before * 365 + before // 4 - before // 100 + before // 400
+    days += _DAYS_BEFORE_MONTH[month - 1] + (month > 2 and _is_leap(year))
+    return days + day - 1 - 719162
+
+
+class CivilTime:
+    """The calendar fields of a timestamp in some zone."""
+
+    __slots__ = ("day", "day_of_week", "day_of_year", "hour", "minute", "month", "second", "year")
+
+    def __init__(self, seconds: int) -> None:
+        """`seconds` since 1970, already shifted to the zone."""
+        days, clock = divmod(seconds, _DAY)
+        self.hour, rest = divmod(clock, 3600)
+        self.minute, self.second = divmod(rest, 60)
+        self.day_of_week = (days + 4) % 7
+        # 400 years have 146097 days
+        cycles, day = divmod(days + 719162, 146097)
+        centuries = min(day // 36524, 3)
+        day -= centuries * 36524
+        fours, day = divmod(day, 1461)
+        years = min(day // 365, 3)
+        day -= years * 365
+        self.year = cycles * 400 + centuries * 100 + fours * 4 + years + 1
+        self.day_of_year = day
+        leap = _is_leap(self.year)
+        month = 12
+        while day < _DAYS_BEFORE_MONTH[month - 1] + (month > 2 and leap):
+            month -= 1
+        self.month = month
+        self.day = day - _DAYS_BEFORE_MONTH[month - 1] - (month > 2 and leap) + 1
+
+
+def timestamp_text(timestamp: Timestamp) -> str:
+    """`string(timestamp)`: RFC 3339 in the zone in which it was written, with the shortest fraction."""
+    civil = CivilTime(timestamp.seconds + timestamp.offset)
+    text = f"{civil.year:04d}-{civil.month:02d}-{civil.day:02d}T{civil.hour:02d}:{civil.minute:02d}:{civil.second:02d}"
+    if timestamp.nanosecond:
+        text += f".{timestamp.nanosecond:09d}".rstrip("0")
+    if not timestamp.offset:
+        return text + "Z"
+    hours, minutes = divmod(abs(timestamp.offset) // 60, 60)
+    return f"{text}{'-' if timestamp.offset < 0 else '+'}{hours:02d}:{minutes:02d}"
+
+
+def civil_time(timestamp: Timestamp, zone: str = "UTC") -> CivilTime:
+    """The calendar fields in a zone: an IANA name or an offset such as `-08:00`. Raises CelError."""
+    hours, colon, minutes = zone.partition(":")
+    if not colon:
+        return CivilTime(timestamp.seconds + _zone_offset(zone, timestamp))
+    offset = _atoi(hours) * 60
+    minute = _atoi(minutes)
+    offset = offset - minute if zone[0] == "-" else offset + minute
+    return CivilTime(timestamp.seconds + offset * 60)
+
+
+def _atoi(text: str) -> int:
+    digits = text[1:] if text[:1] in ("+", "-") and text else text
+    if not _is_number(digits):
+        raise CelError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
+    number = int(digits) if len(digits) < 20 else INT_MAX + 1
+    if number > INT_MAX:
+        raise CelError(f"strconv.Atoi: parsing {quote(text)}: value out of range")
+    return -number if text[0] == "-" else number
+
+
+def _zone_offset(name: str, timestamp: Timestamp) -> int:
+    if name in ("", "UTC", "Local"):
+        return 0
+    if ".." in name or name[0] in "/\\" or "\\" in name:
+        raise CelError("time: invalid location name")
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    try:
+        zone = ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        raise CelError(f"unknown time zone {name}") from None
+    # datetime knows the years 1 to 9999; at its ends the offset is that of a day further in
+    seconds = min(max(timestamp.seconds, _EARLIEST + _DAY), _LATEST - _DAY)
+    moment = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
+    offset = moment.utcoffset()
+    return int(offset.total_seconds()) if offset is not None else 0
+
+
+def _getter(name: str, shift: int = 0) -> Any:
+    def get(timestamp: Timestamp, zone: str = "UTC") -> int:
+        return getattr(civil_time(timestamp, zone), name) + shift  # type: ignore[no-any-return]
+
+    return get
+
+
+full_year = _getter("year")
+month = _getter("month", -1)
+day_of_year = _getter("day_of_year")
+day_of_month = _getter("day", -1)
+date = _getter("day")
+day_of_week = _getter("day_of_week")
+hours = _getter("hour")
+minutes = _getter("minute")
+seconds = _getter("second")
+
+
+def milliseconds(timestamp: Timestamp, zone: str = "UTC") -> int:
+    civil_time(timestamp, zone)
+    return timestamp.nanosecond // 1_000_000

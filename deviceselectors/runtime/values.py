@@ -1,0 +1,516 @@
+"""Values that CEL expressions compute with, and what Go's formatting makes of them.
+
+CEL's bool, int, double, string, bytes and null are Python's bool, int, float, str, bytes and None; a list is a
+`list` (or a `ConcatList` when large), a map with string keys a `dict`, any other map a `GeneralMap`. The remaining
+types have classes of their own, here or in the module of their library. Errors are values too: a `CelError` is
+raised by library functions, and kept as value where `&&`, `||` or a comprehension may absorb it.
+
+Source: the CEL language definition; texts as kube-apiserver 1.37 (cel-go) has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import isfinite, isinf, isnan
+from typing import Any
+
+INT_MIN = -(1 << 63)
+INT_MAX = (1 << 63) - 1
+UINT_MAX = (1 << 64) - 1
+
+#: Concatenations up to this size are copied, longer ones are kept as a tree: doubling a list again and again must
+#: not cost memory, it costs next to nothing in CEL's units.
+_COPY_LIMIT = 256
+
+#: No list is spelled out beyond this length: no evaluation within the cost limit needs more.
+MATERIALIZE_LIMIT = 2_000_000
+
+
+class CelError(ValueError):
+    """An error of an evaluation; `message` is kube-scheduler's text without the hint for missing keys."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class CelPanic(Exception):
+    """What makes cel-go panic: it ends the evaluation at once, no `||` absorbs it. `cost` is the cost until then."""
+
+    def __init__(self, message: str) -> None:
+        self.message = f"internal error: {message}"
+        self.cost: int | None = None
+
+
+class Missing:
+    """Class of the marker for keys that are not there."""
+
+    __slots__ = ()
+
+
+MISSING = Missing()
+
+
+class Uint(int):
+    """An unsigned 64-bit integer; equal to the int of the same value, as CEL has it."""
+
+    __slots__ = ()
+
+
+class Duration:
+    """A duration in nanoseconds, within 64 bits."""
+
+    __slots__ = ("nanoseconds",)
+
+    def __init__(self, nanoseconds: int) -> None:
+        self.nanoseconds = nanoseconds
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is Duration and self.nanoseconds == other.nanoseconds
+
+    def __hash__(self) -> int:
+        return hash(self.nanoseconds)
+
+
+class Timestamp:
+    """A point in time: seconds since 1970 UTC, nanoseconds of the second, and the zone it was written in.
+
+    `offset` is the zone's distance from UTC in seconds; it only matters when the timestamp is printed.
+    """
+
+    __slots__ = ("nanosecond", "offset", "seconds")
+
+    def __init__(self, seconds: int, nanosecond: int = 0, offset: int = 0) -> None:
+        self.seconds = seconds
+        self.nanosecond = nanosecond
+        self.offset = offset
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Timestamp)
+            and self.seconds == other.seconds
+            and self.nanosecond == other.nanosecond
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.seconds, self.nanosecond))
+
+
+class TypeValue:
+    """A type as value (`int`, `type(x)`); `text` is how it prints when parameters are known, as `list(dyn)`."""
+
+    __slots__ = ("name", "text")
+
+    def __init__(self, name: str, text: str = "") -> None:
+        self.name = name
+        self.text = text or name
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is TypeValue and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+class Optional:
+    """`optional.of(value)`; the one without value is `NONE`."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+#: `optional.none()`
+NONE = Optional(MISSING)
+
+
+class MutableList(list[Any]):
+    """An accumulator: `+` appends in place, as cel-go does for variables that are bound to an empty list."""
+
+    __slots__ = ()
+
+
+class ConcatList:
+    """Two lists one after the other, without a copy."""
+
+    __slots__ = ("left", "right", "size")
+
+    def __init__(self, left: list[Any] | ConcatList, right: list[Any] | ConcatList) -> None:
+        self.left = left
+        self.right = right
+        self.size = len(left) + len(right)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, index: int) -> Any:
+        part: list[Any] | ConcatList = self
+        while part.__class__ is ConcatList:
+            if index < len(part.left):
+                part = part.left
+            else:
+                index -= len(part.left)
+                part = part.right
+        return part[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        stack: list[list[Any] | ConcatList] = [self]
+        while stack:
+            part = stack.pop()
+            if part.__class__ is ConcatList:
+                stack.append(part.right)
+                stack.append(part.left)
+            else:
+                yield from part
+
+
+class GeneralMap:
+    """A map whose keys are not all strings: `1`, `1u`, `1.0` and `true` are different keys.
+
+    Looking up a number finds the key of another numeric type that has the same value.
+    """
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[type, Any], tuple[Any, Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Any]:
+        for key, _ in self.entries.values():
+            yield key
+
+    def get(self, key: Any, default: Any = MISSING) -> Any:
+        cls = key.__class__
+        entries = self.entries
+        if cls not in HASHABLE:
+            if not entries:
+                return default
+            raise unhashable(key)
+        found = entries.get((cls, key))
+        if found is None:
+            if cls is float:
+                if isfinite(key) and key == int(key):
+                    whole = int(key)
+                    # double 2^63 does not fit an int, only a uint
+                    if INT_MIN < whole < INT_MAX:
+                        found = entries.get((int, whole))
+                    if found is None and 0 <= whole <= UINT_MAX:
+                        found = entries.get((Uint, whole))
+            elif cls is int:
+                if key >= 0:
+                    found = entries.get((Uint, key))
+            elif cls is Uint and key <= INT_MAX:
+                found = entries.get((int, int(key)))
+        return default if found is None else found[1]
+
+    def put(self, key: Any, value: Any) -> None:
+        """Adds or replaces one entry; a key that Go cannot hash is a `CelPanic`."""
+        if key.__class__ not in HASHABLE:
+            raise unhashable(key)
+        self.entries[(key.__class__, key)] = (key, value)
+
+    def remove(self, key: Any) -> None:
+        if key.__class__ not in HASHABLE:
+            raise unhashable(key)
+        self.entries.pop((key.__class__, key), None)
+
+
+class EntryMap(dict[str, Any]):
+    """The attributes or capacities of one domain: an identifier that is not there is an error."""
+
+    __slots__ = ()
+
+    def __missing__(self, key: str) -> Any:
+        raise CelError(f"no such key: {key}")
+
+
+EMPTY_MAP = EntryMap()
+
+
+class DomainMap(dict[str, EntryMap]):
+    """`device.attributes` and `device.capacity`: a domain that is not there selects an empty map.
+
+    `in`, `size()` and loops see the real domains only.
+    """
+
+    __slots__ = ()
+
+    def __missing__(self, key: str) -> EntryMap:
+        return EMPTY_MAP
+
+
+#: Classes whose Go types can be keys of a Go map. Lists, maps and optionals are pointers there: hashable, by identity.
+HASHABLE: set[type] = {
+    bool,
+    int,
+    Uint,
+    float,
+    str,
+    type(None),
+    Duration,
+    Timestamp,
+    TypeValue,
+    list,
+    dict,
+    GeneralMap,
+    ConcatList,
+    MutableList,
+    EntryMap,
+    DomainMap,
+    Optional,
+}
+
+
+def unhashable(key: Any) -> CelPanic:
+    return CelPanic(f"runtime error: hash of unhashable type {go_type(key)}")
+
+
+_TYPE_NAMES: dict[type, str] = {
+    bool: "bool",
+    int: "int",
+    Uint: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null_type",
+    list: "list",
+    MutableList: "list",
+    ConcatList: "list",
+    dict: "map",
+    GeneralMap: "map",
+    EntryMap: "map",
+    DomainMap: "map",
+    Duration: "google.protobuf.Duration",
+    Timestamp: "google.protobuf.Timestamp",
+    TypeValue: "type",
+    Optional: "optional_type",
+    CelError: "error",
+}
+
+_GO_TYPES: dict[type, str] = {
+    bool: "types.Bool",
+    int: "types.Int",
+    Uint: "types.Uint",
+    float: "types.Double",
+    str: "types.String",
+    bytes: "types.Bytes",
+    type(None): "types.Null",
+    list: "*types.baseList",
+    MutableList: "*types.mutableList",
+    ConcatList: "*types.concatList",
+    dict: "*types.baseMap",
+    GeneralMap: "*types.baseMap",
+    EntryMap: "*types.baseMap",
+    DomainMap: "cel.mapper",
+    Duration: "types.Duration",
+    Timestamp: "types.Timestamp",
+    TypeValue: "*types.Type",
+    Optional: "*types.Optional",
+    CelError: "*types.Err",
+}
+
+LIST_CLASSES: frozenset[Any] = frozenset((list, MutableList, ConcatList))
+MAP_CLASSES: frozenset[Any] = frozenset((dict, EntryMap, DomainMap, GeneralMap))
+
+
+#: Per class of a library: the class that its values can be compared with, and how.
+EQUALITY: dict[type, tuple[type, Callable[[Any, Any], bool]]] = {}
+
+
+def register_type(
+    cls: type,
+    name: str,
+    go_name: str,
+    equality: Callable[[Any, Any], bool],
+    *,
+    hashable: bool = True,
+    other: type | None = None,
+) -> None:
+    """Makes a library's class known.
+
+    `name` is its CEL name, `go_name` the one in some of cel-go's errors; `hashable` tells whether Go could hash it;
+    `other` is the class on the right of `==`, when it isn't the same.
+    """
+    EQUALITY[cls] = (other or cls, equality)
+    _TYPE_NAMES[cls] = name
+    _GO_TYPES[cls] = go_name
+    if hashable:
+        HASHABLE.add(cls)
+
+
+def type_name(value: Any) -> str:
+    """The runtime type as errors and `type()` name it."""
+    return _TYPE_NAMES[value.__class__]
+
+
+def go_type(value: Any) -> str:
+    """The Go type behind a value, which some of cel-go's errors print."""
+    return _GO_TYPES[value.__class__]
+
+
+def no_such_overload(function: str, *arguments: Any) -> CelError:
+    return CelError(f"no such overload: {function}({', '.join([type_name(a) for a in arguments])})")
+
+
+def not_optional_element(value: Any) -> CelError:
+    return CelError(f"cannot initialize optional list element from non-optional value {show(value)}")
+
+
+def not_optional_entry(key: Any, value: Any) -> CelError:
+    return CelError(f"cannot initialize optional entry '{show(key)}' from non-optional value {show(value)}")
+
+
+# ---------------------------------------------------------------- lists
+
+
+def concat(left: Any, right: Any) -> Any:
+    """`left + right` for two lists."""
+    if left.__class__ is MutableList:
+        if len(left) + len(right) > MATERIALIZE_LIMIT:
+            raise CelPanic("runtime error: out of memory")
+        left.extend(right)
+        return left
+    if not left:
+        return right
+    if not right:
+        return left
+    if len(left) + len(right) <= _COPY_LIMIT:
+        return [*left, *right]
+    return ConcatList(left, right)
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list spelled out, bounded: a tree of concatenations can stand for more than memory holds."""
+    if value.__class__ is ConcatList:
+        if value.size > MATERIALIZE_LIMIT:
+            raise CelPanic("runtime error: out of memory")
+        return list(value)
+    return value  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------- maps
+
+
+def find(mapping: Any, key: Any) -> Any:
+    """The value at the key, or `MISSING`."""
+    cls = mapping.__class__
+    if cls is GeneralMap:
+        return mapping.get(key)
+    if cls is DomainMap:
+        return mapping.get(key, EMPTY_MAP) if key.__class__ is str else EMPTY_MAP
+    return mapping.get(key, MISSING) if key.__class__ is str else MISSING
+
+
+def contains_key(mapping: Any, key: Any) -> bool:
+    """`key in mapping`; unlike `find` it does not invent domains."""
+    if mapping.__class__ is GeneralMap:
+        return mapping.get(key) is not MISSING
+    return key.__class__ is str and key in mapping
+
+
+# ---------------------------------------------------------------- Go's formatting
+
+
+def format_double(value: float) -> str:
+    """A double as Go's `%v` and `%g` print it, the shortest digits that give it back."""
+    if isnan(value):
+        return "NaN"
+    if isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    sign, digits, point = _shortest(value)
+    exponent = point - 1
+    if exponent < -4 or exponent >= 6:
+        mantissa = digits[0] + ("." + digits[1:] if len(digits) > 1 else "")
+        return f"{sign}{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+    return sign + _positional(digits, point)
+
+
+def fixed_double(value: float) -> str:
+    """A finite double without exponent (`%f` with the shortest digits)."""
+    sign, digits, point = _shortest(value)
+    return sign + _positional(digits, point)
+
+
+def _shortest(value: float) -> tuple[str, str, int]:
+    """Sign, significant digits, and how many of them stand before the point."""
+    text = repr(value)
+    sign = ""
+    if text[0] == "-":
+        sign, text = "-", text[1:]
+    mantissa, _, exponent = text.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    point = len(whole) + int(exponent or 0)
+    digits = whole + fraction
+    stripped = digits.lstrip("0")
+    point -= len(digits) - len(stripped)
+    digits = stripped.rstrip("0")
+    return (sign, digits, point) if digits else (sign, "0", 1)
+
+
+def _positional(digits: str, point: int) -> str:
+    if point <= 0:
+        return "0." + "0" * -point + digits
+    if len(digits) <= point:
+        return digits + "0" * (point - len(digits))
+    return digits[:point] + "." + digits[point:]
+
+
+def format_duration(nanoseconds: int) -> str:
+    """A duration as Go's time.Duration prints itself: `1h0m0.5s`."""
+    if nanoseconds == 0:
+        return "0s"
+    sign = "-" if nanoseconds < 0 else ""
+    rest = abs(nanoseconds)
+    if rest < 1_000_000_000:
+        unit, scale = ("ns", 1) if rest < 1_000 else ("µs", 1_000) if rest < 1_000_000 else ("ms", 1_000_000)
+        return f"{sign}{_with_fraction(rest, scale)}{unit}"
+    seconds, fraction = divmod(rest, 1_000_000_000)
+    minutes, seconds = divmod(seconds, 60)
+    text = _with_fraction(seconds * 1_000_000_000 + fraction, 1_000_000_000) + "s"
+    if minutes:
+        hours, minutes = divmod(minutes, 60)
+        text = f"{minutes}m{text}"
+        if hours:
+            text = f"{hours}h{text}"
+    return sign + text
+
+
+def _with_fraction(amount: int, scale: int) -> str:
+    whole, fraction = divmod(amount, scale)
+    if not fraction:
+        return str(whole)
+    return f"{whole}.{str(fraction).zfill(len(str(scale)) - 1).rstrip('0')}"
+
+
+def show(value: Any) -> str:
+    """A value as Go's `%v` prints it: in errors such as `no such key: x`."""
+    cls = value.__class__
+    if cls is str:
+        return value  # type: ignore[no-any-return]
+    if cls is bool:
+        return "true" if value else "false"
+    if cls is int or cls is Uint:
+        return str(int(value))
+    if cls is float:
+        return format_double(value)
+    if value is None:
+        return "0"
+    if cls is bytes:
+        return f"[{' '.join([str(b) for b in value])}]"
+    if cls in LIST_CLASSES:
+        return f"[{', '.join([show(v) for v in value])}]"
+    if cls in MAP_CLASSES:
+        return f"{{{', '.join([f'{show(k)}: {show(find(value, k))}' for k in value])}}}"
+    if cls is Duration:
+        return format_duration(value.nanoseconds)
+    if cls is TypeValue:
+        return value.text  # type: ignore[no-any-return]
+    if cls is Optional:
+        return "optional.none()" if value is NONE else f"optional({show(value.value)})"
+    return str(value)
