@@ -21,8 +21,10 @@ REPEATED_OWNERS = (
 )
 
 
-def check_metadata(obj: Object, checks: Checks, *, namespaced: bool, name_origin: str = "") -> None:
-    """Metadata of an object whose name is a DNS subdomain, as a request brings it.
+def check_metadata(
+    obj: Object, checks: Checks, *, namespaced: bool, name_origin: str = "", is_label: bool = False
+) -> None:
+    """Metadata of an object, as a request brings it; its name is a DNS subdomain, or even a DNS label.
 
     ``name_origin``: the origin of the declarative rule that reports a bad name as well, if there is one.
     """
@@ -32,7 +34,7 @@ def check_metadata(obj: Object, checks: Checks, *, namespaced: bool, name_origin
         checks.problems(objectnames.generate_name(prefix), (*METADATA, "generateName"))
     if name:
         wording = names.DECLARATIVE if name_origin else names.HANDWRITTEN
-        problems = names.long_name(name, wording)
+        problems = names.short_name(name, wording) if is_label else names.long_name(name, wording)
         checks.problems(problems, (*METADATA, "name"), origin=name_origin, covered=bool(name_origin))
     _check_rest(meta, checks, namespaced)
     _check_standard_finalizers(meta, checks)
@@ -131,8 +133,8 @@ _IMMUTABLE = (
 
 def check_template_metadata(meta: Object, path: Path, checks: Checks) -> None:
     """Metadata for objects made from a template: labels and annotations, nothing else."""
-    _check_annotations(meta.get("annotations") or {}, (*path, "annotations"), checks)
-    _check_labels(meta.get("labels") or {}, (*path, "labels"), checks)
+    check_annotations(meta.get("annotations") or {}, (*path, "annotations"), checks)
+    check_labels(meta.get("labels") or {}, (*path, "labels"), checks)
     for field in ObjectMeta.fields:
         if field.name not in ("labels", "annotations") and field.name in meta:
             checks.report(FORBIDDEN, (*path, field.go[:1].lower() + field.go[1:]), "", "cannot be set")
@@ -144,17 +146,17 @@ def _check_generation(meta: Object, checks: Checks) -> None:
 
 
 def _check_labels_and_annotations(meta: Object, checks: Checks) -> None:
-    _check_labels(meta.get("labels") or {}, (*METADATA, "labels"), checks)
-    _check_annotations(meta.get("annotations") or {}, (*METADATA, "annotations"), checks)
+    check_labels(meta.get("labels") or {}, (*METADATA, "labels"), checks)
+    check_annotations(meta.get("annotations") or {}, (*METADATA, "annotations"), checks)
 
 
-def _check_labels(labels: dict[str, str], path: Path, checks: Checks) -> None:
+def check_labels(labels: dict[str, str], path: Path, checks: Checks) -> None:
     for key, value in labels.items():
         checks.problems(names.label_key(key), path)
         checks.problems(names.label_value(value), path)
 
 
-def _check_annotations(annotations: dict[str, str], path: Path, checks: Checks) -> None:
+def check_annotations(annotations: dict[str, str], path: Path, checks: Checks) -> None:
     for key in annotations:
         checks.problems(names.annotation_key(key), path)
     checks.problems(objectnames.annotations_size(annotations), path)

@@ -52,7 +52,7 @@ class Server:
         self.nodes = {node["metadata"]["name"]: node for node in nodes}
         self._expressions = expressions or Compiler()
         self._now = now or _now
-        self._schema_of = schemas_of(profile.schemas)
+        self.schema_of = schemas_of(profile.schemas)
         self._passes: dict[str, DeclarativePass] = {}
 
     def handle(self, request: Request) -> Answer:
@@ -70,7 +70,7 @@ class Server:
                 body=request.body,
                 api_version=request.api_version,
                 kind=request.kind,
-                schema_of=self._schema_of,
+                schema_of=self.schema_of,
                 strict=request.field_validation == STRICT,
             )
         except BadRequest as refusal:

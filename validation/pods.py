@@ -1,0 +1,229 @@
+"""kube-apiserver, as far as it answers requests for pods and for the kinds that hold a pod template."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from resourceapi.decoding import decode
+from resourceapi.encoding import encode
+from resourceapi.equality import equal
+from resourceapi.fielderrors import FORBIDDEN
+from resourceapi.fieldpath import Key, Path, render
+from resourceapi.model import workloads
+from resourceapi.releases import Kind, Lifecycle
+from resourceapi.requestbody import BadRequest
+from resourceapi.requestbody import read as read_request_body
+from validation import formats, statuses
+from validation.checks import Checks, Object
+from validation.objectmeta import check_metadata, check_metadata_update, drop_repeated_owners
+from validation.poddefaults import default_pod, default_pod_spec, drop_disabled, prepare_pod
+from validation.podspecs import MIRROR, check_images, check_pod_spec
+from validation.requests import CREATE, STATUS, STRICT, WARN, Answer, Request
+from validation.workloads import check_workload, template_of
+
+if TYPE_CHECKING:
+    from validation.server import Server
+
+POD = "Pod"
+SPEC: Path = ("spec",)
+HOSTNAME_WARNING = (
+    "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
+    "a DNS label is recommended: "
+)
+DEPRECATED_LABELS = {
+    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
+    "failure-domain.beta.kubernetes.io/region": (
+        'deprecated since v1.17; use "topology.kubernetes.io/region" instead'
+    ),
+    "failure-domain.beta.kubernetes.io/zone": (
+        'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'
+    ),
+    "beta.kubernetes.io/instance-type": 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+    "app.kubernetes.io/created-by": "deprecated since v1.9",
+    "scheduler.alpha.kubernetes.io/preferAvoidPods": (
+        "deprecated since v1.22; use Taints and Tolerations instead"
+    ),
+    "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
+}
+# What an update may change in the spec of a pod.
+MUTABLE = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+
+
+def handle(server: Server, request: Request, group: str, version: str) -> Answer:
+    """What the server answers to a request for a pod or workload."""
+    if version != "v1" or request.kind not in workloads.KINDS.get(group, ()):
+        return statuses.not_served()
+    try:
+        body = read_request_body(
+            raw=request.raw,
+            body=request.body,
+            api_version=request.api_version,
+            kind=request.kind,
+            schema_of=server.schema_of,
+            strict=request.field_validation == STRICT,
+        )
+    except BadRequest as refusal:
+        answer = statuses.bad_request(str(refusal), path=refusal.path, decoding=refusal.problems)
+    else:
+        answer = _Review(server, request, group, body.object).answer()
+        answer.decoding = body.problems
+    if request.field_validation == WARN:
+        answer.warnings = [problem.text for problem in answer.decoding] + answer.warnings
+    return answer
+
+
+class _Review:
+    """One request, once its body is read."""
+
+    def __init__(self, server: Server, request: Request, group: str, obj: Object) -> None:
+        self.server = server
+        self.request = request
+        self.group = group
+        self.obj = obj
+        self.is_pod = request.kind == POD
+        self._default(obj)
+        self.old: Object | None = None
+        if request.old is not None:
+            self.old = decode(workloads.schema(), request.kind, request.old).object
+            self._default(self.old)
+
+    def answer(self) -> Answer:
+        warnings = drop_repeated_owners(self.obj)
+        answer = self._answer()
+        answer.warnings = warnings + answer.warnings
+        return answer
+
+    def _answer(self) -> Answer:
+        refusal = self._identify()
+        if refusal is not None:
+            return refusal
+        self._prepare()
+        errors = self._check().errors
+        kind = self.request.kind
+        if errors:
+            return statuses.invalid(kind, self.obj["metadata"].get("name", ""), errors, self.group)
+        created = self.request.verb == CREATE
+        type_meta = {"kind": kind, "apiVersion": self.request.api_version}
+        return Answer(
+            201 if created else 200,
+            build=lambda: {**type_meta, **encode(workloads.schema(), kind, self.obj)},
+            warnings=self._warnings() if created or not self.is_pod else [],
+        )
+
+    def _default(self, obj: Object) -> None:
+        if self.is_pod:
+            default_pod(obj)
+            return
+        template = template_of(self.request.kind, obj)
+        if template is None:
+            return
+        default_pod_spec(template.setdefault("spec", {}))
+        if self.request.kind == "ReplicationController" and not obj["spec"].get("selector"):
+            labels = template.get("metadata", {}).get("labels")
+            if labels:
+                obj["spec"]["selector"] = dict(labels)
+
+    def _identify(self) -> Answer | None:
+        if self.request.verb == CREATE:
+            return statuses.identify_new(self.obj, self.request, namespaced=True)
+        assert self.old is not None
+        kind = self.request.kind
+        described = Kind(kind, workloads.RESOURCES[kind], namespaced=True, versions={"v1": Lifecycle(0)})
+        return statuses.identify_stored(self.obj, self.old, self.request, described, unconditional=True)
+
+    def _prepare(self) -> None:
+        if self.request.verb == STATUS and self.old is not None:
+            self.obj["spec"] = self.old.get("spec", {})
+        elif self.is_pod and self.old is None:
+            prepare_pod(self.obj, self.server.profile)
+        elif self.is_pod:
+            drop_disabled(self.obj["spec"], self.server.profile)
+        elif (template := template_of(self.request.kind, self.obj)) is not None:
+            drop_disabled(template["spec"], self.server.profile)
+
+    def _check(self) -> Checks:
+        checks = self.server.checks()
+        if self.request.verb == CREATE:
+            check_metadata(self.obj, checks, namespaced=True, is_label=self.request.kind == "StatefulSet")
+        else:
+            assert self.old is not None
+            check_metadata_update(self.obj, self.old, checks)
+        if self.request.verb == STATUS:
+            return checks
+        if self.is_pod:
+            check_pod(self.obj, self.old, checks)
+        else:
+            check_workload(self.request.kind, self.obj, checks)
+        return checks
+
+    def _warnings(self) -> list[str]:
+        if self.is_pod:
+            problems = formats.dns_label(self.obj["metadata"].get("name", ""))
+            details = " ".join(problem.detail for problem in problems)
+            warnings = [f"{HOSTNAME_WARNING}[{details}]"] if problems else []
+            return warnings + spec_warnings(self.obj["spec"], SPEC)
+        template = template_of(self.request.kind, self.obj)
+        path = (*workloads.TEMPLATES[self.request.kind], "spec")
+        return [] if template is None else spec_warnings(template["spec"], path)
+
+
+def check_pod(pod: Object, old: Object | None, checks: Checks) -> None:
+    """A pod but for its metadata; ``old``: the stored one, in an update."""
+    meta, spec = pod["metadata"], pod["spec"]
+    annotations = meta.get("annotations") or {}
+    if MIRROR in annotations and not spec.get("nodeName"):
+        detail = "must set spec.nodeName if mirror pod annotation is set"
+        checks.invalid(("metadata", "annotations", Key(MIRROR)), annotations[MIRROR], detail)
+    check_pod_spec(spec, meta, SPEC, checks)
+    check_images(spec, SPEC, checks)
+    if old is not None:
+        if not equal(_fixed(spec), _fixed(old.get("spec", {}))):
+            checks.report(FORBIDDEN, SPEC, "", MUTABLE)
+        return
+    if spec.get("ephemeralContainers"):
+        checks.report(FORBIDDEN, (*SPEC, "ephemeralContainers"), "", "cannot be set on create")
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        detail = "cannot be set until all schedulingGates have been cleared"
+        checks.report(FORBIDDEN, (*SPEC, "nodeName"), "", detail)
+
+
+def _fixed(spec: Object) -> Object:
+    """The part of a pod's spec that an update cannot change."""
+    changeable = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds")
+    fixed = {name: value for name, value in spec.items() if name not in changeable}
+    for name in ("containers", "initContainers"):
+        fixed[name] = [
+            {field: value for field, value in container.items() if field != "image"}
+            for container in spec.get(name) or []
+        ]
+    return fixed
+
+
+def spec_warnings(spec: Object, path: Path) -> list[str]:
+    """What the server warns about in the spec of a pod: old labels of nodes, fractions of bytes."""
+    warnings = [
+        f"{render((*path, 'nodeSelector', Key(label)))}: {DEPRECATED_LABELS[label]}"
+        for label in spec.get("nodeSelector") or {}
+        if label in DEPRECATED_LABELS
+    ]
+    for name in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(name) or []):
+            warnings += _fraction_warnings(container, (*path, name, index))
+    return warnings
+
+
+def _fraction_warnings(container: Object, path: Path) -> list[str]:
+    resources = container.get("resources", {})
+    warnings = []
+    for resource in ("memory", "ephemeral-storage"):
+        for kind in ("limits", "requests"):
+            amount = (resources.get(kind) or {}).get(resource)
+            if amount is not None and amount.milli_value() % 1000:
+                at = render((*path, "resources", kind, Key(resource)))
+                warnings.append(f'{at}: fractional byte value "{amount}" is invalid, must be an integer')
+    return warnings

@@ -1,0 +1,194 @@
+"""What must hold for the kinds that hold a pod template: metadata, selector, and the template itself.
+
+Of the workload's own fields only those are checked that the table below names; strategies, policies, schedules and
+volume claim templates are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from resourceapi.fielderrors import FORBIDDEN, REQUIRED, Verbatim, not_supported
+from resourceapi.fieldpath import Path
+from resourceapi.gotext import json_text, quote
+from resourceapi.model.workloads import TEMPLATES
+from validation import formats, labelselectors
+from validation.checks import Checks, Object
+from validation.objectmeta import check_annotations, check_labels
+from validation.podspecs import ALWAYS, check_pod_spec
+
+CRON_JOB_NAME_CHARACTERS = 52
+JOB_RESTART_POLICIES = ("OnFailure", "Never")
+NOT_SELECTED = "`selector` does not match template `labels`"
+
+
+class Workload:
+    """How a kind treats its selector and its template.
+
+    ``selector``: it has one, and ``required`` says whether it must; ``empty_name`` is what an error about an empty
+    selector calls the kind.  ``counts``: its numbers that must not be negative, before and after the template.
+    """
+
+    __slots__ = ("counts_after", "counts_before", "empty_name", "required", "selector")
+
+    def __init__(
+        self,
+        *,
+        selector: bool = False,
+        required: bool = True,
+        empty_name: str = "",
+        counts_before: tuple[str, ...] = (),
+        counts_after: tuple[str, ...] = (),
+    ) -> None:
+        self.selector = selector
+        self.required = required
+        self.empty_name = empty_name
+        self.counts_before = counts_before
+        self.counts_after = counts_after
+
+
+WORKLOADS: Mapping[str, Workload] = {
+    "Deployment": Workload(
+        selector=True, empty_name="deployment", counts_before=("replicas",), counts_after=("minReadySeconds",)
+    ),
+    "ReplicaSet": Workload(
+        selector=True, empty_name="deployment", counts_before=("replicas", "minReadySeconds")
+    ),
+    "StatefulSet": Workload(
+        selector=True, empty_name="statefulset", counts_before=("replicas", "minReadySeconds")
+    ),
+    "DaemonSet": Workload(
+        selector=True, required=False, empty_name="daemonset", counts_after=("minReadySeconds",)
+    ),
+    "Job": Workload(counts_before=("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit")),
+    "CronJob": Workload(),
+    "ReplicationController": Workload(),
+    "PodTemplate": Workload(),
+}
+
+
+def template_of(kind: str, obj: Object) -> Object | None:
+    """The pod template of a workload; None if a ReplicationController has none."""
+    holder = obj
+    for name in TEMPLATES[kind][:-1]:
+        holder = holder.setdefault(name, {})
+    name = TEMPLATES[kind][-1]
+    template: Object | None = (
+        holder.get(name) if kind == "ReplicationController" else holder.setdefault(name, {})
+    )
+    return template
+
+
+def check_workload(kind: str, obj: Object, checks: Checks) -> None:
+    """All but the metadata."""
+    template, path = template_of(kind, obj), TEMPLATES[kind]
+    workload = WORKLOADS[kind]
+    spec = obj.get("spec", {})
+    _check_counts(spec, workload.counts_before, checks)
+    if kind == "StatefulSet" and spec.get("serviceName"):
+        checks.problems(formats.dns_label(spec["serviceName"]), ("spec", "serviceName"))
+    if kind == "ReplicationController":
+        _check_plain_selector(spec, template, path, checks)
+    elif workload.selector:
+        usable = _check_selector(workload, spec, template or {}, checks)
+        if not usable:
+            return
+    if template is not None:
+        _check_template(kind, template, path, checks)
+    _check_counts(spec, workload.counts_after, checks)
+    if kind == "CronJob":
+        _check_cron_job_name(obj, checks)
+
+
+def _check_counts(spec: Object, fields: tuple[str, ...], checks: Checks) -> None:
+    for field in fields:
+        if spec.get(field, 0) < 0:
+            checks.invalid(("spec", field), spec[field], formats.NOT_NEGATIVE)
+
+
+def _check_selector(workload: Workload, spec: Object, template: Object, checks: Checks) -> bool:
+    """The selector, and whether it selects the template; tells whether the template is to be looked into."""
+    path: Path = ("spec", "selector")
+    selector: Object | None = spec.get("selector")
+    if selector is not None:
+        labelselectors.check_selector(selector, path, checks)
+    elif workload.required:
+        checks.report(REQUIRED, path)
+    usable = selector is None or labelselectors.is_usable(selector, checks)
+    empty = selector is not None and labelselectors.is_empty(selector)
+    labels = template.get("metadata", {}).get("labels")
+    if empty and workload.required:
+        _report_empty(workload, selector, checks)
+    if not usable and workload.required:
+        detail = "" if workload.empty_name == "statefulset" else "invalid label selector"
+        checks.invalid(path, labelselectors.shown(selector), detail)
+        return False
+    if usable and not labelselectors.selects(selector, labels or {}):
+        checks.invalid(("spec", "template", "metadata", "labels"), Verbatim(json_text(labels)), NOT_SELECTED)
+    if empty and not workload.required:
+        _report_empty(workload, selector, checks)
+    return True
+
+
+def _report_empty(workload: Workload, selector: Object | None, checks: Checks) -> None:
+    detail = f"empty selector is invalid for {workload.empty_name}"
+    checks.invalid(("spec", "selector"), labelselectors.shown(selector), detail)
+
+
+def _check_plain_selector(spec: Object, template: Object | None, path: Path, checks: Checks) -> None:
+    """A ReplicationController selects by equal labels only."""
+    selector: dict[str, str] = spec.get("selector") or {}
+    if not selector:
+        checks.report(REQUIRED, ("spec", "selector"))
+    if template is None:
+        checks.report(REQUIRED, path)
+        return
+    labels = template.get("metadata", {}).get("labels")
+    if any((labels or {}).get(key) != value for key, value in selector.items()):
+        checks.invalid((*path, "metadata", "labels"), Verbatim(json_text(labels)), NOT_SELECTED)
+
+
+def _check_template(kind: str, template: Object, path: Path, checks: Checks) -> None:
+    meta, spec = template.get("metadata", {}), template.setdefault("spec", {})
+    _check_template_metadata(meta, path, checks)
+    checked = spec
+    if kind == "StatefulSet":
+        # The controller sets these two itself.
+        checked = {name: value for name, value in spec.items() if name not in ("hostname", "subdomain")}
+    check_pod_spec(checked, None, (*path, "spec"), checks)
+    if spec.get("ephemeralContainers"):
+        detail = "ephemeral containers not allowed in pod template"
+        checks.report(FORBIDDEN, (*path, "spec", "ephemeralContainers"), "", detail)
+    if kind == "StatefulSet":
+        _check_template_metadata(meta, path, checks)
+    _check_run(kind, spec, (*path, "spec"), checks)
+
+
+def _check_template_metadata(meta: Object, path: Path, checks: Checks) -> None:
+    check_labels(meta.get("labels") or {}, (*path, "labels"), checks)
+    check_annotations(meta.get("annotations") or {}, (*path, "annotations"), checks)
+
+
+def _check_run(kind: str, spec: Object, path: Path, checks: Checks) -> None:
+    """Pods of a job end, those of other workloads do not."""
+    policy, at = spec.get("restartPolicy", ""), (*path, "restartPolicy")
+    if kind in ("Job", "CronJob"):
+        if policy in ("", ALWAYS):
+            checks.report(REQUIRED, at, "", "valid values: " + ", ".join(map(quote, JOB_RESTART_POLICIES)))
+        elif policy not in JOB_RESTART_POLICIES:
+            checks.errors.append(not_supported(at, policy, JOB_RESTART_POLICIES))
+    elif kind != "PodTemplate":
+        if policy != ALWAYS:
+            checks.errors.append(not_supported(at, policy, (ALWAYS,)))
+        if "activeDeadlineSeconds" in spec:
+            named = "ReplicaSet" if kind == "Deployment" else kind
+            detail = f"activeDeadlineSeconds in {named} is not Supported"
+            checks.report(FORBIDDEN, (*path, "activeDeadlineSeconds"), "", detail)
+
+
+def _check_cron_job_name(obj: Object, checks: Checks) -> None:
+    """The controller appends eleven characters to make a job's name."""
+    name = obj.get("metadata", {}).get("name", "")
+    if len(name.encode()) > CRON_JOB_NAME_CHARACTERS:
+        detail = f"must be no more than {CRON_JOB_NAME_CHARACTERS} characters"
+        checks.invalid(("metadata", "name"), name, detail)
