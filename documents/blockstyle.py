@@ -40,7 +40,7 @@ _single_quoted = re.compile(r"'((?:[^']|'')*)' *(?: #.*)?").fullmatch
 _double_quoted = re.compile(r'"([^"\\]*)" *(?: #.*)?').fullmatch
 _flow_text = re.compile(r"""([\[{])([^][{}#]*)([]}]) *(?: #.*)?""").fullmatch
 _flow_scalar = re.compile(r""" *(?:"([^"\\,]*)"|'([^',]*)'|([A-Za-z0-9_./][A-Za-z0-9_./ -]*)) *""").fullmatch
-_flow_pair = re.compile(r" *([A-Za-z_][A-Za-z0-9_./-]{0,250}): +(.+)").fullmatch
+_flow_pair = re.compile(r""" *(["']?)([A-Za-z_][A-Za-z0-9_./-]{0,250})\1: +(.+)""").fullmatch
 _PLAIN_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_/()$^.+~<=0123456789")
 
 _MAPPING, _SEQUENCE = False, True
@@ -223,9 +223,9 @@ def _flow_collection(rest: str) -> Any:
     mapping: dict[str, Any] = {}
     for item in items:
         pair = _flow_pair(item)
-        if pair is None or pair[1] in mapping or pair[1] in WORDS:
+        if pair is None or pair[2] in mapping or pair[2] in WORDS:
             raise NotBlockStyle
-        mapping[pair[1]] = _flow_item(pair[2])
+        mapping[pair[2]] = _flow_item(pair[3])
     return mapping
 
 

@@ -32,3 +32,7 @@ class MalformedText(Exception):
         self.offset = offset
         self.message = message
         self.hint = hint
+
+
+class RefusedText(MalformedText):
+    """Text that follows the grammar but is beyond what is read: another grammar is not worth a try."""

@@ -1,14 +1,14 @@
-"""Why a text that is no YAML may be none: templates and separators typed with the wrong dash."""
+"""Why a text that is no YAML may be none, and what to do about it."""
 
 from __future__ import annotations
 
 import re
 
-_TEMPLATES = (
-    (r"\{\{|\{%", "Helm, Jinja or another template language"),
+_TEMPLATE = r"\{\{|\{%", "Helm, Jinja or another template language"
+_PLACEHOLDERS = (
     (r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\([A-Z_][A-Z0-9_]*\)", "envsubst or a shell"),
-    (r"__[A-Z][A-Z0-9_]*__|@[A-Z][A-Z0-9_]+@|<%[=-]?", "a placeholder that a script replaces"),
-    (r"<[A-Z][A-Z0-9_-]+>", "a placeholder that the reader should replace"),
+    (r"__[A-Z][A-Z0-9_]*__|@[A-Z][A-Z0-9_]+@|<%[=-]?", "a script that replaces it"),
+    (r"<[A-Z][A-Z0-9_-]+>", "a reader who replaces it"),
 )
 
 # Hyphens and dashes that look like the one on the keyboard, minus signs among them.
@@ -17,21 +17,25 @@ _dashes_alone = re.compile(rf"^[-{_DASHES}]{{1,4}}[ \t\r]*(?:#[^\n]*)?$", re.MUL
 
 
 def template_marker(text: str) -> tuple[str, str] | None:
-    """The first template marker in the text and what kind of tool fills it in, or None."""
-    for pattern, tool in _TEMPLATES:
+    """The first template marker or placeholder in a text, and what it is there for; or None."""
+    for pattern, purpose in (_TEMPLATE, *_PLACEHOLDERS):
         matched = re.search(pattern, text)
         if matched:
-            return matched[0], tool
+            return matched[0], purpose
     return None
 
 
-def template_hint(text: str) -> str:
-    """A hint for a text that cannot be read and looks templated, or ""."""
-    found = template_marker(text)
+def template_hint(text: str, offset: int) -> str:
+    """A hint for a text that cannot be read at an offset and looks templated, or "".
+
+    Braces of a template language count wherever they are, placeholders on the line that cannot be read.
+    """
+    line = text[text.rfind("\n", 0, offset) + 1 :].split("\n", 1)[0]
+    found = template_marker(text) if re.search(_TEMPLATE[0], text) else template_marker(line)
     if found is None:
         return ""
-    marker, tool = found
-    return f"the file looks templated ({marker} is for {tool}): render it first and check the result"
+    marker, purpose = found
+    return f"the file looks templated ({marker} is for {purpose}): render it first and check the result"
 
 
 def typographic_separator(text: str) -> int | None:
@@ -40,3 +44,27 @@ def typographic_separator(text: str) -> int | None:
         if any(dash in matched[0].split("#")[0] for dash in _DASHES):
             return matched.start()
     return None
+
+
+def syntax_hint(message: str, text: str, offset: int) -> str:
+    """What usually is behind a message of the YAML reader at an offset, or ""."""
+    line_start = text.rfind("\n", 0, offset) + 1
+    before = text[line_start:offset]
+    at = text[offset : offset + 1]
+    if at == "\t" or "tab character" in message:
+        return "indent with spaces: YAML does not allow tabs there"
+    if message.startswith("found character that cannot start"):
+        return f"put text that begins with {at} in quotes"
+    if message.startswith("mapping values are not allowed"):
+        if ": " in before.lstrip(" -"):
+            return "put the value in quotes: it contains a colon followed by a blank"
+        return "check the indentation: keys of one mapping begin in the same column"
+    if message.startswith(("unknown anchor", "did not find expected alphabetic")):
+        return "put text that begins with * or & in quotes"
+    if "<document start>" in message:
+        return "remove lines that begin with %: kubectl does not accept directives"
+    if message.startswith(
+        ("did not find expected key", "did not find expected '-'", "could not find expected ':'")
+    ):
+        return "check the indentation and the quotes of this line and the one before"
+    return ""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from documents.errors import MalformedText
+from documents.errors import MalformedText, RefusedText
 from documents.scalars import UnrepresentableNumber, json_float, json_integer
 from documents.tree import MAX_DEPTH, RepeatedKeys, too_deep
 
@@ -21,17 +21,20 @@ def skip_blanks(text: str, start: int) -> int:
 
 
 def read_value(text: str, start: int) -> tuple[Any, int]:
-    """The JSON value that begins at `start`, and the offset behind it. Raises MalformedText."""
+    """The JSON value that begins at `start`, and the offset behind it.
+
+    Raises MalformedText for what is no JSON, RefusedText for JSON that kubectl or this tool cannot hold.
+    """
     try:
         value, end = _decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
         raise MalformedText(error.pos, _wording(error, text)) from None
     except UnrepresentableNumber as error:
-        raise MalformedText(start, str(error)) from None
+        raise RefusedText(start, str(error)) from None
     except RecursionError:
         raise too_deep(start) from None
     except ValueError:  # int() bounds the digits it reads
-        raise MalformedText(start, "a number has too many digits") from None
+        raise RefusedText(start, "a number has too many digits") from None
     # Most texts have fewer brackets than levels allowed: then nothing needs to be walked.
     if text.count("[", start, end) + text.count("{", start, end) > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise too_deep(start)
@@ -57,7 +60,7 @@ def _float(text: str) -> int | float:
 
 
 def _no_constant(text: str) -> Any:
-    raise UnrepresentableNumber(f"{text} is no JSON number")
+    raise json.JSONDecodeError("Expecting value", text, 0)
 
 
 _decoder = json.JSONDecoder(

@@ -90,7 +90,6 @@ def _document(source: Source, chunk: Chunk, index: int) -> Document | DocumentEr
 
 def _read_fully(text: str, chunk: Chunk) -> tuple[Any, int | None]:
     """The value of a YAML document by the full reader, and where text that is ignored begins."""
-    from documents.hints import template_hint, typographic_separator
     from documents.yamltree import offset_of_ignored_text, read_nodes
     from documents.yamlvalues import to_value
 
@@ -100,15 +99,24 @@ def _read_fully(text: str, chunk: Chunk) -> tuple[Any, int | None]:
             return None, None
         return to_value(root), offset_of_ignored_text(text, end)
     except MalformedText as error:
-        offset = chunk.start + error.offset
-        dashes = typographic_separator(text)
-        if dashes is not None:
-            message = "a separator line typed with typographic dashes"
-            raise MalformedText(chunk.start + dashes, message, "write --- with three plain hyphens") from None
-        json_error = chunk.json_error
-        if json_error is not None and json_error.offset >= min(offset, len(text.rstrip()) + chunk.start):
-            offset, error = json_error.offset, json_error
-        raise MalformedText(offset, error.message, error.hint or template_hint(text)) from None
+        raise _explained(error, text, chunk) from None
+
+
+def _explained(error: MalformedText, text: str, chunk: Chunk) -> MalformedText:
+    """The error in terms of the whole source, with a hint, or a better explanation where there is one."""
+    from documents.hints import syntax_hint, template_hint, typographic_separator
+
+    dashes = typographic_separator(text)
+    if dashes is not None:
+        message = "a separator line typed with typographic dashes"
+        return MalformedText(chunk.start + dashes, message, "write --- with three plain hyphens")
+    if chunk.json_error is not None:
+        # Both readers have failed: the one that came further knows better.
+        offset = chunk.json_error.offset - chunk.start
+        if offset >= min(error.offset, len(text.rstrip())):
+            error = MalformedText(offset, chunk.json_error.message)
+    hint = error.hint or template_hint(text, error.offset) or syntax_hint(error.message, text, error.offset)
+    return MalformedText(chunk.start + error.offset, error.message, hint)
 
 
 def _no_object(source: Source, chunk: Chunk, value: Any) -> DocumentError:
@@ -120,7 +128,7 @@ def _no_object(source: Source, chunk: Chunk, value: Any) -> DocumentError:
     message = (
         f"not a Kubernetes object: expected a mapping with apiVersion and kind, found {kinds[type(value)]}"
     )
-    return source.error(chunk.start + blank, message, template_hint(text))
+    return source.error(chunk.start + blank, message, template_hint(text, blank))
 
 
 def _flattened(document: Document) -> Iterator[Document | DocumentError]:

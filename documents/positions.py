@@ -76,7 +76,7 @@ class Positions:
         _, node, exact = self._find(path)
         offsets = value_offsets(self._text, node) if exact and node.kind == SCALAR else None
         if offsets is None:
-            return self._place(node, exact)
+            return self.value(path)
         last = len(offsets) - 1
         first = min(max(offset, 0), last)
         begin = offsets[first]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from documents.errors import MalformedText
+from documents.errors import MalformedText, RefusedText
 from documents.garbage import CollectorPaused
 from documents.jsontext import read_value, skip_blanks
 
@@ -70,7 +70,7 @@ def _json_then_yaml(text: str) -> Iterator[Chunk]:
             with CollectorPaused(len(text) - start):
                 chunk.value, chunk.end = read_value(text, start)
         except MalformedText as error:
-            if count > 1:
+            if count > 1 or isinstance(error, RefusedText):
                 chunk.error = error
                 yield chunk
                 return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from documents.errors import MalformedText
+from documents.errors import RefusedText
 
 MAX_DEPTH = 200
 """Collections inside each other; the server's own bound is 10,000, no API object comes near either."""
@@ -63,9 +63,9 @@ def has_repeated_keys(value: Any) -> bool:
     return isinstance(value, list) and any(has_repeated_keys(item) for item in value)
 
 
-def too_deep(offset: int) -> MalformedText:
-    return MalformedText(offset, f"nested more than {MAX_DEPTH} levels deep")
+def too_deep(offset: int) -> RefusedText:
+    return RefusedText(offset, f"nested more than {MAX_DEPTH} levels deep")
 
 
-def too_many(offset: int) -> MalformedText:
-    return MalformedText(offset, f"more than {MAX_VALUES:,} values in one document")
+def too_many(offset: int) -> RefusedText:
+    return RefusedText(offset, f"more than {MAX_VALUES:,} values in one document")

@@ -65,8 +65,6 @@ class _Events:
         start = next_event()
         if not isinstance(start, DocumentStartEvent):
             return None, len(self.text)
-        if start.version == (1, 2):
-            raise MalformedText(0, "found incompatible YAML document: go-yaml knows %YAML 1.1 only")
         return self._root(), next_event().end_mark.index
 
     def _root(self) -> Node:
@@ -141,8 +139,12 @@ class _Events:
 def _malformed(error: yaml.YAMLError, text: str) -> MalformedText:
     """What libyaml says is wrong, and where."""
     mark = getattr(error, "problem_mark", None)
-    if mark is not None:
-        return MalformedText(mark.index, str(getattr(error, "problem", None) or "not readable as YAML"))
-    position = getattr(error, "position", 0)
-    reason = getattr(error, "reason", "not readable as YAML")
-    return MalformedText(min(position, len(text)), str(reason))
+    if mark is None:  # from libyaml's reader of characters
+        position = getattr(error, "position", 0)
+        return MalformedText(min(position, len(text)), getattr(error, "reason", "not readable as YAML"))
+    problem = str(getattr(error, "problem", None) or "not readable as YAML")
+    context = getattr(error, "context_mark", None)
+    if context is not None and mark.index >= len(text.rstrip()):
+        # The text has ended inside of something: where that began is what the user wants to see.
+        return MalformedText(context.index, problem, "what begins here is not closed")
+    return MalformedText(mark.index, problem)

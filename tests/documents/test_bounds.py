@@ -1,0 +1,121 @@
+"""Hostile and oversized texts are refused with an error, in little time and memory."""
+
+from __future__ import annotations
+
+import gc
+import time
+import tracemalloc
+
+import pytest
+
+from documents import Document, DocumentError, parse
+from documents.tree import MAX_DEPTH, MAX_VALUES
+
+MIB = 2**20
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{chr(98 + level)}: &{chr(98 + level)} [{','.join(['*' + chr(97 + level)] * 10)}]\n"
+    for level in range(9)
+)
+MERGES = (
+    "a: &a {"
+    + ",".join(f"k{number}: v" for number in range(1000))
+    + "}\nb:\n"
+    + "- <<: [*a,*a,*a,*a]\n" * 5000
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(BOMB, "document contains excessive aliasing", id="yaml-bomb"),
+        pytest.param(MERGES, "document contains excessive aliasing", id="merge-bomb"),
+        pytest.param("a: " + "[" * 10_000 + "]" * 10_000, "nested more than 200 levels deep", id="deep-flow"),
+        pytest.param("- " * 10_000 + "a", "nested more than 200 levels deep", id="deep-sequences"),
+        pytest.param(
+            "".join(" " * depth + "a:\n" for depth in range(2000)),
+            "nested more than 200 levels deep",
+            id="deep-block",
+        ),
+        pytest.param(
+            '{"a": ' + "[" * 10_000 + "]" * 10_000 + "}", "nested more than 200 levels deep", id="deep-json"
+        ),
+        pytest.param('{"a":' * 100_000, "nested more than 200 levels deep", id="deep-json-not-closed"),
+        pytest.param(
+            "a: [" + "1," * MAX_VALUES + "]", "more than 600,000 values in one document", id="many-values"
+        ),
+        pytest.param(
+            "a:\n" + "- 1\n" * MAX_VALUES, "more than 600,000 values in one document", id="many-lines"
+        ),
+        pytest.param('{"a": ' + "9" * 5000 + "}", "a number has too many digits", id="long-json-number"),
+        pytest.param("a: '" + "''" * MIB, "found unexpected end of stream", id="many-quotes"),
+        pytest.param("{" * MIB, "nested more than 200 levels deep", id="many-braces"),
+        pytest.param("a: " * MIB, "mapping values are not allowed in this context", id="many-colons"),
+    ],
+)
+def test_what_is_beyond_all_bounds_is_refused(text: str, message: str) -> None:
+    """Each with a message of its own, at a position."""
+    (found,) = parse(text)
+    assert isinstance(found, DocumentError)
+    assert found.message == message
+    assert found.line >= 1
+
+
+@pytest.mark.parametrize("form", ["yaml", "flow", "json"])
+def test_the_depth_is_bounded(form: str) -> None:
+    """The limit itself is accepted, one level more is not."""
+    for depth, accepted in ((MAX_DEPTH, True), (MAX_DEPTH + 1, False)):
+        inner = depth - 1
+        text = {
+            "yaml": "a:\n" + "- " * inner + "b\n",
+            "flow": "a: " + "[" * inner + "]" * inner,
+            "json": '{"a":' + "[" * inner + "]" * inner + "}",
+        }[form]
+        (found,) = parse(text)
+        assert isinstance(found, Document) is accepted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a: '" + "b" * 3 * MIB + "'\n", id="one-scalar"),
+        pytest.param("a: |\n" + "  b\n" * (3 * MIB // 4), id="one-block"),
+        pytest.param("kind: A\n" + "# note\n" * (3 * MIB // 7), id="comments"),
+        pytest.param("\n" * 3 * MIB + "kind: A\n", id="blank-lines"),
+        pytest.param("---\n" * (3 * MIB // 4) + "kind: A\n", id="separators"),
+        pytest.param("a:\n" + "- {name: device, value: 12}\n" * (3 * MIB // 28), id="short-entries"),
+        pytest.param('{"a": [' + '{"b": 1},' * (3 * MIB // 9) + "1]}", id="json"),
+        pytest.param("a: " + "9" * 3 * MIB, id="digits"),
+    ],
+)
+def test_three_mebibytes_are_read(text: str) -> None:
+    """Far below any size at which a server would read it; positions in it work as well."""
+    (found,) = parse(text)
+    assert isinstance(found, Document)
+    assert found.locate(("kind",)).line >= 1
+
+
+def test_memory_for_a_bomb_is_bounded() -> None:
+    """Nothing of a bomb is built before it is refused."""
+    tracemalloc.start()
+    try:
+        list(parse(BOMB))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * MIB
+
+
+def test_the_garbage_collector_is_left_as_it_was() -> None:
+    """It pauses while a large text is read, also when that fails."""
+    assert gc.isenabled()
+    for text in ("a: [" + "1," * 100_000 + "1]", "a: [" + "1," * 100_000):
+        list(parse(text))
+        assert gc.isenabled()
+
+
+def test_many_small_documents_take_linear_time() -> None:
+    """Ten thousand documents in one file, each with a position: no search from the begin of the file."""
+    begin = time.process_time()
+    found = list(parse("kind: A\n---\n" * 10_000))
+    assert [document.line for document in found] == list(range(1, 20_001, 2))
+    assert time.process_time() - begin < 5
