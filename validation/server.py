@@ -63,6 +63,8 @@ class Server:
         kind = KINDS.get(request.kind)
         if kind is None or not kind.served(version, self.profile.minor):
             return statuses.not_served()
+        if request.verb == STATUS and not RULES[kind.name].has_status:
+            return statuses.not_served()  # only kinds with a status have the subresource
         warnings = [warning] if (warning := deprecation_warning(kind, version)) else []
         try:
             body = read_request_body(

@@ -38,6 +38,8 @@ MAX_MEGABYTES = 200
 MIN_DECODED = 0.5
 
 _HANGING_SECONDS = 5.0
+_WITH_STATUS = (CREATE, CREATE, UPDATE, STATUS)
+_VERBS = {"Pod": (CREATE,), "ResourceClaim": _WITH_STATUS, "DeviceTaintRule": _WITH_STATUS}
 _NAME, _NAMESPACE = "an-object", "default"
 _NAMESPACES = {_NAMESPACE: {"resource.kubernetes.io/admin-access": "true"}}
 _NODES: list[dict[str, Any]] = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-a"}}]
@@ -102,7 +104,7 @@ def make_request(pick: random.Random, profile: Profile) -> tuple[Request, bytes]
     if kind not in KINDS or KINDS[kind].namespaced:
         made["metadata"]["namespace"] = _NAMESPACE
     changed = mutate(pick, made) if pick.random() < 0.9 else made
-    verb = pick.choice((CREATE, CREATE, CREATE, UPDATE, STATUS)) if kind != "Pod" else CREATE
+    verb = pick.choice(_VERBS.get(kind, (CREATE, CREATE, UPDATE)))
     request = Request(
         verb=verb,
         api_version=made["apiVersion"],
@@ -167,6 +169,8 @@ def _answered(server: Server, request: Request) -> str:
 
 def _require_lossless(server: Server, request: Request, returned: dict[str, Any]) -> None:
     """What the server has returned, it must take again in any version, and return it as it was."""
+    if "\\udc" in json.dumps(returned):
+        return  # opaque parameters keep bytes that are not UTF-8, which no other JSON can say
     kind = KINDS[request.kind]
     for version in kind.versions:
         if not kind.served(version, server.profile.minor):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from resourceapi.releases import Profile
 from tests.fuzz.__main__ import make_request
+from validation.requests import STATUS, Request
 from validation.server import Server
 
 SERVER = Server(Profile(), namespaces={"default": {}})
@@ -24,6 +25,21 @@ def test_mutated_object_gets_an_answer(pick: random.Random) -> None:
     answer = SERVER.handle(request)
     assert answer.accepted == (answer.object is not None)
     assert answer.accepted != bool(answer.message)
+
+
+def test_status_is_not_served_for_kinds_without_one() -> None:
+    """A status update of a kind that has no status is answered as the server answers a path that it doesn't have."""
+    stored = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "a"},
+        "spec": {},
+    }
+    request = Request(
+        verb=STATUS, api_version="resource.k8s.io/v1", kind="DeviceClass", body=stored, old=stored
+    )
+    answer = SERVER.handle(request)
+    assert (answer.code, answer.message) == (404, "the server could not find the requested resource")
 
 
 def test_bounded_run() -> None:
