@@ -13,7 +13,7 @@ from typing import Any
 from resourceapi import fielderrors as errors
 from resourceapi import rules
 from resourceapi.encoding import go_json
-from resourceapi.equality import equal
+from resourceapi.equality import equal, equal_fields
 from resourceapi.fielderrors import FieldError, Verbatim
 from resourceapi.fieldpath import Key, Path
 from resourceapi.schema import Field, Schema, Struct, Type
@@ -167,7 +167,7 @@ class DeclarativePass:
                 value = new.get(name)
                 if old is None:
                     walk(value, None, (*path, name), found)
-                elif not equal(value, before := old.get(name)):
+                elif not equal_fields(name, value, before := old.get(name)):
                     walk(value, _Before(before), (*path, name), found)
 
         return walk_struct
