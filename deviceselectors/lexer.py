@@ -54,7 +54,7 @@ def _classify(text: str) -> int:
     first = text[0]
     if first in " \t\r\n\f":
         return -1
-    if text[-1] in "\"'" and len(text) > 1:
+    if text[-1] in "\"'" and len(text) > 1 and first != "/":
         return BYTES if first in "bB" else STRING
     if first.isalpha() or first == "_":
         return IDENTIFIER if first.isascii() else -2

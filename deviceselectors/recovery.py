@@ -71,6 +71,7 @@ from deviceselectors.macros import MacroError, expand
 from deviceselectors.parser import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
 from deviceselectors.types import STRING_TYPE
 
+_NO_ALTERNATIVE = "no viable alternative at input "
 _MAX_ERRORS = 100
 _MAX_RECOVERIES = 30
 _MAX_SKIPPED = 256
@@ -225,10 +226,9 @@ class _Strategy:
             self._issues.report(position, f"Syntax error: More than {_MAX_ERRORS} syntax errors")
             raise _AbortError
         self._errors += 1
-        if message.startswith("no viable alternative"):
-            for word in ("true", "false", "null"):
-                if message.endswith(f"input '.{word}'"):
-                    message = f"mismatched input '{word}' expecting IDENTIFIER"
+        head, quoted = message[: len(_NO_ALTERNATIVE)], message[len(_NO_ALTERNATIVE) :]
+        if head == _NO_ALTERNATIVE and quoted[2:-1] in ("true", "false", "null"):
+            message = f"mismatched input '{quoted[2:-1]}' expecting IDENTIFIER"
         self._issues.report(position, f"Syntax error: {message}")
 
     def _end_recovery(self) -> None:
@@ -281,7 +281,7 @@ class _Strategy:
         """The error that no alternative of a rule fits the tokens up to the offending one."""
         start = self.tokens.ahead()
         text = "<EOF>" if start.kind == EOF else self.tokens.text_between(start, offending)
-        self._report(offending, f"no viable alternative at input {_quote(text)}")
+        self._report(offending, f"{_NO_ALTERNATIVE}{_quote(text)}")
         return self._fail(state)
 
     def _fail(self, state: _State) -> _RuleError:
