@@ -226,18 +226,17 @@ class _Editor:
         return text[start : entry.key.start] + self._replaced(entry, new, column)
 
     def _replaced(self, entry: _Entry, new: Any, column: int) -> str:
-        """A key with a value that is written anew; a comment on the key's line stays."""
-        text = self.text
-        name = text[entry.key.start : entry.key.end]
+        """A key whose value is written anew; what is between them and behind the old value on its line stays."""
+        text, key, value = self.text, entry.key, entry.value
         lines = emitting.entry("k", new, self._sequence_indent())
-        lines[0] = name + lines[0][1:]
-        line_end = text.find("\n", entry.key.end)
-        one_line = (
-            entry.value.kind == SCALAR and entry.value.end <= line_end and entry.value.style not in ("|", ">")
-        )
-        if not one_line:
+        inline = value.kind == SCALAR and value.start < value.end and value.style not in ("|", ">")
+        if inline and len(lines) == 1:
+            return text[key.start : value.start] + lines[0][3:] + text[value.end : entry.end]
+        lines[0] = text[key.start : key.end] + lines[0][1:]
+        if not inline:
             return _joined(lines, column)
-        lines[0] += text[entry.value.end : line_end] if entry.value.value else ""
+        line_end = text.find("\n", value.end)
+        lines[0] += text[value.end : line_end]
         return _joined(lines, column) + text[line_end + 1 : entry.end]
 
     # Block sequences

@@ -14,7 +14,6 @@ _plain = re.compile(
 ).fullmatch
 # Also harmless as the value of a block mapping: what CEL expressions consist of.
 _plain_expression = re.compile(r"[A-Za-z_(][^\x00-\x1f\x7f-\uffff#]*[^\x00-\x20\x7f-\uffff#:]").fullmatch
-_literal_line = re.compile(r"[ -~\u00a0-\ud7ff]*[!-~\u00a1-\ud7ff]|").fullmatch
 _not_printable = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
@@ -55,7 +54,7 @@ def literal_block(value: Any) -> list[str]:
         return []
     kept = len(value) - len(value.rstrip("\n"))
     lines = value.removesuffix("\n").split("\n")
-    if kept > 1 or not all(_literal_line(line) for line in lines):
+    if kept > 1 or not all(line.isprintable() and line[-1:] != " " for line in lines):
         return []
     return ["|" if kept else "|-", *lines]
 
