@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from commandline.errors import UsageError
-from commandline.manifests import Manifest
+from commandline.kubeconfig import Cluster, Unavailable
 from commandline.results import Failure, Result
 from documents.document import Path
 from documents.errors import DocumentError
@@ -15,7 +13,10 @@ from documents.positions import Place
 from resourceapi.fieldpath import json_pointer
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
-from resourceapi.releases import KINDS
+from resourceapi.releases import KINDS, Profile
+
+if TYPE_CHECKING:
+    from commandline.manifests import Manifest
 
 PAGE = 500
 CONTEXT_LISTS = (("v1", "Namespace", "namespaces"), ("v1", "Node", "nodes"))
@@ -26,7 +27,6 @@ WORKLOAD_LISTS = tuple(
 )
 # What a server sets itself; sent with a new object it would only be dropped again.
 SERVER_FIELDS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
-TIMEOUT_SECONDS = 30
 
 
 class LiveObject:
@@ -60,66 +60,52 @@ class LiveObject:
         return json_pointer(path)
 
 
-def live_objects(kubeconfig: str, context: str) -> Iterator[Manifest | Result | Failure]:
-    """All DRA objects of a cluster, and the pods, workloads, namespaces and nodes.
+def live_objects(kubeconfig: str, context: str, profile: Profile) -> Iterator[Manifest | Result | Failure]:
+    """All DRA objects of a cluster, and the workloads that use claims, namespaces and nodes.
 
     :param context: the name of a context in the file; empty: its current one.
-    :raises UsageError: without the ``kubernetes`` package, or if the file cannot be used.
+    :param profile: the server that will be asked about them; objects are read in versions that it serves, too.
+    :raises UsageError: if the file cannot be used.
     """
-    client, cluster = _connect(kubeconfig, context)
-    for api_version, kind, resource in (*CONTEXT_LISTS, *_group_lists(client), *WORKLOAD_LISTS):
+    cluster = Cluster(kubeconfig, context)
+    try:
+        lists = (*CONTEXT_LISTS, *_lists(cluster, profile), *WORKLOAD_LISTS)
+    except Unavailable as error:
+        yield Failure(f"{cluster.name}/{GROUP}", str(error))
+        return
+    for api_version, kind, resource in lists:
         try:
-            for item in _items(client, api_version, resource):
-                value = {"apiVersion": api_version, "kind": kind, **_without_server_fields(item)}
-                if kind in workloads.RESOURCES and not _uses_claims(value):
-                    continue
-                yield LiveObject(cluster, resource, value)
-        except _Unavailable as error:
-            yield Failure(f"{cluster}/{resource}", str(error))
+            for item in _items(cluster, api_version, resource):
+                value = {"apiVersion": api_version, "kind": kind, **_as_sent(item)}
+                if kind not in workloads.RESOURCES or _uses_claims(value):
+                    yield LiveObject(cluster.name, resource, value)
+        except Unavailable as error:
+            yield Failure(f"{cluster.name}/{resource}", str(error))
 
 
-class _Unavailable(Exception):
-    """The cluster does not give a list."""
-
-
-def _connect(kubeconfig: str, context: str) -> tuple[Any, str]:
-    """A client of the ``kubernetes`` package, which knows every way to log in, and what to call the cluster."""
-    try:
-        from kubernetes import config
-    except ImportError:
-        raise UsageError("--kubeconfig needs the Python package kubernetes: pip install kubernetes") from None
-    try:
-        client = config.new_client_from_config(config_file=kubeconfig, context=context or None)
-        _, current = config.list_kube_config_contexts(config_file=kubeconfig)
-    except (config.ConfigException, OSError) as error:
-        raise UsageError(f"--kubeconfig {kubeconfig}: {error}") from None
-    return client, context or current["name"]
-
-
-def _group_lists(client: Any) -> list[tuple[str, str, str]]:
-    """The kinds of the DRA group, each in the best version that the cluster serves."""
-    versions = _get(client, f"/apis/{GROUP}", {}).get("versions", ())
-    served = [entry["version"] for entry in versions]
-    resources = {
-        version: {entry["name"] for entry in _get(client, f"/apis/{GROUP}/{version}", {})["resources"]}
-        for version in served
-    }
+def _lists(cluster: Cluster, profile: Profile) -> list[tuple[str, str, str]]:
+    """The kinds of the DRA group, each in the newest version that both servers have, or that the cluster has."""
+    versions = [str(entry["version"]) for entry in cluster.get(f"/apis/{GROUP}").get("versions", ())]
+    resources = {version: _resources(cluster, version) for version in versions}
     lists = []
     for kind in KINDS.values():
-        best = next(
-            (version for version in kind.versions if kind.resource in resources.get(version, ())), None
-        )
-        if best is not None:
-            lists.append((f"{GROUP}/{best}", kind.name, kind.resource))
+        there = [version for version in kind.versions if kind.resource in resources.get(version, ())]
+        common = [version for version in there if kind.served(version, profile.minor)]
+        if there:
+            lists.append((f"{GROUP}/{(common or there)[0]}", kind.name, kind.resource))
     return lists
 
 
-def _items(client: Any, api_version: str, resource: str) -> Iterator[dict[str, Any]]:
+def _resources(cluster: Cluster, version: str) -> set[str]:
+    return {str(entry["name"]) for entry in cluster.get(f"/apis/{GROUP}/{version}").get("resources", ())}
+
+
+def _items(cluster: Cluster, api_version: str, resource: str) -> Iterator[dict[str, Any]]:
     """The objects of a list, page by page."""
     path = f"/apis/{api_version}/{resource}" if "/" in api_version else f"/api/{api_version}/{resource}"
     query = {"limit": str(PAGE)}
     while True:
-        page = _get(client, path, query)
+        page = cluster.get(path, query)
         yield from page.get("items") or ()
         following = (page.get("metadata") or {}).get("continue")
         if not following:
@@ -127,35 +113,14 @@ def _items(client: Any, api_version: str, resource: str) -> Iterator[dict[str, A
         query = {"limit": str(PAGE), "continue": following}
 
 
-def _get(client: Any, path: str, query: dict[str, str]) -> dict[str, Any]:
-    """:raises _Unavailable: if there is no answer, or none that is of use."""
-    from kubernetes.client.exceptions import ApiException
-    from urllib3.exceptions import HTTPError
-
-    try:
-        response = client.call_api(
-            path,
-            "GET",
-            query_params=list(query.items()),
-            header_params={"Accept": "application/json"},
-            auth_settings=["BearerToken"],
-            _preload_content=False,
-            _return_http_data_only=True,
-            _request_timeout=TIMEOUT_SECONDS,
-        )
-        answer = json.loads(response.data)
-    except ApiException as error:
-        raise _Unavailable(f"the server answers {error.status} {error.reason}") from None
-    except (HTTPError, ValueError) as error:
-        raise _Unavailable(f"no usable answer: {error}") from None
-    if not isinstance(answer, dict):
-        raise _Unavailable("no usable answer")
-    return answer
-
-
-def _without_server_fields(item: dict[str, Any]) -> dict[str, Any]:
+def _as_sent(item: dict[str, Any]) -> dict[str, Any]:
+    """An object as a user would have sent it."""
     metadata = {key: value for key, value in (item.get("metadata") or {}).items() if key not in SERVER_FIELDS}
-    return {**item, "metadata": metadata}
+    sent = {**item, "metadata": metadata}
+    spec = sent.get("spec")
+    if isinstance(spec, dict) and "ephemeralContainers" in spec:  # never part of a new pod
+        sent["spec"] = {key: value for key, value in spec.items() if key != "ephemeralContainers"}
+    return sent
 
 
 def _uses_claims(value: dict[str, Any]) -> bool:

@@ -71,15 +71,15 @@ class _Conversion:
             self._complain(error, INVALID if error.line else UNFINISHED)
             return
         changes: list[tuple[Document, dict[str, Any]]] = []
-        errors = []
+        problems = []
         for change in self._changes(text, found):
             if isinstance(change, DocumentError):
-                errors.append(change)
+                problems.append(change)
             else:
                 changes.append(change)
-        for error in errors:
-            self._complain(error, INVALID)
-        if not errors:
+        for problem in problems:
+            self._complain(problem, INVALID)
+        if not problems:
             self._write(found, text, rewrite(changes[0][0].source, changes) if changes else text)
 
     def _changes(self, text: str, file: str) -> Iterator[tuple[Document, dict[str, Any]] | DocumentError]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from commandline.manifests import Manifest
 from commandline.results import ERROR, Failure, Finding, Result
 from documents import DocumentError, parse
 from documents.sources import find_files, read_file
 from validation.rulenames import MALFORMED
+
+if TYPE_CHECKING:
+    from commandline.manifests import Manifest
 
 
 def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from validation.requests import Answer
 
+    class Source(Protocol):
+        """Where an object comes from: the line where it begins (0: no file), and the text of lines for excerpts."""
+
+        @property
+        def line(self) -> int: ...
+        def source_line(self, number: int) -> str: ...
+
+
 ERROR, WARNING = "error", "warning"
-
-
-class Source(Protocol):
-    """Where an object comes from: the line where it begins (0: no file), and the text of lines for excerpts."""
-
-    @property
-    def line(self) -> int: ...
-    def source_line(self, number: int) -> str: ...
 
 
 class Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from commandline.manifests import ASK, CONTEXT, NOT_SERVED, Manifest
+from commandline.manifests import ASK, CONTEXT, NOT_SERVED
 from commandline.results import Outcome, Result, Skipped
 from documents.tree import RepeatedKeys
 from resourceapi.releases import KINDS
@@ -13,6 +13,7 @@ from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 if TYPE_CHECKING:
     from commandline.context import Context
     from commandline.findings import Interpreter
+    from commandline.manifests import Manifest
     from commandline.stored import StoredObjects
     from resourceapi.fieldpath import Path
     from validation.lints import Facts
@@ -24,6 +25,7 @@ class Reviewer:
 
     ``facts``: what lints may look at, or None for no lints.  ``stored``: objects as stored, which makes requests for
     them updates (of the status if ``subresource`` is ``status``).  ``namespace``: of objects that name none.
+    ``live``: the objects are those of a cluster, so that their status counts.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class Reviewer:
         stored: StoredObjects | None = None,
         subresource: str = "",
         namespace: str = "default",
+        live: bool = False,
     ) -> None:
         self.server = server
         self.context = context
@@ -44,6 +47,7 @@ class Reviewer:
         self.stored = stored
         self.update = STATUS if subresource == "status" else UPDATE
         self.namespace = namespace
+        self.live = live
         self._interpreter: Interpreter | None = None
 
     def review(self, manifest: Manifest, how: str) -> None:
@@ -100,6 +104,17 @@ class Reviewer:
             )
         )
 
+    def _is_dropped(self, answer: Answer, path: Path) -> bool:
+        """Whether the server drops a field because its gate is off, and would have kept it otherwise.
+
+        It keeps what the stored object has; of a new object it drops the status in any case.
+        """
+        from validation.hints.situation import MISSING, value_at
+
+        if path[0] == "status" and not self.live and self.stored is None:
+            return False
+        return not answer.accepted or value_at(answer.object, path) is MISSING
+
     def _interpret(self) -> Interpreter:
         if self._interpreter is None:
             from commandline.findings import Interpreter
@@ -109,22 +124,16 @@ class Reviewer:
 
     def _lint(self, result: Result, manifest: Manifest, answer: Answer, facts: Facts) -> None:
         from validation.lints import lint
+        from validation.lints.table import DROPPED
 
         for warning in lint(manifest.value, facts):
-            if warning.code == "CC006" and _survives(answer, warning.path):
+            if warning.code == DROPPED.code and not self._is_dropped(answer, warning.path):
                 continue
             self._interpret().add_lint(result, manifest, warning)
         for notice in manifest.notices:
             self._interpret().add_notice(result, manifest, notice)
         if _has_repeated_keys(manifest.value):
             self._interpret().add_repeated_keys(result, manifest)
-
-
-def _survives(answer: Answer, path: Path) -> bool:
-    """Whether the server kept a field whose gate is off, as it does where the stored object has it."""
-    from validation.hints.situation import MISSING, value_at
-
-    return answer.accepted and value_at(answer.object, path) is not MISSING
 
 
 def _has_repeated_keys(value: Any) -> bool:

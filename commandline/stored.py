@@ -8,6 +8,9 @@ from commandline.errors import UsageError
 from commandline.manifests import ASK, treatment
 from commandline.reading import read
 from commandline.results import Failure, Result
+from conversion.hub import to_hub
+from resourceapi.decoding import DecodingError, decode
+from resourceapi.defaults import apply_defaults
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
@@ -18,7 +21,10 @@ Identity = tuple[str, str, str, str]
 
 
 class StoredObjects:
-    """The objects of a file, in the version and with the defaults with which the server has them."""
+    """The objects of a file, as the server has them: in the version of the request, with defaults filled in.
+
+    So the file may be what `kubectl get -o yaml` writes, or the manifest that was applied.
+    """
 
     def __init__(self, file: str, server: Server, namespace: str) -> None:
         """
@@ -39,13 +45,30 @@ class StoredObjects:
                 self._objects[_identity(found.value, namespace)] = found.value
 
     def of(self, result: Result) -> dict[str, Any] | None:
-        """The stored object that an object of the input would update, in that object's version."""
+        """The stored object that an object of the input would update, or None.
+
+        :raises UsageError: if the server cannot read it.
+        """
         group = result.api_version.rpartition("/")[0]
         found = self._objects.get((group, result.kind, result.namespace, result.name))
         if found is None:
             return None
         self.used = True
-        return self.server.stored(found, result.api_version) if group == GROUP else found
+        return self._as_stored(found, result) if group == GROUP else found
+
+    def _as_stored(self, value: dict[str, Any], result: Result) -> dict[str, Any]:
+        schemas, version = self.server.profile.schemas, result.api_version.rpartition("/")[2]
+        source = str(value["apiVersion"]).rpartition("/")[2]
+        if version not in schemas or source not in schemas:
+            return value  # the server does not know the version of the object, or will not
+        try:
+            hub = to_hub(result.kind, source, decode(schemas[source], result.kind, value).object)
+        except DecodingError as error:
+            raise UsageError(f"--old {self.file}: {result.title}: {error.text}") from None
+        if result.namespace:
+            hub.setdefault("metadata", {})["namespace"] = result.namespace
+        apply_defaults(result.kind, source, hub, self.server.now())
+        return self.server.present(result.kind, version, hub)
 
     def insist_on_use(self) -> None:
         """:raises UsageError: if no object of the input was in the file; it is most likely the wrong one."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from commandline.context import Context
 from commandline.errors import UsageError
-from commandline.manifests import ASK, CONTEXT, Manifest, treatment
+from commandline.manifests import ASK, CONTEXT, treatment
 from commandline.progress import track
 from commandline.reading import read
 from commandline.results import Failure, Outcome, Result
@@ -20,6 +20,7 @@ from validation.server import Server
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from commandline.manifests import Manifest
     from validation.lints import Facts
 
 
@@ -52,7 +53,7 @@ def validate(options: Namespace) -> Outcome:
     context = Context(options.namespace_labels)
     facts = None if options.no_lint else _facts(profile, options)
     outcome = Outcome(profile.name)
-    objects = _read(options, context, facts, outcome)
+    objects = _read(_inputs(options, profile), context, facts, outcome)
     _read_inventory(options.inventory, context, facts, outcome)
     context.finish()
     server = Server(profile, namespaces=context.namespaces, nodes=context.nodes)
@@ -69,6 +70,7 @@ def validate(options: Namespace) -> Outcome:
         stored=stored,
         subresource=options.subresource,
         namespace=options.namespace,
+        live=options.kubeconfig is not None,
     )
     for found, how in track(objects, "objects", len(objects)):
         if isinstance(found, Result):
@@ -95,11 +97,11 @@ def _facts(profile: Profile, options: Namespace) -> Facts:
 
 
 def _read(
-    options: Namespace, context: Context, facts: Facts | None, outcome: Outcome
+    inputs: Iterable[Manifest | Result | Failure], context: Context, facts: Facts | None, outcome: Outcome
 ) -> list[tuple[Manifest | Result, str]]:
     """The objects to validate, and what to do with each."""
     objects: list[tuple[Manifest | Result, str]] = []
-    for found in track(_inputs(options), "documents read"):
+    for found in track(inputs, "documents read"):
         if isinstance(found, Failure):
             outcome.failures.append(found)
         elif isinstance(found, Result):
@@ -111,12 +113,12 @@ def _read(
     return objects
 
 
-def _inputs(options: Namespace) -> Iterable[Manifest | Result | Failure]:
+def _inputs(options: Namespace, profile: Profile) -> Iterable[Manifest | Result | Failure]:
     if options.kubeconfig is None:
         return read(options.paths)
     from commandline.cluster import live_objects
 
-    return live_objects(options.kubeconfig, options.kube_context)
+    return live_objects(options.kubeconfig, options.kube_context, profile)
 
 
 def _read_inventory(paths: list[str], context: Context, facts: Facts | None, outcome: Outcome) -> None:

@@ -33,7 +33,7 @@ def _flat_request(situation: Situation) -> str:
     }
     if rewritten.get("firstAvailable"):
         return (
-            f"a request has either `exactly` or `firstAvailable`: remove `{situation.key}` here, "
+            f"a request has either `exactly` or `firstAvailable`; remove `{situation.key}` here, "
             "or give it to the subrequests that need it"
         )
     rewritten["exactly"] = {**(exactly if isinstance(exactly, dict) else {}), **moved}
@@ -71,7 +71,7 @@ def _metadata_at_top_level(situation: Situation) -> str:
     metadata: dict[str, Any] = {situation.key: situation.value}
     written = situation.parent.get("metadata") if isinstance(situation.parent, dict) else None
     if isinstance(written, dict) and situation.key in written:
-        return f"`{situation.key}` stands in `metadata` already: remove this one"
+        return f"`{situation.key}` stands in `metadata` already; remove this one"
     return f"`{situation.key}` belongs into `metadata`:\n" + yaml({"metadata": metadata})
 
 
@@ -103,7 +103,7 @@ def _proposed_field(situation: Situation) -> str:
     schema = SCHEMAS_WITH_PROPOSALS.get(situation.version)
     if schema is None or schemawalk.type_at(schema, situation.kind, situation.path) is None:
         return ""
-    return f"a proposal has `{situation.key}` here, but no release yet: --kube-version kep knows it"
+    return f"a proposal has `{situation.key}` here, but no release yet; --kube-version kep knows it"
 
 
 def _did_you_mean(situation: Situation) -> str:
@@ -127,7 +127,7 @@ def _elsewhere(situation: Situation) -> str:
     if not places or len(places) > 6:
         return ""
     shown = " or ".join(f"`{place}`" for place in places[:2])
-    return f"`{situation.key}` is a field of {shown}: is it indented as it should be?"
+    return f"`{situation.key}` is a field of {shown}; is it indented as it should be?"
 
 
 def _is_near(place: str, here: str) -> bool:
@@ -182,13 +182,13 @@ HINTS = (
     Hint(
         "nested-first-available",
         UNKNOWN,
-        "alternatives cannot be nested: list all of them in the request's own `firstAvailable`",
+        "alternatives cannot be nested; list all of them in the request's own `firstAvailable`",
         place=REQUEST + r"\.firstAvailable\[\]\.firstAvailable$",
     ),
     Hint(
         "exactly-in-subrequest",
         UNKNOWN,
-        "a subrequest has no `exactly`: its fields stand beside its name",
+        "a subrequest has no `exactly`; its fields stand beside its name",
         place=REQUEST + r"\.firstAvailable\[\]\.exactly$",
     ),
     Hint(
@@ -219,7 +219,7 @@ HINTS = (
         "`resourceClaims` belongs into the pod's spec; the container lists their names under `resources.claims`",
         place=r"ontainers\[\](\.resources)?\.resourceClaims$",
     ),
-    Hint("attribute-value-type", UNKNOWN, _attribute_keys, place=r"attributes\.[^.\[]+.*\.\w+$"),
+    Hint("attribute-value-type", UNKNOWN, _attribute_keys, place=r"attributes\{\}\.\w+$"),
     Hint("proposed-field", UNKNOWN, _proposed_field),
     Hint("did-you-mean", UNKNOWN, _did_you_mean),
     Hint("field-elsewhere", UNKNOWN, _elsewhere),

@@ -52,9 +52,7 @@ def _dropped_subrequest(situation: Situation) -> str:
     value = situation.value
     if not isinstance(value, str) or "/" not in value or "DRAPrioritizedList" in situation.profile.gates:
         return ""
-    return (
-        f"`firstAvailable` is dropped before this check: {explain('DRAPrioritizedList', situation.profile)}"
-    )
+    return f"alternatives are dropped before this check: {explain('DRAPrioritizedList', situation.profile)}"
 
 
 def _written_but_off(situation: Situation, path: Path) -> Iterator[tuple[str, str]]:

@@ -57,7 +57,8 @@ def _unknown_claim(situation: Situation) -> str:
     if meant:
         return f"did you mean `{meant}`?"
     if not names:
-        return f"add an entry to the pod's `resourceClaims`:\n{yaml([{'name': name, 'resourceClaimTemplateName': '…'}])}"
+        entry = {"name": name, "resourceClaimTemplateName": f"{name}-template"}
+        return "add an entry to the pod's `resourceClaims`:\n" + yaml([entry])
     return ""
 
 
@@ -69,8 +70,8 @@ HINTS = (
     Hint(
         "pod-claim-without-source",
         (REQUIRED, INVALID),
-        "say where the claim comes from: `resourceClaimName` for one that exists, `resourceClaimTemplateName` for one "
-        "of its own for each pod",
+        "say where the claim comes from, with `resourceClaimName` for one that exists or `resourceClaimTemplateName` "
+        "for one of its own for each pod",
         place=r"resourceClaims\[\]$",
         message="must specify one of",
     ),

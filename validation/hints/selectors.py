@@ -48,18 +48,9 @@ def _unbalanced(situation: Situation) -> str:
     for opening, closing in ("()", "[]", "{}"):
         missing = bare.count(opening) - bare.count(closing)
         if missing:
-            kind = closing if missing > 0 else opening
-            return f"there {_are(abs(missing), kind)} missing, or {_are(abs(missing), _other(kind))} too many"
+            lacking, extra = (closing, opening) if missing > 0 else (opening, closing)
+            return f"brackets do not match: a `{lacking}` is missing, or there is one `{extra}` too many"
     return ""
-
-
-def _are(count: int, bracket: str) -> str:
-    return f"is a `{bracket}`" if count == 1 else f"are {count} `{bracket}`"
-
-
-def _other(bracket: str) -> str:
-    pairs = "()[]{}"
-    return pairs[pairs.index(bracket) ^ 1]
 
 
 def _single_equals(situation: Situation) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from resourceapi.fieldpath import Path
+from resourceapi.fieldpath import Key, Path, Segment
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 
@@ -61,7 +61,9 @@ class Situation:
 
     @property
     def place(self) -> str:
-        """The path without indices, as if a template's claim or pod stood alone: ``spec.devices.requests[].name``.
+        """The path without indices and map keys, as if a template's claim or pod stood alone.
+
+        Examples: ``spec.devices.requests[].name``, ``spec.devices[].attributes{}.string``.
 
         The hints' conditions are patterns over this.
         """
@@ -98,11 +100,17 @@ _NESTED_SPECS = ("spec.jobTemplate.spec.template.spec", "spec.template.spec", "s
 
 
 def _flattened(path: Path) -> str:
-    text = "".join("[]" if isinstance(segment, int) else f".{segment}" for segment in path).removeprefix(".")
+    text = "".join(map(_flat_segment, path)).removeprefix(".")
     for nested in _NESTED_SPECS:
         if text.startswith(nested):
             return "spec" + text[len(nested) :]
     return text
+
+
+def _flat_segment(segment: Segment) -> str:
+    if isinstance(segment, int):
+        return "[]"
+    return "{}" if type(segment) is Key else f".{segment}"
 
 
 def value_at(value: Any, path: Path) -> Any:

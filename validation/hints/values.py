@@ -81,11 +81,11 @@ def _shape(situation: Situation) -> str:
     if wanted == "list" and isinstance(value, (dict, str)):
         return "a list is wanted here, each entry with a `-` in front"
     if wanted in ("struct", "map") and isinstance(value, list):
-        return "one mapping is wanted here, no list: without the `-`"
+        return "one mapping is wanted here, no list; without the `-`"
     if wanted == "struct" and value is None:
         return ""
     if wanted in ("struct", "map"):
-        return "a mapping is wanted here: its keys stand on the next lines, indented further"
+        return "a mapping is wanted here; its keys stand on the next lines, indented further"
     return ""
 
 
@@ -123,7 +123,7 @@ def _request_reference(situation: Situation) -> str:
     names = _request_names(situation.object)
     bare = value.strip("\"' ")
     if bare != value and bare in names:
-        return f"the quotes are part of this name, one of them is missing: write `{bare}`"
+        return f"the quotes are part of this name, one of them is missing; write `{bare}`"
     with_main = [name for name in names if name.endswith("/" + value)]
     if with_main:
         return f"a subrequest is named together with its request: `{with_main[0]}`"
@@ -204,17 +204,18 @@ def _neither(situation: Situation) -> str:
 def _both(situation: Situation) -> str:
     if situation.version == "v1beta1":
         return "beside `firstAvailable` a v1beta1 request has nothing but its `name`"
-    return "keep one of them: `firstAvailable` holds alternatives, `exactly` a request without alternatives"
+    return "keep one of them; `firstAvailable` holds alternatives, `exactly` a request without alternatives"
 
 
 def _admin_namespace(situation: Situation) -> str:
     namespace = situation.namespace or "default"
+    label = "resource.kubernetes.io/admin-access=true"
     text = (
-        f"label the namespace: kubectl label namespace {namespace} resource.kubernetes.io/admin-access=true; "
-        f"here, --namespace-labels {namespace}:resource.kubernetes.io/admin-access=true says that it is"
+        f"label the namespace (kubectl label namespace {namespace} {label}); if it is, say so with "
+        f"--namespace-labels {namespace}:{label}"
     )
     if "resource.k8s.io/admin-access" in situation.namespace_labels:
-        text += " (resource.k8s.io/admin-access counted up to 1.33 only)"
+        text += "; resource.k8s.io/admin-access counted up to 1.33 only"
     return text
 
 
@@ -230,15 +231,15 @@ def _node_selection(situation: Situation) -> str:
 
 def _immutable(situation: Situation) -> str:
     if situation.kind in ("ResourceClaim", "ResourceClaimTemplate") and situation.key == "spec":
-        return f"the spec of a {situation.kind} never changes: create one with another name, or delete this one first"
+        return f"the spec of a {situation.kind} never changes; create one with another name, or delete this one first"
     return ""
 
 
 HINTS = (
     Hint("match-attribute-list", WRONG, _match_attribute_list, place=ATTRIBUTE_NAME),
-    Hint("plain-attribute", WRONG, _plain_attribute, place=r"attributes\.[^.\[]+([./][^.\[]+)*$"),
-    Hint("plain-capacity", WRONG, _plain_capacity, place=r"^spec\.devices\[\](\.basic)?\.capacity\.[^\[]+$"),
-    Hint("plain-counter", WRONG, _plain_capacity, place=r"\.counters\.[^.\[]+$"),
+    Hint("plain-attribute", WRONG, _plain_attribute, place=r"attributes\{\}$"),
+    Hint("plain-capacity", WRONG, _plain_capacity, place=r"^spec\.devices\[\](\.basic)?\.capacity\{\}$"),
+    Hint("plain-counter", WRONG, _plain_capacity, place=r"\.counters\{\}$"),
     Hint("plain-cel", WRONG, _plain_cel, place=r"selectors\[\]\.cel$"),
     Hint("quantity", WRONG, _quantity, message="quantities must match"),
     Hint("quotes", WRONG, _quotes),
@@ -255,7 +256,7 @@ HINTS = (
     Hint(
         "counters-beside-devices",
         (INVALID,),
-        "since 1.35 shared counters stand in slices of their own: move `sharedCounters` into another ResourceSlice of "
+        "since 1.35 shared counters stand in slices of their own; move `sharedCounters` into another ResourceSlice of "
         "the same pool, and count it in `resourceSliceCount`",
         message="only one of `sharedCounters` or `devices`",
     ),

@@ -86,16 +86,16 @@ def _rewrite(situation: Situation) -> str:
         requests = _requests(situation.object)
         if requests:
             return (
-                f"`claimcheck convert --to {now} FILE` rewrites it: `apiVersion: {GROUP}/{now}`, and the requests as\n"
+                f"`claimcheck convert --to {now} FILE` rewrites it, with `apiVersion: {GROUP}/{now}`, and the requests as\n"
                 + yaml(requests)
             )
         return f"write `apiVersion: {GROUP}/{now}`"
     if CLASSIC_KINDS.get(kind) == "":
-        return "it has no successor: the scheduler allocates devices itself"
+        return "it has no successor, the scheduler allocates devices itself"
     if kind in ("ResourceClass", "ResourceClassParameters"):
         return f"its successor is DeviceClass ({GROUP}/{now}), which selects devices with CEL"
     return (
-        f"classic DRA is gone; a {GROUP}/{now} claim has `spec.devices.requests`, each with the "
+        f"classic DRA is gone, a {GROUP}/{now} claim has `spec.devices.requests`, each with the "
         "`deviceClassName` of a DeviceClass"
     )
 
@@ -134,7 +134,7 @@ def _wrong_group(situation: Situation) -> str:
     now = newest_served(kind, situation.profile)
     if situation.api_version.rpartition("/")[0] == GROUP or not now:
         return ""
-    return f"{kind} is in {GROUP}: write `apiVersion: {GROUP}/{now}`"
+    return f"{kind} is in {GROUP}; write `apiVersion: {GROUP}/{now}`"
 
 
 def _near_kind(situation: Situation) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from resourceapi.model.versions import GROUP
 from validation.lints.facts import Facts
-from validation.lints.shapes import POD_SPECS
+from validation.lints.shapes import POD_SPECS, has_alternatives
 from validation.lints.table import LINTS, Lint, Warning
 
 __all__ = ["LINTS", "Facts", "Lint", "Warning", "lint"]
@@ -35,10 +35,16 @@ def lint(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
 
 def _lint_of_group(manifest: dict[str, Any], kind: str, facts: Facts) -> Iterator[Warning]:
     if kind in ("ResourceClaim", "ResourceClaimTemplate"):
-        from validation.lints import alternatives, lookups, references
+        from validation.lints import lookups
 
-        yield from alternatives.check(manifest)
-        yield from references.check_classes(manifest, facts)
+        if has_alternatives(manifest):
+            from validation.lints import alternatives
+
+            yield from alternatives.check(manifest)
+        if facts.classes_known:
+            from validation.lints import references
+
+            yield from references.check_classes(manifest, facts)
         yield from lookups.check(manifest)
     elif kind == "DeviceClass":
         from validation.lints import lookups

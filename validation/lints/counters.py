@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from resourceapi.fieldpath import Key
 from validation.hints.nearness import nearest
 from validation.lints.facts import Facts, pool_key
 from validation.lints.shapes import devices_of, entries, mapping, text
@@ -38,7 +39,7 @@ def check(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
                 if counter not in known:
                     message = f'the counter set "{name}" has no counter "{counter}"'
                     yield Warning(
-                        UNKNOWN_COUNTER.code, (*at, "counters", counter), message, _near(counter, known)
+                        UNKNOWN_COUNTER.code, (*at, "counters", Key(counter)), message, _near(counter, known)
                     )
 
 

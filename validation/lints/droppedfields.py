@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from resourceapi.fieldpath import Path
+from resourceapi.fieldpath import Key, Path
 from resourceapi.releases import Profile
 from resourceapi.schema import Schema, Struct, Type
 from validation.hints.schemawalk import fields_of
@@ -81,4 +81,4 @@ def _elements(value: Any, depth: int, path: Path) -> Iterator[tuple[Path, Any]]:
             yield from _elements(item, depth - 1, (*path, index))
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _elements(item, depth - 1, (*path, key))
+            yield from _elements(item, depth - 1, (*path, Key(key)))

@@ -21,9 +21,7 @@ ADD = "add its file, or name the cluster's objects with --inventory DIR"
 
 
 def check_classes(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
-    """The classes that a claim or template names."""
-    if not facts.classes_known:
-        return
+    """The classes that a claim or template names; the facts must know which there are."""
     for request in request_details(manifest):
         name = text(request.details, "deviceClassName")
         if name and name not in facts.classes:

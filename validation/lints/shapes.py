@@ -74,6 +74,12 @@ def request_details(manifest: Any) -> Iterator[RequestDetails]:
             yield RequestDetails(name, place, request)
 
 
+def has_alternatives(manifest: Any) -> bool:
+    """Whether any request of a claim or template has more than one alternative."""
+    _, devices = claim_devices(manifest)
+    return any(len(entries(request, "firstAvailable")) > 1 for request in entries(devices, "requests"))
+
+
 def request_names(manifest: Any) -> frozenset[str]:
     """The names of a claim's requests, without those of subrequests."""
     _, devices = claim_devices(manifest)

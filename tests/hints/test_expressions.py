@@ -1,0 +1,82 @@
+"""Hints for CEL expressions that do not compile."""
+
+from __future__ import annotations
+
+import pytest
+
+from resourceapi.fielderrors import FORBIDDEN, INVALID
+from resourceapi.releases import Profile
+from validation.hints import hint_for
+from validation.hints.situation import Situation
+
+PATH = ("spec", "selectors", 0, "cel", "expression")
+
+
+def _hint(expression: str, rule: str = INVALID, message: str = "compilation failed") -> tuple[str, str]:
+    manifest = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "spec": {"selectors": [{"cel": {"expression": expression}}]},
+    }
+    return hint_for(Situation(rule, message, PATH, manifest, Profile()))
+
+
+@pytest.mark.parametrize(
+    ("expression", "name", "text"),
+    [
+        (
+            'device.capacity["d.example.com"].memory.quantity >= 80',
+            "capacity-field",
+            'a capacity is a quantity itself: `device.capacity["<driver>"].memory.compareTo(quantity("10Gi")) >= 0`',
+        ),
+        (
+            "device.capacity['d'].memory > 80.GiB",
+            "quantity-literal",
+            'write the quantity as text: `quantity("80Gi")`',
+        ),
+        (
+            "device.capacity['d'].memory > 80Gi",
+            "quantity-literal",
+            'write the quantity as text: `quantity("80Gi")`',
+        ),
+        (
+            'device.capacity["d.example.com"].memory >= quantity("10Gi")',
+            "quantity-operator",
+            'quantities have no < and >: write `….compareTo(quantity("10Gi")) >= 0` or `.isGreaterThan(…)`',
+        ),
+        (
+            'device.attributes["mbaMode"] == "percent"',
+            "attribute-without-domain",
+            'attributes are looked up by domain, then by name: `device.attributes["<driver>"].mbaMode`',
+        ),
+        (
+            'device.driver == "d.example.com")',
+            "unbalanced-brackets",
+            "brackets do not match: a `(` is missing, or there is one `)` too many",
+        ),
+        (
+            '(device.driver == "("',
+            "unbalanced-brackets",
+            "brackets do not match: a `)` is missing, or there is one `(` too many",
+        ),
+        (
+            "[[1, 2].size() == 2",
+            "unbalanced-brackets",
+            "brackets do not match: a `]` is missing, or there is one `[` too many",
+        ),
+        ('device.driver == "a" and true', "words-for-operators", "`and` is written `&&` in CEL"),
+        ('device.driver = "a"', "single-equals", "equality is written `==`"),
+        ('device.driver == "a and b ("', "", ""),
+        ('device.drivers == "a"', "", ""),
+    ],
+)
+def test_idioms(expression: str, name: str, text: str) -> None:
+    """Idioms that people try get the one that works; texts inside of quotes do not matter."""
+    assert _hint(expression) == (name, text)
+
+
+def test_cost() -> None:
+    """An expression that is too dear gets advice of another kind."""
+    name, text = _hint("true", FORBIDDEN, "Forbidden: too complex, exceeds cost limit")
+    assert name == "too-complex"
+    assert "without nested loops" in text
