@@ -446,4 +446,4 @@ def merge(
         or (error.kind == errors.INVALID and not error.origin)
         or (error.kind, error.path, error.origin) not in repeated
     ]
-    return list({str(error): error for error in reversed(kept)}.values())[::-1] + declarative
+    return list({str(error): error for error in kept}.values()) + declarative

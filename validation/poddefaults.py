@@ -91,11 +91,11 @@ def _default_container(container: Object) -> None:
 
 
 def is_latest(image: str) -> bool:
-    """Whether an image's name has the tag ``latest``, or neither tag nor digest."""
-    if "@" in image:
+    """Whether an image's name has the tag ``latest``, or neither tag nor digest; a name with spaces is none."""
+    if "@" in image or image.split() != [image]:
         return False
     _, colon, tag = image.rpartition("/")[2].partition(":")
-    return bool(image) and (not colon or tag == "latest")
+    return not colon or tag == "latest"
 
 
 def _round_resources(resources: Object) -> None:

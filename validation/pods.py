@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode
 from resourceapi.equality import equal
-from resourceapi.fielderrors import FORBIDDEN
+from resourceapi.fielderrors import FORBIDDEN, FieldError
 from resourceapi.fieldpath import Key, Path, render
 from resourceapi.model import workloads
 from resourceapi.releases import Kind, Lifecycle
@@ -15,16 +15,18 @@ from resourceapi.requestbody import BadRequest
 from resourceapi.requestbody import read as read_request_body
 from validation import formats, statuses
 from validation.checks import Checks, Object
+from validation.declared import merge
 from validation.objectmeta import check_metadata, check_metadata_update, drop_repeated_owners
-from validation.poddefaults import default_pod, default_pod_spec, drop_disabled, prepare_pod
+from validation.poddefaults import default_pod, drop_disabled, prepare_pod
 from validation.podspecs import MIRROR, check_images, check_pod_spec
 from validation.requests import CREATE, STATUS, STRICT, WARN, Answer, Request
-from validation.workloads import check_workload, template_of
+from validation.workloads import check_workload, default_workload, label_job, template_of
 
 if TYPE_CHECKING:
     from validation.server import Server
 
 POD = "Pod"
+NAME_ORIGIN = "format=k8s-long-name"
 SPEC: Path = ("spec",)
 HOSTNAME_WARNING = (
     "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
@@ -103,7 +105,7 @@ class _Review:
         if refusal is not None:
             return refusal
         self._prepare()
-        errors = self._check().errors
+        errors = self._errors()
         kind = self.request.kind
         if errors:
             return statuses.invalid(kind, self.obj["metadata"].get("name", ""), errors, self.group)
@@ -118,15 +120,8 @@ class _Review:
     def _default(self, obj: Object) -> None:
         if self.is_pod:
             default_pod(obj)
-            return
-        template = template_of(self.request.kind, obj)
-        if template is None:
-            return
-        default_pod_spec(template.setdefault("spec", {}))
-        if self.request.kind == "ReplicationController" and not obj["spec"].get("selector"):
-            labels = template.get("metadata", {}).get("labels")
-            if labels:
-                obj["spec"]["selector"] = dict(labels)
+        else:
+            default_workload(self.request.kind, obj)
 
     def _identify(self) -> Answer | None:
         if self.request.verb == CREATE:
@@ -145,21 +140,24 @@ class _Review:
             drop_disabled(self.obj["spec"], self.server.profile)
         elif (template := template_of(self.request.kind, self.obj)) is not None:
             drop_disabled(template["spec"], self.server.profile)
+            if self.request.kind == "Job" and self.request.verb == CREATE:
+                label_job(self.obj)
 
-    def _check(self) -> Checks:
+    def _errors(self) -> list[FieldError]:
         checks = self.server.checks()
-        if self.request.verb == CREATE:
-            check_metadata(self.obj, checks, namespaced=True, is_label=self.request.kind == "StatefulSet")
+        # Of the declarative rules for these kinds, only that for this kind's name tells in the order of errors.
+        declared = self.request.kind == "ReplicationController" and self.server.profile.declarative
+        if self.old is None:
+            is_label, origin = self.request.kind == "StatefulSet", NAME_ORIGIN if declared else ""
+            check_metadata(self.obj, checks, namespaced=True, is_label=is_label, name_origin=origin)
         else:
-            assert self.old is not None
             check_metadata_update(self.obj, self.old, checks)
-        if self.request.verb == STATUS:
-            return checks
-        if self.is_pod:
+        if self.is_pod and self.request.verb != STATUS:
             check_pod(self.obj, self.old, checks)
-        else:
+        elif self.request.verb != STATUS:
             check_workload(self.request.kind, self.obj, checks)
-        return checks
+        by_hand = [error for error in checks.errors if not error.covered]
+        return merge(by_hand, [error for error in checks.errors if error.covered], lambda path: path)
 
     def _warnings(self) -> list[str]:
         if self.is_pod:
@@ -214,6 +212,9 @@ def spec_warnings(spec: Object, path: Path) -> list[str]:
     for name in ("initContainers", "containers", "ephemeralContainers"):
         for index, container in enumerate(spec.get(name) or []):
             warnings += _fraction_warnings(container, (*path, name, index))
+    if spec.get("terminationGracePeriodSeconds", 0) < 0:
+        at = render((*path, "terminationGracePeriodSeconds"))
+        warnings.append(f"{at}: must be >= 0; negative values are invalid and will be treated as 1")
     return warnings
 
 

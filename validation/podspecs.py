@@ -9,7 +9,7 @@ from __future__ import annotations
 from resourceapi import names
 from resourceapi.encoding import go_json
 from resourceapi.fielderrors import DUPLICATE, FORBIDDEN, NOT_FOUND, REQUIRED, Verbatim, not_supported
-from resourceapi.fieldpath import Path
+from resourceapi.fieldpath import Key, Path
 from resourceapi.model import workloads
 from validation import formats
 from validation.checks import Checks, Object
@@ -39,6 +39,8 @@ def check_pod_spec(spec: Object, meta: Object | None, path: Path, checks: Checks
     _check_ephemeral_containers(spec, claims, path, checks)
     if "resources" in spec and "PodLevelResources" in checks.gates:
         check_pod_resources(spec, claims, path, checks)
+    if spec.get("hostNetwork"):
+        _check_host_network(_list(spec, "containers"), (*path, "containers"), checks, in_pod=meta is not None)
     _check_choice(spec, "restartPolicy", RESTART_POLICIES, path, checks)
     _check_choice(spec, "dnsPolicy", DNS_POLICIES, path, checks)
     check_labels(spec.get("nodeSelector") or {}, (*path, "nodeSelector"), checks)
@@ -60,7 +62,7 @@ def _check_pod_claims(claims: list[Object], meta: Object | None, path: Path, che
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         if meta is not None and MIRROR in (meta.get("annotations") or {}):
-            checks.report(FORBIDDEN, ("",), "", "static pods do not support resource claims")
+            checks.report(FORBIDDEN, (Key(""),), "", "static pods do not support resource claims")
             continue
         _check_pod_claim(claim, seen, (*path, index), checks)
 
@@ -250,6 +252,16 @@ def _check_host_ports(containers: list[Object], path: Path, checks: Checks) -> N
             if key in seen:
                 checks.report(DUPLICATE, (*path, index, "ports", number, "hostPort"), key)
             seen.add(key)
+
+
+def _check_host_network(containers: list[Object], path: Path, checks: Checks, *, in_pod: bool) -> None:
+    """In the network of the host, a port has one number; a template may leave that to the pod's defaults."""
+    for index, container in enumerate(containers):
+        for number, port in enumerate(_list(container, "ports")):
+            host = port.get("hostPort", 0)
+            if (in_pod or host) and host != port.get("containerPort", 0):
+                detail = "must match `containerPort` when `hostNetwork` is true"
+                checks.invalid((*path, index, "ports", number, "hostPort"), host, detail)
 
 
 # --- where and how the pod runs ----------------------------------------------------------------------------------

@@ -15,10 +15,14 @@ from resourceapi.model.workloads import TEMPLATES
 from validation import formats, labelselectors
 from validation.checks import Checks, Object
 from validation.objectmeta import check_annotations, check_labels
+from validation.poddefaults import default_pod_spec
 from validation.podspecs import ALWAYS, check_pod_spec
 
 CRON_JOB_NAME_CHARACTERS = 52
 JOB_RESTART_POLICIES = ("OnFailure", "Never")
+JOB_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
+# Kinds that take their labels from the template where they have none.
+LABELLED_BY_TEMPLATE = ("Job", "ReplicationController")
 NOT_SELECTED = "`selector` does not match template `labels`"
 
 
@@ -79,6 +83,33 @@ def template_of(kind: str, obj: Object) -> Object | None:
     return template
 
 
+def default_workload(kind: str, obj: Object) -> None:
+    """What the server fills in from the template: the labels, and for a ReplicationController the selector."""
+    template = template_of(kind, obj)
+    if template is None:
+        return
+    default_pod_spec(template.setdefault("spec", {}))
+    labels = template.get("metadata", {}).get("labels")
+    if labels and kind in LABELLED_BY_TEMPLATE:
+        meta = obj.setdefault("metadata", {})
+        meta["labels"] = meta.get("labels") or dict(labels)
+    if labels and kind == "ReplicationController":
+        obj["spec"]["selector"] = obj["spec"].get("selector") or dict(labels)
+
+
+def label_job(job: Object) -> None:
+    """A job marks its pods with its name, unless it is told not to; the uid, another mark, is the server's to know."""
+    if job["spec"].get("manualSelector"):
+        return
+    meta = job["spec"]["template"].setdefault("metadata", {})
+    labels = meta.get("labels")
+    shared = labels == job["metadata"].get("labels")  # taken from the template
+    marks = {label: job["metadata"].get("name", "") for label in JOB_NAME_LABELS}
+    meta["labels"] = {**(labels or {}), **marks}
+    if labels and shared:
+        job["metadata"]["labels"] = dict(meta["labels"])
+
+
 def check_workload(kind: str, obj: Object, checks: Checks) -> None:
     """All but the metadata."""
     template, path = template_of(kind, obj), TEMPLATES[kind]
@@ -87,14 +118,15 @@ def check_workload(kind: str, obj: Object, checks: Checks) -> None:
     _check_counts(spec, workload.counts_before, checks)
     if kind == "StatefulSet" and spec.get("serviceName"):
         checks.problems(formats.dns_label(spec["serviceName"]), ("spec", "serviceName"))
+    usable = True
     if kind == "ReplicationController":
         _check_plain_selector(spec, template, path, checks)
     elif workload.selector:
         usable = _check_selector(workload, spec, template or {}, checks)
-        if not usable:
-            return
-    if template is not None:
+    if template is not None and usable:
         _check_template(kind, template, path, checks)
+    elif template is not None and kind == "StatefulSet":
+        _check_run(kind, template["spec"], (*path, "spec"), checks)
     _check_counts(spec, workload.counts_after, checks)
     if kind == "CronJob":
         _check_cron_job_name(obj, checks)
