@@ -5,7 +5,7 @@ The table says what kube-apiserver 1.37 knows when it answers as an older releas
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from resourceapi.gotext import quote
 
@@ -55,7 +55,7 @@ GATES: dict[str, tuple[Stage, ...]] = {
     "DRAResourcePoolStatus": (Stage(36, ALPHA),),
     "DRASchedulerFilterTimeout": (Stage(34, BETA, ON),),
     "DRAWorkloadResourceClaims": (Stage(36, ALPHA), Stage(37, BETA)),
-    "DeclarativeValidation": (Stage(33, BETA, ON), Stage(36, GA, ON)),
+    "DeclarativeValidation": (Stage(33, BETA, ON), Stage(36, GA, ON, LOCKED)),
     "DeclarativeValidationBeta": (Stage(36, BETA, ON),),
     "DynamicResourceAllocation": (Stage(30, ALPHA), Stage(34, GA, ON), Stage(35, GA, ON, LOCKED)),
     "GenericWorkload": (Stage(35, ALPHA), Stage(37, BETA)),
@@ -92,6 +92,8 @@ DEPENDS_ON: dict[str, tuple[str, ...]] = {
     "DRAResourcePoolStatus": ("DynamicResourceAllocation",),
     "DRASchedulerFilterTimeout": ("DynamicResourceAllocation",),
     "DRAWorkloadResourceClaims": ("DynamicResourceAllocation", "GenericWorkload"),
+    "DeclarativeValidationBeta": ("DeclarativeValidation",),
+    "ResourceHealthStatus": ("DynamicResourceAllocation",),
 }
 
 _ALL_OF_A_STAGE = {"AllAlpha": ALPHA, "AllBeta": BETA}
@@ -99,6 +101,8 @@ _BOOLEANS = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
+_COMPONENT = "kube"  # the only one whose gates a server's flag can set; it may be named before each gate
+_OLDEST_COMPATIBLE = 34
 
 
 class GateError(Exception):
@@ -117,7 +121,7 @@ def parse(text: str) -> dict[str, bool]:
     :raises GateError: as the server's flag does.
     """
     settings: dict[str, bool] = {}
-    for part in filter(None, text.split(",")):
+    for part in _of_one_component(text):
         name, separator, value = part.partition("=")
         name, value = name.strip(), value.strip()
         if not separator:
@@ -130,8 +134,28 @@ def parse(text: str) -> dict[str, bool]:
     return settings
 
 
+def _of_one_component(text: str) -> list[str]:
+    """The settings in the text, without the component that they may name (``kube:A=true``)."""
+    parts: list[str] = []
+    components = set()
+    for part in text.split(","):
+        if not part:
+            continue
+        component, separator, setting = part.partition(":")
+        components.add(component.strip() if separator else "")
+        parts.append((setting if separator else part).strip())
+    if components >= {"", _COMPONENT}:
+        raise GateError(
+            f"set kube feature gates with default empty prefix or {_COMPONENT}: prefix consistently, do not mix use"
+        )
+    strangers = sorted(components - {"", _COMPONENT})
+    if strangers:
+        raise GateError(f"component not registered: {strangers[0]}")
+    return [part for part in parts if part]
+
+
 def effective(minor: int, settings: Mapping[str, bool], *, defaults_on: Iterable[str] = ()) -> frozenset[str]:
-    """The gates that are on in release 1.``minor`` with these settings.
+    """The gates of ``GATES`` that are on in release 1.``minor`` with these settings, which may be about any gate.
 
     ``defaults_on``: gates that a profile of ours has on by default.
 
@@ -140,38 +164,70 @@ def effective(minor: int, settings: Mapping[str, bool], *, defaults_on: Iterable
     stages = {gate: stage for gate in GATES if (stage := stage_of(gate, minor)) is not None}
     state = {gate: stage.default for gate, stage in stages.items()}
     state.update(dict.fromkeys(defaults_on, True))
+    if settings:
+        _apply(settings, minor, stages, state)
+    return frozenset(gate for gate in GATES if state.get(gate))
+
+
+def _apply(
+    settings: Mapping[str, bool], minor: int, stages: dict[str, Stage], state: dict[str, bool]
+) -> None:
+    """Change ``state`` by the settings, for all gates that the server knows."""
+    from resourceapi import othergates  # long, and only needed where gates are set
+
+    _refuse_unknown(settings, GATES.keys() | othergates.STAGES.keys() | _ALL_OF_A_STAGE.keys())
+    for gate, letters in othergates.STAGES.items():
+        letter = letters[minor - othergates.OLDEST]
+        if letter != othergates.NOT_YET:
+            stage = othergates.MEANING.get(letter.lower(), GA)
+            stages[gate] = Stage(minor, stage, letter.isupper(), letter.lower() == othergates.LOCKED)
+            state[gate] = stages[gate].default
+    _refuse_unsettable(settings, stages, minor)
     for name, value in settings.items():
         if name in _ALL_OF_A_STAGE:
-            state.update(
-                (gate, value)
-                for gate, stage in stages.items()
-                if stage.stage == _ALL_OF_A_STAGE[name] and gate not in settings
+            concerned = (gate for gate, stage in stages.items() if stage.stage == _ALL_OF_A_STAGE[name])
+            state.update((gate, value) for gate in concerned if gate not in settings)
+        else:
+            state[name] = value
+    _refuse_unmet_dependencies(state, {**DEPENDS_ON, **othergates.DEPENDS_ON})
+
+
+def _refuse_unknown(settings: Iterable[str], known: Collection[str]) -> None:
+    """One unknown gate is enough for the server."""
+    for name in settings:
+        if name not in known:
+            raise GateError(f"unrecognized feature gate: {name}")
+
+
+def _refuse_unsettable(settings: Mapping[str, bool], stages: Mapping[str, Stage], minor: int) -> None:
+    oldest = max(minor - 1, _OLDEST_COMPATIBLE)
+    reasons = []
+    for name, value in settings.items():
+        stage = stages.get(name)
+        setting = f"cannot set feature gate {name} to {str(value).lower()}"
+        if stage is None and name not in _ALL_OF_A_STAGE:
+            reasons.append(
+                f"{setting}, feature is PreAlpha at emulated version 1.{minor}, min compatibility version 1.{oldest}"
             )
-            continue
-        _refuse_unsettable(name, value, stages, minor)
-        state[name] = value
-    on = frozenset(gate for gate, enabled in state.items() if enabled)
-    _refuse_unmet_dependencies(on)
-    return on
+        elif stage is not None and stage.locked and stage.default is not value:
+            reasons.append(f"{setting}, feature is locked to {str(stage.default).lower()}")
+    _refuse(reasons)
 
 
-def _refuse_unsettable(name: str, value: bool, stages: Mapping[str, Stage], minor: int) -> None:
-    if name not in GATES:
-        raise GateError(f"unrecognized feature gate: {name}")
-    setting = f"cannot set feature gate {name} to {str(value).lower()}"
-    stage = stages.get(name)
-    if stage is None:
-        raise GateError(
-            f"{setting}, feature is PreAlpha at emulated version 1.{minor}, min compatibility version 1.{minor - 1}"
-        )
-    if stage.locked and stage.default is not value:
-        raise GateError(f"{setting}, feature is locked to {str(stage.default).lower()}")
-
-
-def _refuse_unmet_dependencies(on: frozenset[str]) -> None:
-    for gate, needed in DEPENDS_ON.items():
-        missing = [other for other in needed if other not in on] if gate in on else []
+def _refuse_unmet_dependencies(
+    state: Mapping[str, bool], dependencies: Mapping[str, tuple[str, ...]]
+) -> None:
+    reasons = []
+    for gate, needed in dependencies.items():
+        missing = [other for other in needed if not state.get(other)] if state.get(gate) else []
         if missing:
-            raise GateError(
+            reasons.append(
                 f"{gate} is enabled, but depends on features that are disabled: [{' '.join(missing)}]"
             )
+    _refuse(reasons)
+
+
+def _refuse(reasons: list[str]) -> None:
+    """Refuse for all reasons at once; the server lists several in no particular order."""
+    if reasons:
+        raise GateError(reasons[0] if len(reasons) == 1 else f"[{', '.join(reasons)}]")

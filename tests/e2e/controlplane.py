@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,11 +38,12 @@ class ApiServer(NamedTuple):
 
 
 @contextlib.contextmanager
-def control_plane(profile: str, etcd: str = "") -> Iterator[ApiServer]:
+def control_plane(profile: str, etcd: str = "", flags: Sequence[str] | None = None) -> Iterator[ApiServer]:
     """Start etcd and kube-apiserver with the flags of `profile`, ready for requests; stop both at the end.
 
-    `etcd`: the URL of another server's etcd, to share what it stores instead of having an own one. The server has the namespace `default` and a node `node-a` that declares DRANodeAllocatableResources. Raises
-    RuntimeError with the end of the log if it doesn't come up.
+    `etcd`: the URL of another server's etcd, to share what it stores instead of having an own one. `flags`: other
+    flags than the profile's. The server has the namespace `default` and a node `node-a` that declares
+    DRANodeAllocatableResources. Raises RuntimeError with the end of the log if it doesn't come up.
     """
     directory = binaries()
     with contextlib.ExitStack() as stack:
@@ -52,7 +53,9 @@ def control_plane(profile: str, etcd: str = "") -> Iterator[ApiServer]:
         if not shared:
             etcd = f"http://127.0.0.1:{etcd_port}"
             stack.enter_context(_running(_etcd(directory, run, etcd, peer_port), run / "etcd.log"))
-        command = _kube_apiserver(directory, run, etcd, port, PROFILES[profile].flags)
+        command = _kube_apiserver(
+            directory, run, etcd, port, PROFILES[profile].flags if flags is None else flags
+        )
         log = run / "kube-apiserver.log"
         process = stack.enter_context(_running(command, log))
         client = _when_ready(process, log, run / "certs" / "apiserver.crt", port)
@@ -86,7 +89,7 @@ def _etcd(directory: Path, run: Path, client: str, peer_port: int) -> list[str]:
     ]
 
 
-def _kube_apiserver(directory: Path, run: Path, etcd: str, port: int, flags: list[str]) -> list[str]:
+def _kube_apiserver(directory: Path, run: Path, etcd: str, port: int, flags: Sequence[str]) -> list[str]:
     key = run / "service-account.key"
     subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
     tokens = run / "tokens.csv"

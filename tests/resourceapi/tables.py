@@ -1,4 +1,4 @@
-"""Tables of cases with the answers of Kubernetes' own Go code (apimachinery 0.37.1), one JSON object per line."""
+"""Tables of cases with the answers of Kubernetes' own Go code (apimachinery 0.37.1) and of kube-apiserver 1.37.1."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ import pytest
 _DATA = Path(__file__).parent / "data"
 
 
+def content(name: str) -> Any:
+    """The file ``data/NAME.json``."""
+    return json.loads((_DATA / f"{name}.json").read_text(encoding="utf-8"))
+
+
 def table(name: str) -> Any:
     """``parametrize`` arguments for a table in ``data``: one case per row, named by its ``id``."""
-    rows = json.loads((_DATA / f"{name}.json").read_text(encoding="utf-8"))
-    return [pytest.param(row, id=row.pop("id")) for row in rows]
+    return [pytest.param(row, id=row.pop("id")) for row in content(name)]

@@ -1,0 +1,140 @@
+"""Feature gates, against what kube-apiserver 1.37.1 says when it answers as each release."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resourceapi import othergates
+from resourceapi.gates import DEPENDS_ON, GATES, GateError, effective, parse, stage_of
+from tests.resourceapi.tables import content, table
+
+RELEASES: dict[str, Any] = content("releases")
+ALL_OF_A_STAGE = {"AllAlpha", "AllBeta"}
+
+
+def recorded(release: str) -> dict[str, str]:
+    """By gate: its stage, its default and perhaps that it is locked, e.g. ``GA on locked``."""
+    gates: dict[str, str] = RELEASES[release]["gates"]
+    return {gate: text for gate, text in gates.items() if gate not in ALL_OF_A_STAGE}
+
+
+def minor(release: str) -> int:
+    return int(release.partition(".")[2])
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_gates_are_in_the_recorded_stages(release: str) -> None:
+    """Every gate of the table has the server's stage, default and lock; one that the server lacks is not there."""
+    stages = {gate: stage_of(gate, minor(release)) for gate in GATES}
+    described = {
+        gate: f"{stage.stage} {'on' if stage.default else 'off'}{' locked' if stage.locked else ''}"
+        for gate, stage in stages.items()
+        if stage is not None
+    }
+    assert described == {gate: text for gate, text in recorded(release).items() if gate in GATES}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_other_gates_are_in_the_recorded_stages(release: str) -> None:
+    """All other gates of the server are known, with stage (as far as it matters), default and lock."""
+    index = minor(release) - othergates.OLDEST
+    letters = {
+        gate: stages[index]
+        for gate, stages in othergates.STAGES.items()
+        if stages[index] != othergates.NOT_YET
+    }
+    assert letters == {gate: _letter(text) for gate, text in recorded(release).items() if gate not in GATES}
+
+
+def _letter(text: str) -> str:
+    stage, default = text.split()[:2]
+    letter = othergates.LOCKED if "locked" in text else {"ALPHA": "a", "BETA": "b"}.get(stage, "s")
+    return letter.upper() if default == "on" else letter
+
+
+def test_dependencies_are_gates() -> None:
+    """Gates depend on gates that are in the tables, not on misspelled ones."""
+    known = GATES.keys() | othergates.STAGES.keys()
+    dependencies = {**DEPENDS_ON, **othergates.DEPENDS_ON}
+    assert dependencies.keys() <= known
+    assert {other for needed in dependencies.values() for other in needed} <= known
+    assert not DEPENDS_ON.keys() & othergates.DEPENDS_ON.keys()
+    assert not GATES.keys() & othergates.STAGES.keys()
+
+
+@pytest.mark.parametrize("case", table("refusals"))
+def test_settings_are_refused_in_the_server_s_words(case: dict[str, str]) -> None:
+    """Settings that the server does not start with raise its text; it lists several reasons in any order."""
+    release, settings = case["release"], case["settings"]
+    if not case["error"]:
+        effective(minor(release), parse(settings))
+        return
+    with pytest.raises(GateError) as raised:
+        effective(minor(release), parse(settings))
+    assert _reasons(str(raised.value)) == _reasons(case["error"])
+
+
+def _reasons(text: str) -> Counter[str]:
+    several = re.fullmatch(r"\[(.*)\]", text)
+    return Counter(re.split(r", (?=cannot set|\w+ is enabled)", several[1] if several else text))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_defaults_without_settings(release: str) -> None:
+    """Without settings exactly those gates are on that the release has on by default."""
+    on = {gate for gate, text in recorded(release).items() if " on" in text and gate in GATES}
+    assert effective(minor(release), {}) == on
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_all_of_a_stage_leaves_gates_with_a_setting_of_their_own(release: str) -> None:
+    """AllAlpha and AllBeta mean every gate of that stage but those that are set by themselves."""
+    settings = {"AllAlpha": True, "AllBeta": True, "DRASchedulerFilterTimeout": False, "EventedPLEG": False}
+    wanted = {
+        gate
+        for gate, text in recorded(release).items()
+        if gate in GATES and ("ALPHA" in text or "BETA" in text or " on" in text)
+    }
+    assert effective(minor(release), settings) == wanted - {"DRASchedulerFilterTimeout"}
+
+
+def test_a_profile_can_have_gates_on_by_default() -> None:
+    """What a profile has on by default can still be set."""
+    gate = "DRADeviceCompatibilityGroups"
+    assert gate not in effective(37, {})
+    assert gate in effective(37, {}, defaults_on=(gate,))
+    assert gate not in effective(37, {gate: False}, defaults_on=(gate,))
+
+
+@given(
+    st.sampled_from(sorted(map(minor, RELEASES))),
+    st.dictionaries(
+        st.sampled_from([*GATES, *othergates.STAGES, *ALL_OF_A_STAGE]), st.booleans(), max_size=6
+    ),
+)
+def test_settings_are_kept_or_refused(release: int, settings: dict[str, bool]) -> None:
+    """Whatever is set: each gate of the table is as it was set, or the settings as a whole are refused."""
+    try:
+        on = effective(release, settings)
+    except GateError:
+        return
+    own = {gate: value for gate, value in settings.items() if gate in GATES}
+    assert {gate: gate in on for gate in own} == own
+    assert effective(release, {gate: gate in on for gate in own} | settings) == on
+
+
+@given(st.text(alphabet="ABkube:=,10 tf", max_size=20))
+def test_reading_settings_never_crashes(text: str) -> None:
+    """Any text is a mapping of names to booleans or a refusal."""
+    try:
+        settings = parse(text)
+    except GateError as refusal:
+        assert str(refusal)  # noqa: PT017
+    else:
+        assert all(type(value) is bool for value in settings.values())
