@@ -95,12 +95,49 @@ _DEVICE.fields = {
 }
 
 
-def _field_of(declared: _Declared | None, name: str) -> _Declared | None:
-    if declared is None:
-        return None
+class _Path:
+    """The way from a variable to a part of it: fields, `@keys`, `@values`, `@items`.
+
+    The server keeps these in Go slices, and two paths that go on from the same one may share their end: the later one
+    then changes the earlier. So in `device.attributes["d"].all(k, v, ...)` the key's path becomes the value's.
+    """
+
+    __slots__ = ("_length", "_names")
+
+    def __init__(self, names: list[str], length: int) -> None:
+        self._names = names
+        self._length = length
+
+    def extend(self, name: str) -> _Path:
+        names, length = self._names, self._length
+        if length == len(names):
+            names = names + [""] * max(length, 1)
+        names[length] = name
+        return _Path(names, length + 1)
+
+    def declared(self) -> _Declared | None:
+        """What is declared at the end of the path, or None if it does not start at the device or leaves it."""
+        if not self._length or self._names[0] != "device":
+            return None
+        found: _Declared | None = _DEVICE
+        for name in self._names[1 : self._length]:
+            if found is None:
+                return None
+            found = _step(found, name)
+        return found
+
+
+def _step(declared: _Declared, name: str) -> _Declared | None:
+    if name in ("@items", "@values"):
+        return declared.element
+    if name == "@keys":
+        return declared.key
     if name in declared.fields:
         return declared.fields[name]
     return _ATTRIBUTE if declared.element is _ATTRIBUTE else None
+
+
+_NO_PATH = _Path([], 0)
 
 
 class _Entries:
@@ -117,12 +154,10 @@ class _Entries:
 class _Variable:
     """What is known of a variable of a loop."""
 
-    __slots__ = ("declared", "entries", "size")
+    __slots__ = ("entries", "path", "size")
 
-    def __init__(
-        self, declared: _Declared | None, size: Size | None, entries: _Entries | None = None
-    ) -> None:
-        self.declared = declared
+    def __init__(self, path: _Path, size: Size | None, entries: _Entries | None = None) -> None:
+        self.path = path
         self.size = size
         self.entries = entries
 
@@ -146,22 +181,22 @@ def _type_of(node: Node) -> Type:
 class _Argument:
     """A target or argument of a call, as the cost of the function needs it."""
 
-    __slots__ = ("declared", "node", "size", "type")
+    __slots__ = ("node", "path", "size", "type")
 
-    def __init__(self, node: Node, size: Size | None, declared: _Declared | None) -> None:
+    def __init__(self, node: Node, size: Size | None, path: _Path) -> None:
         self.node = node
         self.size = _UNKNOWN if size is None else size
-        self.declared = declared
+        self.path = path
         self.type = _type_of(node)
 
 
 class _Estimator:
     """One walk over an expression, with what it has found out about sizes."""
 
-    __slots__ = ("_declared", "_entries", "_sizes", "_variables")
+    __slots__ = ("_entries", "_paths", "_sizes", "_variables")
 
     def __init__(self) -> None:
-        self._declared: dict[Node, _Declared | None] = {}
+        self._paths: dict[Node, _Path] = {}
         self._sizes: dict[Node, Size] = {}
         self._entries: dict[Node, _Entries] = {}
         self._variables: dict[str, list[_Variable]] = {}
@@ -196,9 +231,9 @@ class _Estimator:
                 return stack[-1]
         return None
 
-    def _declaration(self, node: Node) -> _Declared | None:
+    def _path(self, node: Node) -> _Path:
         variable = self._variable(node)
-        return self._declared.get(node) if variable is None else variable.declared
+        return self._paths.get(node, _NO_PATH) if variable is None else variable.path
 
     def _size(self, node: Node) -> Size | None:
         known = self._sizes.get(node)
@@ -207,7 +242,7 @@ class _Estimator:
         known = _literal_size(node)
         if known is not None:
             return known
-        declared = self._declaration(node)
+        declared = self._path(node).declared()
         if declared is not None:
             self._sizes[node] = declared.size
             return declared.size
@@ -239,10 +274,7 @@ class _Estimator:
 
     def _ident(self, node: Ident) -> int:
         variable = self._variable(node)
-        if variable is not None:
-            self._declared[node] = variable.declared
-        elif node.name == "device":
-            self._declared[node] = _DEVICE
+        self._paths[node] = _Path([node.name], 1) if variable is None else variable.path
         return 1
 
     def _select(self, node: Select) -> int:
@@ -251,7 +283,7 @@ class _Estimator:
             return total
         if _type_of(node.operand).kind in (MAP, STRUCT, TYPE_PARAMETER):
             total = add(total, 1)
-        self._declared[node] = _field_of(self._declaration(node.operand), node.field)
+        self._paths[node] = self._path(node.operand).extend(node.field)
         return total
 
     def _list(self, node: ListLiteral) -> int:
@@ -312,25 +344,22 @@ class _Estimator:
         self._variables.setdefault(name, []).append(variable)
 
     def _push_value(self, name: str, value: Node) -> None:
-        self._push(name, _Variable(self._declaration(value), self._size(value), self._entries_of(value)))
+        self._push(name, _Variable(self._path(value), self._size(value), self._entries_of(value)))
 
     def _push_iteration(self, node: Comprehension) -> None:
-        declared = self._declaration(node.iter_range)
+        path = self._path(node.iter_range)
         entries = self._entries_of(node.iter_range)
         kind = _type_of(node.iter_range).kind if entries is None else entries.kind
         key_size = None if entries is None else entries.key
         value_size = None if entries is None else entries.value
-        value = _Variable(None if declared is None else declared.element, value_size)
-        if kind == LIST:
-            # The index of a list is declared nowhere, except that anything in a device's attributes is an attribute.
-            key = _Variable(_field_of(declared, "@indices"), key_size)
-        else:
-            key = _Variable(None if declared is None else declared.key, key_size)
+        is_list = kind == LIST
         if node.iter_var2:
-            self._push(node.iter_var, key)
-            self._push(node.iter_var2, value)
+            self._push(node.iter_var, _Variable(path.extend("@indices" if is_list else "@keys"), key_size))
+            self._push(node.iter_var2, _Variable(path.extend("@items" if is_list else "@values"), value_size))
+        elif is_list:
+            self._push(node.iter_var, _Variable(path.extend("@items"), value_size))
         else:
-            self._push(node.iter_var, value if kind == LIST else key)
+            self._push(node.iter_var, _Variable(path.extend("@keys"), key_size))
 
     # Calls
 
@@ -356,8 +385,8 @@ class _Estimator:
             most = max(most, cost)
             if size is not None:
                 result = size if result is None else _union(result, size)
-            if overload in ("index_list", "index_map"):
-                result = self._note_element(node, args[0].node)
+            if overload == "index_list" or overload == "index_map":
+                result = self._note_element(node, args[0].node, overload)
             if result is None:
                 result = self._size(node)
         if result is not None:
@@ -365,11 +394,10 @@ class _Estimator:
         return add(target_cost, most)
 
     def _argument(self, node: Node) -> _Argument:
-        return _Argument(node, self._size(node), self._declaration(node))
+        return _Argument(node, self._size(node), self._path(node))
 
-    def _note_element(self, node: Node, collection: Node) -> Size | None:
-        declared = self._declaration(collection)
-        self._declared[node] = None if declared is None else declared.element
+    def _note_element(self, node: Node, collection: Node, overload: str) -> Size | None:
+        self._paths[node] = self._path(collection).extend("@items" if overload == "index_list" else "@values")
         entries = self._entries_of(collection)
         return None if entries is None else entries.value
 
@@ -459,7 +487,7 @@ def _element_of(argument: _Argument) -> tuple[Type, Size] | None:
     parameters = argument.type.parameters
     if not parameters:
         return None
-    declared = argument.declared
+    declared = argument.path.declared()
     known = None if declared is None else declared.element
     return parameters[0], _UNKNOWN if known is None else known.size
 
