@@ -19,6 +19,13 @@ from documents.errors import MalformedText
 from documents.tree import ALIAS, MAPPING, MAX_DEPTH, MAX_VALUES, SCALAR, SEQUENCE, Node, too_deep, too_many
 
 _FLOW = "flow"
+
+# Stand-ins for a character that libyaml would refuse: code points for private use, and each one long.
+_QUOTE, _COLON = "\ue010", "\ue011"
+# Every place takes another attempt to read the text.
+_MENDED_PLACES = 20
+_MENDED_TEXT = 100_000
+
 _properties = re.compile(r"(?:[!&]\S*\s*)*").match
 
 
@@ -32,11 +39,30 @@ def read_nodes(text: str) -> tuple[Node | None, int]:
         raise MalformedText(
             mark.start(), "a byte order mark in the middle of the file", "remove the character"
         )
-    parser = _Events(text)
-    try:
-        return parser.read()
-    except yaml.YAMLError as error:
-        raise _malformed(error, text) from None
+    retries = 0 if _QUOTE in text or _COLON in text or len(text) > _MENDED_TEXT else _MENDED_PLACES
+    mended = False
+    while True:
+        try:
+            return _Events(text, mended).read()
+        except yaml.YAMLError as error:
+            malformed = _malformed(error, text)
+            other = _mended(text, malformed) if retries else None
+            if other is None:
+                raise malformed from None
+            text, mended, retries = other, True, retries - 1
+
+
+def _mended(text: str, malformed: MalformedText) -> str | None:
+    """The text with the place of an error that go-yaml does not see written otherwise, or None.
+
+    go-yaml takes `\\'` in double quotes for a quote, and a colon in front of a flow indicator for text.
+    """
+    at = malformed.offset
+    if malformed.message == "found unexpected ':'" and text[at] == ":":
+        return f"{text[:at]}{_COLON}{text[at + 1 :]}"
+    if malformed.message == "found unknown escape character" and text[at : at + 2] == "\\'":
+        return f"{text[:at]}{_QUOTE}{text[at + 1 :]}"
+    return None
 
 
 def offset_of_ignored_text(text: str, end: int) -> int | None:
@@ -53,8 +79,9 @@ def offset_of_ignored_text(text: str, end: int) -> int | None:
 class _Events:
     """Builds the tree from libyaml's events, with a stack instead of recursion."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, mended: bool) -> None:
         self.text = text
+        self.mended = mended
         self.next_event: Callable[[], Any] = CParser(text).get_event
         self.anchors: dict[str, Node] = {}
         self.count = 0
@@ -114,6 +141,8 @@ class _Events:
         node.tag = event.tag or ""
         node.plain = event.implicit[0] and not node.tag
         node.style = event.style or ""
+        if self.mended:
+            node.value = node.value.replace(_QUOTE, "").replace(_COLON, ":")
         if node.style == '"' and r"\/" in self.text[node.start : node.end]:
             self._refuse_escaped_slash(node)
         elif in_flow and not node.style and "?" in node.value[1:]:
