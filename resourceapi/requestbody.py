@@ -107,7 +107,7 @@ def _check_target(
     target_group, _, target_version = api_version.rpartition("/")
     problems = decoded.problems
     if (group, body_kind) != (target_group, kind):
-        raise BadRequest(refusal + _unconvertible(version, body_kind, api_version, kind), problems=problems)
+        raise BadRequest(refusal + _unconvertible(version, body_kind, api_version, kind))
     if strict and problems:
         texts = ", ".join(problem.text for problem in problems)
         raise BadRequest(f"{refusal}strict decoding error: {texts}", path=problems[0].path, problems=problems)

@@ -109,7 +109,6 @@ _NOT_OF_STATUS = (
     "annotations",
     "ownerReferences",
     "selfLink",
-    "generateName",
 )
 
 

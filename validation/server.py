@@ -8,7 +8,7 @@ from typing import Any
 
 from conversion.hub import from_hub, to_hub
 from conversion.paths import to_hub as path_to_hub
-from deviceselectors.interface import ExpressionChecker, Compiler
+from deviceselectors.interface import Compiler, ExpressionChecker
 from resourceapi.decoding import decode
 from resourceapi.defaults import apply_defaults
 from resourceapi.encoding import encode
@@ -21,6 +21,7 @@ from resourceapi.requestbody import read as read_request_body
 from validation import statuses
 from validation.checks import Checks, Object
 from validation.declared import DeclarativePass, merge
+from validation.headers import in_headers
 from validation.kinds import RULES, KindRules
 from validation.objectmeta import drop_repeated_owners
 from validation.requests import CREATE, STATUS, STRICT, WARN, Answer, Request
@@ -48,7 +49,7 @@ class Server:
         :param now: the time, RFC 3339 in seconds.
         """
         self.profile = profile
-        self._namespaces = namespaces or {}
+        self._namespaces = {} if namespaces is None else namespaces
         self.nodes = {node["metadata"]["name"]: node for node in nodes}
         self._expressions = expressions or Compiler()
         self._now = now or _now
@@ -57,6 +58,12 @@ class Server:
 
     def handle(self, request: Request) -> Answer:
         """What the server answers to a request."""
+        answer = self._handle(request)
+        if answer.warnings:
+            answer.warnings = in_headers(answer.warnings)
+        return answer
+
+    def _handle(self, request: Request) -> Answer:
         group, version = split_api_version(request.api_version)
         if group != GROUP:
             return self._handle_other(request, group, version)

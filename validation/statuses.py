@@ -14,6 +14,8 @@ from validation.requests import Answer, Request
 Object = dict[str, Any]
 GENERATED_NAME_BYTES = 58  # room for a random suffix of five characters
 SUFFIX = "xxxxx"  # stands for it
+UINT64_MAX = 2**64 - 1
+UINT64_DIGITS = 20
 
 
 def bad_request(message: str, **more: Any) -> Answer:
@@ -99,6 +101,9 @@ def identify_stored(
     """
     meta, before = obj.setdefault("metadata", {}), old.setdefault("metadata", {})
     url_name = request.name or before.get("name", "")
+    refusal = _match_namespace(meta, request, kind.namespaced)
+    if refusal is not None:
+        return refusal
     if not meta.get("name"):
         return bad_request(
             f"the name of the object ({url_name} based on URL) was undeterminable: name must be provided",
@@ -109,9 +114,7 @@ def identify_stored(
             f"the name of the object ({meta['name']}) does not match the name on the URL ({url_name})",
             path=("metadata", "name"),
         )
-    refusal = _match_namespace(meta, request, kind.namespaced)
-    if refusal is None:
-        refusal = _match_stored(meta, before, request, kind, url_name, unconditional)
+    refusal = _match_stored(meta, before, request, kind, url_name, unconditional)
     if refusal is not None:
         return refusal
     for name in ("generation", "creationTimestamp", "deletionTimestamp"):
@@ -136,14 +139,32 @@ def _match_stored(
             f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
             f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {stored_uid}",
         )
-    stored, sent = before.get("resourceVersion", ""), meta.get("resourceVersion", "")
+    stored, sent = before.get("resourceVersion") or "1", meta.get("resourceVersion", "")
     if not sent and request.has_resource_version:
-        sent = stored or "1"
-    if sent and sent != (stored or "1"):
-        why = "the object has been modified; please apply your changes to the latest version and try again"
-        return conflict(kind.resource, name, why)
-    if not sent and not unconditional:
+        sent = stored
+    number = _revision(sent)
+    if isinstance(number, Answer):
+        return number
+    if number == 0 and not unconditional:
         error = invalid_value(("metadata", "resourceVersion"), 0, "must be specified for an update")
         return invalid(kind.resource, name, [error])
-    before["resourceVersion"] = meta["resourceVersion"] = stored or "1"
+    if number != 0 and number != _revision(stored):
+        why = "the object has been modified; please apply your changes to the latest version and try again"
+        return conflict(kind.resource, name, why)
+    before["resourceVersion"] = meta["resourceVersion"] = stored
     return None
+
+
+def _revision(resource_version: str) -> int | Answer:
+    """The number in a resourceVersion, 0 for none; the server does not expect anything else."""
+    if not resource_version:
+        return 0
+    why = ""
+    digits = resource_version.lstrip("0") or "0"
+    if not (digits.isascii() and digits.isdecimal()):
+        why = "invalid syntax"
+    elif len(digits) > UINT64_DIGITS or int(digits) > UINT64_MAX:
+        why = "value out of range"
+    if why:
+        return Answer(500, message=f"strconv.ParseUint: parsing {quote(resource_version)}: {why}")
+    return int(digits)

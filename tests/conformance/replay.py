@@ -11,6 +11,7 @@ from tests.conformance.answers import Case, expectation, pod_extract, without_st
 from tests.conformance.profiles import PROFILES
 from validation.requests import CREATE, STATUS, STRICT, UPDATE, WARN, Answer, Request
 from validation.server import Server
+from validation.statuses import generated_name
 
 # The only Node of the measured servers.
 NODES = [
@@ -31,6 +32,12 @@ _VERBS = {"create": CREATE, "create-warn": CREATE, "convert": CREATE, "update": 
 
 def answer(case: Case) -> dict[str, Any]:
     """What the product answers to a case."""
+    answered = _answer(case)
+    name = _generated(case)
+    return _replaced_within(answered, name, "<generated>") if name else answered
+
+
+def _answer(case: Case) -> dict[str, Any]:
     server = _server(case["profile"], *_namespace(case))
     reply = server.handle(_request(case))
     status = None if reply.accepted else reply.status()
@@ -73,8 +80,22 @@ def _request(case: Case) -> Request:
         name=old["metadata"]["name"] if old else "",
         field_validation=WARN if case["verb"] == "create-warn" else STRICT,
         deleted=case.get("deleted", False),
-        has_resource_version=not case.get("noResourceVersion", False),
+        has_resource_version=not case.get("noResourceVersion", False)
+        and "resourceVersion" not in _metadata(case),
     )
+
+
+def _metadata(case: Case) -> dict[str, Any]:
+    object = case["object"]
+    metadata = object.get("metadata") if isinstance(object, dict) else None
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _generated(case: Case) -> str:
+    """The name that the product makes up for a new object without one; a server's ends otherwise."""
+    prefix = _metadata(case).get("generateName")
+    new = _VERBS[case["verb"]] == CREATE and not _metadata(case).get("name")
+    return generated_name(prefix) if new and prefix and isinstance(prefix, str) else ""
 
 
 def _converted(server: Server, case: Case, reply: Answer) -> dict[str, Any]:
@@ -100,6 +121,19 @@ def _stored(old: Any) -> Any:
     if old is None:
         return None
     return {**old, "metadata": {"uid": "<uid>", "resourceVersion": "4242", **old["metadata"]}}
+
+
+def _replaced_within(value: Any, text: str, by: str) -> Any:
+    """The value with every occurrence of ``text`` replaced, also within longer texts."""
+    if isinstance(value, dict):
+        # What the name was made from is not touched.
+        return {
+            key: item if key == "generateName" else _replaced_within(item, text, by)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_replaced_within(item, text, by) for item in value]
+    return value.replace(text, by) if isinstance(value, str) else value
 
 
 def _replaced(value: Any, text: str, by: str) -> Any:

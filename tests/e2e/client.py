@@ -91,8 +91,13 @@ def _exchange(
     warnings = [
         re.sub(r"\\(.)", r"\1", text)
         for header in response.headers.get_all("Warning", [])
-        for text in _WARNING.findall(header)
+        for text in _WARNING.findall(_as_utf_8(header))
     ]
     if response.headers.get_content_type() == "application/json":
         return Answer(response.status, json.loads(content), warnings)
     return Answer(response.status, content.decode(errors="replace"), warnings)
+
+
+def _as_utf_8(header: str) -> str:
+    """A header as Go has written it; http.client takes its bytes for Latin-1."""
+    return header.encode("latin-1").decode(errors="replace")

@@ -186,6 +186,8 @@ def _is_now(time: Any) -> bool:
 
 def _generate_name(case: Case) -> str:
     """The prefix that the server makes a name from, if it does."""
+    if case["verb"] in ("update", "status"):
+        return ""
     object = case["object"]
     metadata = object.get("metadata") if isinstance(object, dict) else None
     if not isinstance(metadata, dict) or metadata.get("name"):

@@ -1,0 +1,90 @@
+"""An update is refused unless it is for the stored object and its newest state, in the server's order and words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from resourceapi.releases import Profile
+from validation.requests import UPDATE, Answer, Request
+from validation.server import Server
+
+CONFLICT = (
+    'Operation cannot be fulfilled on deviceclasses.resource.k8s.io "c": the object has been modified; '
+    "please apply your changes to the latest version and try again"
+)
+STORED = {"name": "c", "uid": "stored-uid", "resourceVersion": "42"}
+
+
+def updated(metadata: dict[str, Any], *, kind: str = "DeviceClass", sends_version: bool = False) -> Answer:
+    """The answer to replacing the stored object by one with this metadata."""
+    spec = {"taint": {"key": "k", "effect": "NoExecute"}} if kind == "DeviceTaintRule" else {}
+    typed = {"apiVersion": "resource.k8s.io/v1", "kind": kind, "spec": spec}
+    return Server(Profile("1.37")).handle(
+        Request(
+            verb=UPDATE,
+            api_version="resource.k8s.io/v1",
+            kind=kind,
+            body={**typed, "metadata": {"name": "c", **metadata}},
+            old={**typed, "metadata": dict(STORED)},
+            name="c",
+            has_resource_version=sends_version,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("resource_version", "code", "message"),
+    [
+        pytest.param("42", 200, "", id="the-stored-one"),
+        pytest.param("042", 200, "", id="the-stored-one-with-a-zero-before-it"),
+        pytest.param("", 200, "", id="none"),
+        pytest.param("0", 200, "", id="zero-is-none"),
+        pytest.param("41", 409, CONFLICT, id="an-older-one"),
+        pytest.param("abc", 500, 'strconv.ParseUint: parsing "abc": invalid syntax', id="no-number"),
+        pytest.param("-1", 500, 'strconv.ParseUint: parsing "-1": invalid syntax', id="negative"),
+        pytest.param("٤٢", 500, 'strconv.ParseUint: parsing "٤٢": invalid syntax', id="other-digits"),
+        pytest.param("18446744073709551615", 409, CONFLICT, id="largest"),
+        pytest.param(
+            "18446744073709551616",
+            500,
+            'strconv.ParseUint: parsing "18446744073709551616": value out of range',
+            id="too-large",
+        ),
+    ],
+)
+def test_resource_version(resource_version: str, code: int, message: str) -> None:
+    """The resourceVersion is compared as a number; what is none is an error of the server."""
+    answer = updated({"resourceVersion": resource_version})
+    assert (answer.code, answer.message) == (code, message)
+
+
+def test_taint_rules_must_name_a_version() -> None:
+    """Some kinds are not updated without a resourceVersion; zero is as good as none."""
+    for metadata in ({}, {"resourceVersion": "0"}):
+        answer = updated(metadata, kind="DeviceTaintRule")
+        assert answer.message == (
+            'devicetaintrules.resource.k8s.io "c" is invalid: metadata.resourceVersion: Invalid value: 0: '
+            "must be specified for an update"
+        )
+    assert updated({}, kind="DeviceTaintRule", sends_version=True).code == 200
+
+
+def test_another_uid_is_another_object() -> None:
+    """The uid is a precondition, checked before the resourceVersion."""
+    answer = updated({"uid": "another", "resourceVersion": "abc"})
+    assert answer.code == 409
+    assert answer.message.endswith(
+        "Precondition failed: UID in precondition: another, UID in object meta: stored-uid"
+    )
+
+
+def test_name_must_be_that_of_the_url() -> None:
+    """No name and another name are refused before all else but the namespace."""
+    assert updated({"name": "d", "resourceVersion": "abc"}).message == (
+        "the name of the object (d) does not match the name on the URL (c)"
+    )
+    assert updated({"name": ""}).message == (
+        "the name of the object (c based on URL) was undeterminable: name must be provided"
+    )

@@ -1,0 +1,32 @@
+"""The Warning headers of an answer: what of many and long warnings arrives."""
+
+from __future__ import annotations
+
+from unicodedata import category
+
+TOTAL_CHARACTERS = 4096
+EACH_CHARACTERS = 256  # once the total is exceeded
+
+
+def in_headers(texts: list[str]) -> list[str]:
+    """The warnings that the server sends, in order: each once, none with control characters.
+
+    Once they would exceed 4,096 characters together, each is cut to 256 and the rest is left out.
+    """
+    texts = [text for text in dict.fromkeys(texts) if text and _fits_header(text)]
+    if sum(map(len, texts)) <= TOTAL_CHARACTERS:
+        return texts
+    sent: list[str] = []
+    whole = written = 0
+    for text in texts:
+        # What came until the limit was exceeded is sent, cut, whatever it comes to; then the cut texts count.
+        if whole > TOTAL_CHARACTERS and written >= TOTAL_CHARACTERS:
+            break
+        whole += len(text)
+        sent.append(text[:EACH_CHARACTERS])
+        written += len(sent[-1])
+    return sent
+
+
+def _fits_header(text: str) -> bool:
+    return all(category(character) != "Cc" for character in text)
