@@ -178,7 +178,7 @@ def _unsupported(situation: Situation) -> str:
 def _dns_name(situation: Situation) -> str:
     """A name with capitals, underscores or blanks: show what it could be."""
     value = situation.value
-    if not isinstance(value, str) or not value or len(value) > 63:
+    if not isinstance(value, str) or not value.isascii() or len(value) > 63:
         return ""
     dots = "" if "label" in situation.message else "."
     fixed = re.sub(rf"[^a-z0-9{dots}-]+", "-", value.lower()).strip("-.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from resourceapi.model.versions import GROUP
-from resourceapi.releases import Profile
+from resourceapi.releases import KINDS, Profile, split_api_version
 from validation.lints.shapes import entries, mapping, name_of, request_names, text
 
 Named = tuple[str, str]  # namespace and name
@@ -50,10 +50,11 @@ class Facts:
         return text(mapping(manifest, "metadata"), "namespace") or self.default_namespace
 
     def learn(self, manifest: dict[str, Any]) -> None:
-        """Note an object of the DRA group; others are of no interest."""
-        if not text(manifest, "apiVersion").startswith(GROUP + "/"):
-            return
+        """Note an object of the DRA group that the release serves; others are of no interest."""
+        group, version = split_api_version(text(manifest, "apiVersion"))
         kind = text(manifest, "kind")
+        if group != GROUP or kind not in KINDS or not KINDS[kind].served(version, self.profile.minor):
+            return
         if kind == "ResourceClaim":
             self.claims[self.namespace_of(manifest), name_of(manifest)] = request_names(manifest)
         elif kind == "ResourceClaimTemplate":
