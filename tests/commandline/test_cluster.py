@@ -1,0 +1,262 @@
+"""`--kubeconfig`: live objects, from a server that answers like kube-apiserver."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from commandline.main import main
+
+GROUP = "/apis/resource.k8s.io"
+TOKEN = "secret"
+
+
+def _claim(name: str, **exactly: Any) -> dict[str, Any]:
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com", **exactly}}
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "team",
+            "uid": "1",
+            "resourceVersion": "2",
+            "managedFields": [],
+        },
+        "spec": {"devices": {"requests": [request]}},
+        "status": {},
+    }
+
+
+POD = {
+    "metadata": {"name": "pod", "namespace": "team"},
+    "spec": {
+        "resourceClaims": [{"name": "gpu", "resourceClaimName": "first"}],
+        "containers": [{"name": "app", "image": "app"}],
+        "ephemeralContainers": [{"name": "debugger", "image": "debugger"}],
+    },
+}
+CLASS = {"metadata": {"name": "gpu.example.com"}, "spec": {}}
+LABELS = {"resource.kubernetes.io/admin-access": "true"}
+RULE = {"metadata": {"name": "rule"}, "spec": {"taint": {"key": "example.com/a", "effect": "NoSchedule"}}}
+
+
+class FakeCluster(ThreadingHTTPServer):
+    """Serves lists of objects in pages of one."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.lists: dict[str, list[dict[str, Any]]] = {
+            f"{GROUP}/v1/resourceclaims": [_claim("first"), _claim("second", adminAccess=True)],
+            f"{GROUP}/v1/deviceclasses": [CLASS],
+            "/api/v1/namespaces": [{"metadata": {"name": "team", "labels": LABELS}}],
+            "/api/v1/pods": [POD, {"metadata": {"name": "plain"}, "spec": {"containers": []}}],
+        }
+        self.versions = {
+            "v1": ("resourceclaims", "deviceclasses"),
+            "v1beta1": ("resourceclaims", "deviceclasses"),
+        }
+        self.forbidden: set[str] = set()
+
+    def answer(self, path: str, query: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
+        if path in self.forbidden:
+            return 403, {}
+        if path == GROUP:
+            return 200, {"versions": [{"version": version} for version in self.versions]}
+        version = path.removeprefix(GROUP + "/")
+        if version in self.versions:
+            return 200, {"resources": [{"name": name} for name in self.versions[version]]}
+        items = self.lists.get(path, [])
+        start = int(query.get("continue", ["0"])[0])
+        following = {"continue": str(start + 1)} if start + 1 < len(items) else {}
+        return 200, {"items": items[start : start + 1], "metadata": following}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: FakeCluster
+
+    def do_GET(self) -> None:
+        url = urlsplit(self.path)
+        code, answer = 401, {}
+        if self.headers["Authorization"] == f"Bearer {TOKEN}":
+            code, answer = self.server.answer(url.path, parse_qs(url.query))
+        body = json.dumps(answer).encode()
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    """A running server."""
+    with FakeCluster() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def _kubeconfig(tmp_path: Path, server: str, **user: Any) -> str:
+    config = {
+        "current-context": "test",
+        "contexts": [{"name": "test", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": user or {"token": TOKEN}}],
+    }
+    (tmp_path / "config").write_text(json.dumps(config), encoding="utf-8")
+    return str(tmp_path / "config")
+
+
+def _address(cluster: FakeCluster) -> str:
+    return f"http://127.0.0.1:{cluster.server_address[1]}"
+
+
+def _report(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
+    assert main(["validate", "-o", "json", *arguments]) == code
+    report: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return report
+
+
+def test_live_objects(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All pages of all lists are read, with labels of namespaces; pods without claims are left alone."""
+    report = _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, _address(cluster)))
+    assert [result["file"] for result in report["results"]] == [
+        "test/resourceclaims/team/first",
+        "test/resourceclaims/team/second",
+        "test/deviceclasses/gpu.example.com",
+        "test/pods/team/pod",
+    ]
+    assert report["summary"] == {"valid": 4, "invalid": 0, "errors": 0, "warnings": 0, "skipped": 1}
+
+
+def test_what_a_rollback_would_lose(
+    cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Fields that the target release drops are told, those in the status included."""
+    claim = _claim("tolerant", tolerations=[{"operator": "Exists"}])
+    claim["status"] = {"devices": [{"driver": "d", "pool": "p", "device": "a"}]}
+    cluster.lists[f"{GROUP}/v1/resourceclaims"] = [claim]
+    gates = "DRAResourceClaimDeviceStatus=false"
+    config = _kubeconfig(tmp_path, _address(cluster))
+    report = _report(capsys, "--kubeconfig", config, "--kube-version", "1.34", "--feature-gates", gates)
+    found = [finding["field"] for result in report["results"] for finding in result["findings"]]
+    assert found[:2] == ["spec.devices.requests[0].exactly.tolerations", "status.devices"]
+
+
+def test_version_that_the_target_serves(
+    cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Objects are read in a version that the target release has, too."""
+    cluster.versions = {"v1": ("devicetaintrules",), "v1beta2": ("devicetaintrules",)}
+    cluster.lists[f"{GROUP}/v1beta2/devicetaintrules"] = [RULE]
+    config = _kubeconfig(tmp_path, _address(cluster))
+    report = _report(capsys, "--no-lint", "--kubeconfig", config, "--kube-version", "1.36")
+    assert report["results"][0]["apiVersion"] == "resource.k8s.io/v1beta2"
+
+
+def test_forbidden_list(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What may not be read is work that could not be done; the rest is still reported."""
+    cluster.forbidden = {"/api/v1/nodes"}
+    report = _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, _address(cluster)), code=2)
+    assert report["failures"] == [{"file": "test/nodes", "message": "the server answers 403 Forbidden"}]
+    assert report["summary"]["valid"] == 4
+
+
+def test_wrong_token(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without access there is one failure, and it says why."""
+    report = _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, _address(cluster), token="no"), code=2)
+    assert report["failures"] == [
+        {"file": "test/resource.k8s.io", "message": "the server answers 401 Unauthorized"}
+    ]
+
+
+def test_no_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody listens there."""
+    report = _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, "http://127.0.0.1:9"), code=2)
+    assert "no answer from http://127.0.0.1:9" in report["failures"][0]["message"]
+
+
+def test_credential_plugin(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A plugin (`exec`) is asked for the token, with what it needs in its environment."""
+    script = 'test "$GREETING" = hello && echo "$KUBERNETES_EXEC_INFO" | grep -q ExecCredential && echo "$0"'
+    credential = json.dumps({"kind": "ExecCredential", "status": {"token": TOKEN}})
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "sh",
+        "args": ["-c", script, credential],
+        "env": [{"name": "GREETING", "value": "hello"}],
+    }
+    _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, _address(cluster), exec=plugin))
+
+
+def test_token_in_a_file(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`tokenFile` is relative to the kubeconfig."""
+    (tmp_path / "token").write_text(TOKEN + "\n", encoding="utf-8")
+    _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, _address(cluster), tokenFile="token"))
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("", "it is empty"),
+        ("a: [\n", "did not find expected node content"),
+        ("kind: Config\n", "it has no current context: name one with --context"),
+        ("current-context: a\ncontexts: []\n", "it has no context 'a'"),
+        ("current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n", "it has no cluster 'c'"),
+        (
+            (
+                "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
+                "clusters: [{name: c, cluster: {server: ftp://x}}]\n"
+            ),
+            "the cluster of context a has no server",
+        ),
+        (
+            (
+                "current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
+                "clusters: [{name: c, cluster: {server: 'https://x'}}]\n"
+                "users: [{name: u, user: {exec: {command: /no/such/plugin}}}]\n"
+            ),
+            "the credential plugin /no/such/plugin fails",
+        ),
+        (
+            (
+                "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
+                "clusters: [{name: c, cluster: {server: 'https://x', certificate-authority-data: '%'}}]\n"
+            ),
+            "certificate-authority: ",
+        ),
+        (
+            (
+                "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
+                f"clusters: [{{name: c, cluster: {{server: 'https://x', "
+                f"certificate-authority-data: {base64.b64encode(b'nonsense').decode()}}}}}]\n"
+            ),
+            "its certificates cannot be used",
+        ),
+    ],
+)
+def test_unusable_file(config: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A kubeconfig that cannot be used ends the run with one line that says why."""
+    file = tmp_path / "config"
+    file.write_text(config, encoding="utf-8")
+    assert main(["validate", "--kubeconfig", str(file)]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"claimcheck: --kubeconfig {file}: ")
+    assert message in captured.err
+
+
+def test_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither does one that is not there."""
+    assert main(["validate", "--kubeconfig", "/no/file"]) == 2
+    assert capsys.readouterr().err == "claimcheck: --kubeconfig /no/file: no such file or directory\n"

@@ -1,0 +1,130 @@
+"""`claimcheck convert`: what it changes, what it leaves alone, what it refuses."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from commandline.main import main
+
+V1BETA1 = """# a claim
+apiVersion: resource.k8s.io/v1beta1
+kind: ResourceClaim
+metadata:
+  name: claim # its name
+spec:
+  devices:
+    requests:
+    # what it wants
+    - name: gpu
+      deviceClassName: "gpu.example.com"   # the class
+      count: 2
+"""
+V1 = """# a claim
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: claim # its name
+spec:
+  devices:
+    requests:
+    # what it wants
+    - name: gpu
+      exactly:
+        deviceClassName: "gpu.example.com"   # the class
+        count: 2
+"""
+OTHER = "apiVersion: v1\nkind:   ConfigMap\nmetadata: {name: other}\n"
+
+
+def _convert(tmp_path: Path, text: str, *options: str) -> int:
+    file = tmp_path / "claim.yaml"
+    file.write_text(text, encoding="utf-8")
+    return main(["convert", *options, str(file)])
+
+
+def test_comments_and_layout_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only what the version has otherwise changes."""
+    assert _convert(tmp_path, V1BETA1, "--to", "v1") == 0
+    assert capsys.readouterr().out == V1
+
+
+def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is lost."""
+    assert _convert(tmp_path, V1, "--to", "v1beta1") == 0
+    assert capsys.readouterr().out == V1BETA1
+
+
+def test_v1alpha3_has_the_shape_of_v1beta1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Claims from the time of 1.31 can be converted although no release serves them any more."""
+    assert _convert(tmp_path, V1BETA1.replace("v1beta1", "v1alpha3"), "--to", "v1") == 0
+    assert capsys.readouterr().out == V1
+
+
+def test_other_objects_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Objects of other groups are passed through as they are."""
+    assert _convert(tmp_path, f"{OTHER}---\n{V1BETA1}", "--to", "v1") == 0
+    assert capsys.readouterr().out == f"{OTHER}---\n{V1}"
+
+
+def test_several_files_become_one_stream(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files are separated, and ended."""
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text(V1BETA1.rstrip("\n"), encoding="utf-8")
+    assert main(["convert", "--to", "v1", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"{V1}---\n{V1}"
+
+
+def test_in_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--in-place` rewrites files, and writes nothing else."""
+    assert _convert(tmp_path, V1BETA1, "--to", "v1", "--in-place") == 0
+    assert (tmp_path / "claim.yaml").read_text(encoding="utf-8") == V1
+    assert capsys.readouterr().out == ""
+
+
+def test_in_place_leaves_a_file_with_errors_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of a file is converted, or nothing."""
+    text = f"{V1BETA1}---\n{V1BETA1.replace('count', 'number')}"
+    assert _convert(tmp_path, text, "--to", "v1", "-i") == 1
+    assert (tmp_path / "claim.yaml").read_text(encoding="utf-8") == text
+    assert "claim.yaml:25:15: spec.devices.requests[0].number: unknown field" in capsys.readouterr().err
+
+
+def test_version_that_the_kind_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error names the field, at its place."""
+    assert _convert(tmp_path, V1, "--to", "v1alpha3") == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.endswith(
+        "claim.yaml:2:13: apiVersion: ResourceClaim has no version v1alpha3 (it has v1, v1beta2, v1beta1)\n"
+    )
+
+
+def test_field_that_the_version_cannot_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """v1beta1 has no difference between an empty `exactly` and none."""
+    text = V1.partition("      exactly")[0] + "      exactly: {}\n"
+    assert _convert(tmp_path, text, "--to", "v1beta1") == 1
+    assert "spec.devices.requests[0].exactly: v1beta1 cannot hold this" in capsys.readouterr().err
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`-` is standard input, which cannot be rewritten in place."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(V1BETA1.encode())))
+    assert main(["convert", "--to", "v1", "-"]) == 0
+    assert capsys.readouterr().out == V1
+    assert main(["convert", "--to", "v1", "-i", "-"]) == 2
+
+
+def test_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be read is work that could not be done."""
+    assert main(["convert", "--to", "v1", str(tmp_path / "no.yaml")]) == 2
+    assert capsys.readouterr().err.endswith("no.yaml: no such file or directory\n")
+
+
+def test_unknown_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """Versions are those that there are."""
+    assert main(["convert", "--to", "v2", "x"]) == 2
+    assert "invalid choice: 'v2'" in capsys.readouterr().err
