@@ -32,10 +32,11 @@ class NotBlockStyle(Exception):
     """The text has something that only the full reader understands."""
 
 
-# indent, the dashes of sequence entries, quote and name of a key, the rest of the line
-_line = re.compile(
-    r"""( *)((?:-(?: +|$)){0,16})(?:(["']?)([A-Za-z_][A-Za-z0-9_./-]{0,250})\3:(?: +|$))?(.*)"""
-).fullmatch
+# Of every line: indent, the dashes of sequence entries, quote and name of a key, the rest.
+_rows = re.compile(
+    r"""^( *)((?:-(?: +|$)){0,16})(?:(["']?)([A-Za-z_][A-Za-z0-9_./-]{0,250})\3:(?: +|$))?(.*)$""",
+    re.MULTILINE,
+).findall
 _single_quoted = re.compile(r"'((?:[^']|'')*)' *(?: #.*)?").fullmatch
 _double_quoted = re.compile(r'"([^"\\]*)" *(?: #.*)?').fullmatch
 _flow_text = re.compile(r"""([\[{])([^][{}#]*)([]}]) *(?: #.*)?""").fullmatch
@@ -52,7 +53,7 @@ def read_block_style(text: str) -> Any:
     if not text.replace("\n", "").isprintable() or text.count("\n") > MAX_LINES:
         raise NotBlockStyle
     try:
-        return _Reader(text.split("\n")).read()
+        return _Reader(text).read()
     except UnrepresentableNumber:
         raise NotBlockStyle from None
 
@@ -60,11 +61,12 @@ def read_block_style(text: str) -> Any:
 class _Reader:
     """The collections that are open, innermost last, while the lines go by."""
 
-    __slots__ = ("holder", "holder_indent", "lines", "next_line", "root", "slot", "stack")
+    __slots__ = ("holder", "holder_indent", "lines", "next_row", "root", "slot", "stack", "text")
 
-    def __init__(self, lines: list[str]) -> None:
-        self.lines = lines
-        self.next_line = 0
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines: list[str] = []
+        self.next_row = 0
         self.root: list[Any] = [None]
         self.stack: list[tuple[int, bool, Any]] = []
         # Where the next deeper collection goes: a key without value yet, an empty sequence entry, the root.
@@ -73,30 +75,22 @@ class _Reader:
         self.holder_indent = -1
 
     def read(self) -> Any:
-        lines = self.lines
-        count = len(lines)
-        while self.next_line < count:
-            line = lines[self.next_line]
-            self.next_line += 1
-            matched = _line(line)
-            if matched is None:
-                raise NotBlockStyle
-            indent, dashes, _, key, rest = matched.groups()
-            if not key:
-                if not dashes and (not rest or rest[0] == "#"):
-                    continue
-                if not dashes and not indent and rest[:3] == "---":
-                    self._document_start(rest)
-                    continue
+        rows = _rows(self.text)
+        count = len(rows)
+        while self.next_row < count:
+            indent, dashes, _, key, rest = rows[self.next_row]
+            self.next_row += 1
             column = len(indent)
             if dashes:
                 column = self._enter_sequences(column, dashes)
             if key:
                 self._mapping_entry(column, key, rest)
-            elif not dashes:
-                raise NotBlockStyle
-            elif rest and rest[0] != "#":
+            elif not rest or rest[0] == "#":
+                continue
+            elif dashes:
                 self._fill(self._scalar(rest, column - 1))
+            else:
+                self._document_start(indent + rest)
         return self.root[0]
 
     def _document_start(self, rest: str) -> None:
@@ -113,7 +107,11 @@ class _Reader:
         return column
 
     def _mapping_entry(self, column: int, key: str, rest: str) -> None:
-        mapping = self._collection_at(column, _MAPPING)
+        # Most keys go to the mapping that the key before went to.
+        if self.holder is None and self.stack[-1][0] == column and not self.stack[-1][1]:
+            mapping = self.stack[-1][2]
+        else:
+            mapping = self._collection_at(column, _MAPPING)
         if key in mapping or key in WORDS:
             raise NotBlockStyle
         if rest and rest[0] != "#":
@@ -174,8 +172,8 @@ class _Reader:
 
     def _literal_block(self, parent: int, keep_last_break: bool) -> str:
         """The lines deeper than their parent, which all must be as deep as the first one."""
-        lines = self.lines
-        start = at = self.next_line
+        lines = self.lines = self.lines or self.text.split("\n")
+        start = at = self.next_row
         count = len(lines)
         if at == count:
             raise NotBlockStyle
@@ -190,7 +188,7 @@ class _Reader:
             end -= 1
         if not lines[end - 1].strip(" ") or (at < count and not lines[at].strip(" ")):
             raise NotBlockStyle
-        self.next_line = at
+        self.next_row = at
         text = "\n".join([line[depth:] for line in lines[start:end]])
         return text + "\n" if keep_last_break else text
 
