@@ -179,11 +179,15 @@ class DeclarativePass:
         """A field's own rules, then those of its type."""
         if field.inline:
             return self._struct(field.type.struct)
-        own = [rule for rule in field.rules if self._enforced(rule)]
+        own = list(field.rules)
         inner = self._value(field)
-        if inner is None and all(type(rule) is rules.Optional for rule in own):
+        while inner is None and own and (type(own[-1]) is rules.Optional or not self._enforced(own[-1])):
+            own.pop()
+        if inner is None and not own:
             return None
-        checks = [self._rule(rule, field) for rule in own]
+        checks = [
+            self._rule(rule, field) if self._enforced(rule) else self._unheard(rule, field) for rule in own
+        ]
 
         def walk_field(new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
             for check in checks:
@@ -193,6 +197,11 @@ class DeclarativePass:
                 inner(new, old, path, found)
 
         return walk_field
+
+    def _unheard(self, rule: rules.Rule, field: Field) -> Callable[[Any, Any, Path, list[FieldError]], bool]:
+        """A rule that is not enforced: it reports nothing, and yet what it refuses is not looked into."""
+        check = self._rule(rule, field)
+        return lambda new, old, path, found: check(new, old, path, [])
 
     def _rule(self, rule: rules.Rule, field: Field) -> Callable[[Any, Any, Path, list[FieldError]], bool]:
         if type(rule) is rules.ForbiddenWithout and rule.gate in self._gates:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from resourceapi import names, objectnames
+from typing import Any
+
+from resourceapi import names, objectnames, times
 from resourceapi.fielderrors import FORBIDDEN, INVALID, REQUIRED, not_supported, too_long
 from resourceapi.fieldpath import Path
 from resourceapi.gotext import quote
@@ -114,7 +116,7 @@ def check_common_metadata_update(obj: Object, old: Object, checks: Checks) -> No
     _check_generation(meta, checks)
     for name, unset in _IMMUTABLE:
         if meta.get(name) != before.get(name):
-            checks.invalid((*METADATA, name), meta.get(name, unset), "field is immutable")
+            checks.invalid((*METADATA, name), _shown(meta.get(name, unset), name), "field is immutable")
     _check_labels_and_annotations(meta, checks)
     _check_owners(meta.get("ownerReferences") or [], (*METADATA, "ownerReferences"), checks)
     _check_managed_fields(meta.get("managedFields") or [], checks)
@@ -129,6 +131,13 @@ _IMMUTABLE = (
     ("deletionTimestamp", None),
     ("deletionGracePeriodSeconds", None),
 )
+
+
+def _shown(value: Any, name: str) -> Any:
+    """A value as errors print it: times in seconds, and the zero time like none."""
+    if value is None or not name.endswith("Timestamp"):
+        return value
+    return None if value == times.ZERO else times.in_seconds(value)
 
 
 def check_template_metadata(meta: Object, path: Path, checks: Checks) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import traceback
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -39,7 +40,7 @@ def replay_file(path: Path, *, without_cel: bool, keep: int) -> FileResult:
         if reason:
             result.left_out[reason] += 1
             continue
-        answered = answer(case)
+        answered = _answer(case)
         result.answers.append({"id": case["id"], "answer": answered})
         if "expect" not in case:
             result.left_out["without expect, only answered"] += 1
@@ -49,6 +50,14 @@ def replay_file(path: Path, *, without_cel: bool, keep: int) -> FileResult:
         if not comparison.answer and len(result.differences) < keep:
             result.differences.append(difference(case, comparison))
     return FileResult(dict(result.tallies), result.differences, result.answers, dict(result.left_out))
+
+
+def _answer(case: Case) -> dict[str, Any]:
+    """The product's answer; if it fails, that is the answer, and no other case is lost for it."""
+    try:
+        return answer(case)
+    except Exception:  # noqa: BLE001 - whatever it is, it is a difference
+        return {"code": 0, "reason": "Crash", "message": traceback.format_exc()}
 
 
 def _left_out(case: Case, without_cel: bool) -> str:

@@ -88,3 +88,33 @@ def test_name_must_be_that_of_the_url() -> None:
     assert updated({"name": ""}).message == (
         "the name of the object (c based on URL) was undeterminable: name must be provided"
     )
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "message"),
+    [
+        pytest.param(
+            "v1", "List", "converting (v1.List) to (resource.DeviceClass): unknown conversion", id="list"
+        ),
+        pytest.param(
+            "resource.k8s.io/v1alpha3",
+            "ResourcePoolStatusRequest",
+            "converting (v1alpha3.ResourcePoolStatusRequest) to (resource.DeviceClass): unknown conversion",
+            id="known-kind-without-a-model",
+        ),
+        pytest.param(
+            "resource.k8s.io/v1",
+            "Gadget",
+            'no kind "Gadget" is registered for version "resource.k8s.io/v1" in scheme "pkg/runtime/scheme.go:111"',
+            id="unknown-kind",
+        ),
+    ],
+)
+def test_a_body_of_another_kind(api_version: str, kind: str, message: str) -> None:
+    """A kind that the server knows cannot be converted, whatever is in it; one that it does not know is named."""
+    body = {"apiVersion": api_version, "kind": kind, "metadata": {"name": 5}, "unknown": 1}
+    answer = Server(Profile("1.37")).handle(
+        Request(api_version="resource.k8s.io/v1", kind="DeviceClass", body=body)
+    )
+    version = api_version.rpartition("/")[2]
+    assert answer.message == f'{kind} in version "{version}" cannot be handled as a DeviceClass: {message}'
