@@ -112,7 +112,7 @@ def test_name_must_be_that_of_the_url() -> None:
 )
 def test_a_body_of_another_kind(api_version: str, kind: str, message: str) -> None:
     """A kind that the server knows cannot be converted, whatever is in it; one that it does not know is named."""
-    body = {"apiVersion": api_version, "kind": kind, "metadata": {"name": 5}, "unknown": 1}
+    body = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, "unknown": 1}
     answer = Server(Profile("1.37")).handle(
         Request(api_version="resource.k8s.io/v1", kind="DeviceClass", body=body)
     )
