@@ -17,7 +17,7 @@ from typing import Any
 from resourceapi import quantity, times
 from resourceapi.fieldpath import Key, Path
 from resourceapi.gotext import json_float, json_text, quote
-from resourceapi.jsontext import Members, Number, Raw
+from resourceapi.jsontext import Members, Number, Raw, Sources
 from resourceapi.schema import STRING, Field, Schema, Type
 
 MAX_PROBLEMS = 100
@@ -97,7 +97,7 @@ class _State:
     def __init__(self, schema: Schema, root: str, source: str | None) -> None:
         self.schema = schema
         self.root = root
-        self.source = source
+        self.source = None if source is None else Sources(source)
         self.error: DecodingError | None = None
         self.problems: list[Problem] = []
         self.seen: set[str] = set()

@@ -6,6 +6,7 @@ It knows no recursion, so that deep nesting is only a matter of the limit.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
@@ -26,9 +27,11 @@ def scan(text: str) -> Any:
     return _Scanner(text).run()
 
 
-def source_at(text: str, path: Path) -> str | None:
-    """The part of a (valid) JSON text that holds the value at ``path``, if there is one."""
-    return _Scanner(text, path).source()
+def sources_at(text: str, paths: Collection[Path]) -> dict[Path, str]:
+    """The parts of a (valid) JSON text that hold the values at ``paths``, of those that are there; one reading."""
+    scanner = _Scanner(text, paths)
+    scanner.run()
+    return scanner.found
 
 
 class _Frame:
@@ -53,16 +56,13 @@ class _Frame:
 
 
 class _Scanner:
-    def __init__(self, text: str, wanted: Path | None = None) -> None:
+    def __init__(self, text: str, wanted: Collection[Path] = ()) -> None:
         self.text = text
         self.at = 0
         self.stack: list[_Frame] = []
         self.wanted = wanted
-        self.found: str | None = None
-
-    def source(self) -> str | None:
-        self.run()
-        return self.found
+        self.wanted_depths = {len(path) for path in wanted}
+        self.found: dict[Path, str] = {}
 
     def run(self) -> Any:
         """Reads value after value; a container becomes a value when it closes."""
@@ -71,8 +71,8 @@ class _Scanner:
             start = self.at
             value, complete = self._begin_value()
             while complete:
-                if self.wanted is not None and self._here() == self.wanted:
-                    self.found = self.text[start : self.at]
+                if len(self.stack) in self.wanted_depths and (here := self._here()) in self.wanted:
+                    self.found[here] = self.text[start : self.at]
                 if not self.stack:
                     self._expect_end()
                     return value

@@ -56,6 +56,8 @@ def parse(body: str | bytes) -> Any:
     text = text_of(body)
     try:
         value = _parser("-0" in text)(text)
+        if text.count("[") + text.count("{") > MAX_DEPTH and _is_too_deep(value):
+            raise RecursionError
     except (ValueError, RecursionError):
         # A syntax error, or what only Python cannot read: deep nesting, integers of thousands of digits.
         from resourceapi.jsonscanner import scan
@@ -66,17 +68,57 @@ def parse(body: str | bytes) -> Any:
     return value
 
 
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for container in level
+            for child in (container.values() if isinstance(container, dict) else container)
+            if isinstance(child, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
+
+
+class Sources:
+    """A JSON text, and where in it certain values stand; it is looked through once, when that is first asked."""
+
+    __slots__ = ("_found", "_wanted", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._wanted: set[Path] = set()
+        self._found: dict[Path, str] | None = None
+
+    def want(self, path: Path) -> None:
+        """Announce that the value at ``path`` may be asked for."""
+        self._wanted.add(path)
+        self._found = None
+
+    def at(self, path: Path) -> str | None:
+        """The text of the value at an announced path, if there is one."""
+        if self._found is None:
+            from resourceapi.jsonscanner import sources_at
+
+            self._found = sources_at(self.text, self._wanted)
+        return self._found.get(path)
+
+
 class Raw:
     """A piece of JSON that the server keeps as it was sent (``runtime.RawExtension``).
 
     ``whole`` is the JSON text in which the piece stands at ``path``, if there is one; otherwise the text is what
-    kubectl makes of the value.  The text is looked for only when it is needed.
+    kubectl makes of the value.
     """
 
     __slots__ = ("_path", "_source", "_text", "_whole", "value")
 
-    def __init__(self, value: Any, whole: str | None = None, path: Path = ()) -> None:
+    def __init__(self, value: Any, whole: Sources | None = None, path: Path = ()) -> None:
         self.value = value
+        if whole is not None:
+            whole.want(path)
         self._whole = whole
         self._path = path
         self._source: str | None = None
@@ -87,9 +129,7 @@ class Raw:
         """The text as sent."""
         if self._source is None:
             if self._whole is not None:
-                from resourceapi.jsonscanner import source_at
-
-                self._source = source_at(self._whole, self._path)
+                self._source = self._whole.at(self._path)
             if self._source is None:
                 self._source = json_text(self.value)
         return self._source
@@ -110,7 +150,7 @@ class Raw:
 
     def exceeds(self, limit: int) -> bool:
         """Whether the text as sent has more than ``limit`` bytes."""
-        if self._whole is not None and len(self._whole) * 4 <= limit:
+        if self._whole is not None and len(self._whole.text) * 4 <= limit:
             return False
         return len(self.source.encode("utf-8", "surrogateescape")) > limit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -11,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resourceapi.fieldpath import Key
-from resourceapi.jsonscanner import scan, source_at
-from resourceapi.jsontext import MAX_DEPTH, JSONError, Members, Number, Raw, parse
+from resourceapi.jsonscanner import scan, sources_at
+from resourceapi.jsontext import MAX_DEPTH, JSONError, Members, Number, Raw, Sources, parse
 
 ERRORS = {
     "empty": ("", "unexpected end of JSON input"),
@@ -108,17 +109,28 @@ def test_any_text_is_read_or_refused(text: str | bytes) -> None:
         parse(text)
 
 
-def test_finds_the_source_of_a_value() -> None:
-    """The text of a value is found by its path, spaces included."""
+def test_finds_the_sources_of_values() -> None:
+    """The texts of values are found by their paths, spaces included."""
     text = '{"a": [{"x/y": { "k" : 1 }}, 2]}'
-    assert source_at(text, ("a", 0, Key("x/y"))) == '{ "k" : 1 }'
-    assert source_at(text, ("a", 1)) == "2"
-    assert source_at(text, ("b",)) is None
+    found = sources_at(text, [("a", 0, Key("x/y")), ("a", 1), ("b",)])
+    assert found == {("a", 0, "x/y"): '{ "k" : 1 }', ("a", 1): "2"}
+
+
+def test_depth_is_bounded_however_deep_python_may_go() -> None:
+    """10,000 levels are read and 10,001 refused, also where Python's own limit on recursion has been raised."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        parse("[" * MAX_DEPTH + "]" * MAX_DEPTH)
+        with pytest.raises(JSONError, match="exceeded max depth"):
+            parse("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def test_raw_json_is_returned_compactly() -> None:
     """Raw JSON keeps the order of its keys and its numbers; its size is that of the text as sent."""
-    raw = Raw(parse('{"b": 1.0, "a": "<é>"}'), '{"b": 1.0, "a": "<é>"}')
+    raw = Raw(parse('{"b": 1.0, "a": "<é>"}'), Sources('{"b": 1.0, "a": "<é>"}'))
     assert raw.text == '{"b":1.0,"a":"\\u003cé\\u003e"}'
     assert not raw.exceeds(23)
     assert raw.exceeds(22)
