@@ -9,11 +9,13 @@ import sys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deviceselectors.parser import allow_deep_recursion
 from resourceapi.releases import Profile
 from tests.fuzz.__main__ import make_request
 from validation.requests import STATUS, Request
 from validation.server import Server
 
+allow_deep_recursion()  # hypothesis objects to the limit being raised while it runs an example
 SERVER = Server(Profile(), namespaces={"default": {}})
 
 
