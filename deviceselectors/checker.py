@@ -7,7 +7,7 @@ kube-apiserver checks.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
 
 from deviceselectors.ast import (
     Call,
@@ -33,20 +33,28 @@ from deviceselectors.issues import Issues
 from deviceselectors.names import qualified_name
 from deviceselectors.types import (
     ANY,
+    BOOL,
     BOOL_TYPE,
+    BYTES,
+    DOUBLE,
     DURATION,
     DYN,
     DYN_TYPE,
     ERROR,
     ERROR_TYPE,
+    INT,
     INT_TYPE,
     LIST,
     MAP,
     NULL,
+    OPAQUE,
+    STRING,
     STRING_TYPE,
     STRUCT,
     TIMESTAMP,
+    TYPE,
     TYPE_PARAMETER,
+    UINT,
     Type,
     is_dyn,
     is_optional,
@@ -63,15 +71,23 @@ from deviceselectors.unification import (
     more_general,
     substitute,
 )
+from deviceselectors.validators import CHECKED_FUNCTIONS, validate_call, validate_collection
 
 DEVICE_VARIABLE = "device"
 
 
-def check(root: Node, environment: Environment, issues: Issues) -> None:
-    """Check an expression that has been parsed without errors; what is wrong goes into `issues`."""
+def check(root: Node, environment: Environment, issues: Issues) -> bool:
+    """Check an expression that has been parsed without errors; what is wrong goes into `issues`.
+
+    Returns whether the expression has constant parts that the server computes when it makes a program of it, so that
+    this can fail.
+    """
     checker = _Checker(environment, issues)
     checker.check(root)
     checker.resolve_open_types()
+    if not issues.count:
+        checker.validate_literals()
+    return checker.has_constants
 
 
 def _unwrap_optional(t: Type) -> tuple[Type, bool]:
@@ -81,7 +97,18 @@ def _unwrap_optional(t: Type) -> tuple[Type, bool]:
 class _Checker:
     """The state of one check: scopes of variables, bindings of type parameters."""
 
-    __slots__ = ("_bindings", "_environment", "_issues", "_open", "_scopes", "_variables")
+    __slots__ = (
+        "_bindings",
+        "_collections",
+        "_environment",
+        "_formats",
+        "_issues",
+        "_literal_calls",
+        "_open",
+        "_scopes",
+        "_variables",
+        "has_constants",
+    )
 
     def __init__(self, environment: Environment, issues: Issues) -> None:
         self._environment = environment
@@ -90,10 +117,15 @@ class _Checker:
         self._bindings: Bindings = {}
         self._variables = 0
         self._open: list[Node] = []
+        # For the checks of literals. Collections inside of format's arguments are not looked at.
+        self._literal_calls: list[Call] = []
+        self._collections: list[Node] = []
+        self._formats = 0
+        self.has_constants = False
 
     def check(self, node: Node) -> Type:
         """Check a node and all below it; returns its type, in which type parameters may still be unbound."""
-        t: Type = self._CHECKS[node.kind](self, node)
+        t = _CHECKS[node.kind](self, node)
         node.type = t
         if t.has_parameters:
             self._open.append(node)
@@ -104,6 +136,13 @@ class _Checker:
         for node in self._open:
             assert node.type is not None
             node.type = substitute(self._bindings, node.type, True)
+
+    def validate_literals(self) -> None:
+        """Check literals whose meaning depends on the function that they are for, and mixed collections."""
+        for call in self._literal_calls:
+            validate_call(call, self._issues)
+        for collection in self._collections:
+            validate_collection(collection, self._issues)
 
     def _report(self, node: Node, message: str) -> None:
         self._issues.report(node.position, message)
@@ -143,6 +182,7 @@ class _Checker:
             return DEVICE_TYPE
         named = NAMED_TYPES.get(name)
         if named is not None:
+            self.has_constants = True
             return type_of(named)
         return INT_TYPE if name in ENUM_CONSTANTS else None
 
@@ -194,16 +234,36 @@ class _Checker:
 
     def _check_call(self, node: Call) -> Type:
         function, target = node.function, node.target
-        if function == "_?._" and target is None:
-            return self._check_optional_select(node)
+        if function in _SPECIAL_FUNCTIONS:
+            if function == "_?._":
+                return self._check_optional_select(node)
+            if function in CHECKED_FUNCTIONS:
+                self._literal_calls.append(node)
+            self.has_constants = True
+            if function == "format":
+                return self._check_format_call(node)
         types = tuple([self.check(arg) for arg in node.args])
-        if target is None:
-            overloads = find_function(function.lstrip("."), self._environment)
+        if target is not None:
+            return self._check_member_call(node, target, types)
+        overloads = find_function(function, self._environment)
+        if overloads is None:
+            if function[0] != ".":
+                return self._undeclared(node, function)
+            overloads = find_function(function[1:], self._environment)
             if overloads is None:
                 return self._undeclared(node, function)
-            node.function = function.lstrip(".")
-            return self._resolve(node, overloads, types)
-        return self._check_member_call(node, target, types)
+            node.function = function[1:]
+        return self._resolve(node, overloads, types)
+
+    def _check_format_call(self, node: Call) -> Type:
+        self._formats += 1
+        types = tuple([self.check(arg) for arg in node.args])
+        if node.target is not None:
+            result = self._check_member_call(node, node.target, types)
+        else:
+            result = self._undeclared(node, node.function)
+        self._formats -= 1
+        return result
 
     def _check_member_call(self, node: Call, target: Node, types: tuple[Type, ...]) -> Type:
         prefix = qualified_name(target)
@@ -230,15 +290,25 @@ class _Checker:
 
     def _resolve(self, node: Call, overloads: tuple[Overload, ...], types: tuple[Type, ...]) -> Type:
         """The type of the call's result; its overloads go into the node."""
-        if node.function in ("_&&_", "_||_"):
+        if node.function == "_&&_" or node.function == "_||_":
             return self._check_logic(node, overloads[0], types)
         is_member = node.target is not None
+        is_open = False
+        for t in types:
+            if t.has_parameters:
+                is_open = True
         result: Type | None = None
         matching: list[str] = []
         for overload in overloads:
             if overload.is_member != is_member:
                 continue
-            candidate = self._match(overload, types)
+            first_variable = self._variables
+            self._variables += len(overload.type_parameters)
+            if not _could_match(overload.arguments, types):
+                continue
+            candidate = None if is_open else _match_closed(overload, types)
+            if is_open or (candidate is not None and candidate.has_parameters):
+                candidate = self._match_open(overload, types, first_variable)
             if candidate is None:
                 continue
             matching.append(overload.id)
@@ -251,19 +321,12 @@ class _Checker:
         node.overloads = tuple(matching)
         return result
 
-    def _match(self, overload: Overload, types: tuple[Type, ...]) -> Type | None:
-        """The result type of an overload if the arguments fit it."""
-        if not overload.type_parameters:
-            if len(types) != len(overload.arguments):
-                return None
-            if not any(t.has_parameters for t in types):
-                fits = are_assignable(self._bindings, types, overload.arguments)
-                return overload.result if fits else None
-            fresh: Bindings = {}
-        else:
-            fresh = {name: self._new_variable() for name in overload.type_parameters}
-            if len(types) != len(overload.arguments):
-                return None
+    def _match_open(self, overload: Overload, types: tuple[Type, ...], first_variable: int) -> Type | None:
+        """The result type of an overload if the arguments fit it; binds type parameters in the arguments."""
+        fresh = {
+            name: type_parameter(f"_var{first_variable + i}")
+            for i, name in enumerate(overload.type_parameters)
+        }
         attempt = dict(self._bindings)
         arguments = tuple([substitute(fresh, a) for a in overload.arguments])
         if not are_assignable(attempt, types, arguments):
@@ -316,6 +379,8 @@ class _Checker:
 
     def _check_list(self, node: ListLiteral) -> Type:
         element: Type | None = None
+        if not self._formats:
+            self._collections.append(node)
         for index, child in enumerate(node.elements):
             t = self.check(child)
             if index in node.optionals:
@@ -326,6 +391,10 @@ class _Checker:
     def _check_map(self, node: MapLiteral) -> Type:
         key: Type | None = None
         value: Type | None = None
+        if node.entries:
+            self.has_constants = True
+        if not self._formats:
+            self._collections.append(node)
         for entry in node.entries:
             key = self._join(key, self.check(entry.key))
             t = self.check(entry.value)
@@ -369,8 +438,7 @@ class _Checker:
             return instance, "google.protobuf.ListValue"
         if instance.kind == MAP and instance.parameters[0] == STRING_TYPE:
             return instance, "google.protobuf.Struct"
-        declared = instance.output.partition("(")[0]
-        self._report(node, f"'{declared}' is not a message type")
+        self._report(node, f"'{instance.declared}' is not a message type")
         return ERROR_TYPE, name
 
     # Loops
@@ -413,10 +481,62 @@ class _Checker:
         if not self._is_assignable(expected, actual):
             self._mismatch(node, expected, actual)
 
-    _CHECKS: ClassVar[tuple[Any, ...]] = (
-        None, _check_literal, _check_ident, _check_select, _check_call, _check_list, _check_map, _check_struct,
-        _check_comprehension,
-    )  # fmt: skip
+
+# By kind of node. That each gets its own kind, mypy cannot know.
+_CHECKS: tuple[Callable[..., Type], ...] = (
+    _Checker.check,
+    _Checker._check_literal,
+    _Checker._check_ident,
+    _Checker._check_select,
+    _Checker._check_call,
+    _Checker._check_list,
+    _Checker._check_map,
+    _Checker._check_struct,
+    _Checker._check_comprehension,
+)
+
+#: Calls with constants that the server computes when it makes a program.
+_FOLDED_FUNCTIONS = frozenset(
+    (
+        "bool",
+        "bytes",
+        "double",
+        "duration",
+        "int",
+        "string",
+        "timestamp",
+        "uint",
+        "find",
+        "findAll",
+        "matches",
+        "@in",
+    )
+)
+_SPECIAL_FUNCTIONS = CHECKED_FUNCTIONS | _FOLDED_FUNCTIONS | {"_?._"}
+
+
+def _could_match(arguments: tuple[Type, ...], types: tuple[Type, ...]) -> bool:
+    """A quick look at the kinds: whether the overload with these arguments has to be tried at all."""
+    if len(arguments) != len(types):
+        return False
+    for argument, t in zip(arguments, types, strict=True):
+        if argument.kind != t.kind and argument.kind in _DISTINCT and t.kind in _DISTINCT:
+            return False
+    return True
+
+
+#: Kinds of types that only a type of the same kind can stand for, apart from those that can stand for any.
+_DISTINCT = frozenset(
+    (BOOL, BYTES, DOUBLE, DURATION, INT, LIST, MAP, OPAQUE, STRING, STRUCT, TIMESTAMP, TYPE, UINT)
+)
+
+
+def _match_closed(overload: Overload, types: tuple[Type, ...]) -> Type | None:
+    """The result type of an overload if the arguments, which have no type parameters, fit it."""
+    bindings: Bindings = {}
+    if not are_assignable(bindings, types, overload.arguments):
+        return None
+    return substitute(bindings, overload.result)
 
 
 _WELL_KNOWN: dict[tuple[int, str], str] = {}

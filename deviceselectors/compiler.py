@@ -22,7 +22,6 @@ from deviceselectors.types import (
     STRING_TYPE,
     Type,
 )
-from deviceselectors.validators import validate
 
 #: Kinds of errors, as the API server's validation tells them apart.
 INVALID = "RuleInvalid"
@@ -104,19 +103,35 @@ def _compile(compiled: Compiled) -> Compiled:
     root = parse(issues)
     if not issues.count:
         root = resolve_dotted_names(root, expression)
-        check(root, compiled.environment, issues)
-    if not issues.count:
-        validate(root, issues)
+        has_constants = check(root, compiled.environment, issues)
     if issues.count:
         return compiled.fail(f"compilation failed: {issues.text()}")
     assert root.type is not None
     complaint = _result_complaint(root.type, compiled.environment)
     if complaint is not None:
         return compiled.fail(complaint)
+    if has_constants:
+        complaint = _program_complaint(root)
+        if complaint is not None:
+            return compiled.fail(complaint, INTERNAL)
     compiled.ast = root
     compiled.output_type = root.type
     compiled.max_cost = estimate(root)
     return compiled
+
+
+def _program_complaint(root: Node) -> str | None:
+    """Why the server cannot make a program of a checked expression, if so."""
+    from deviceselectors.runtime.planning import Plan, ProgramError
+    from deviceselectors.runtime.values import CelPanic
+
+    try:
+        Plan(root)
+    except ProgramError as error:
+        return str(error)
+    except CelPanic as panic:
+        return panic.message
+    return None
 
 
 def _result_complaint(t: Type, environment: Environment) -> str | None:

@@ -72,7 +72,8 @@ _TYPE_CONSTRUCTORS = {
 class Overload:
     """One signature of a function. For a member function the first argument is the target.
 
-    `type_parameters` are the names of the type parameters in it.
+    `type_parameters` are the names of the type parameters in it, those of the result first. (The server takes them
+    in random order, mostly this one; their numbers can show in an error message.)
     """
 
     __slots__ = ("arguments", "id", "is_member", "result", "type_parameters")
@@ -82,15 +83,14 @@ class Overload:
         self.is_member = is_member
         self.arguments = arguments
         self.result = result
-        self.type_parameters = tuple(sorted(_parameter_names((*arguments, result))))
+        self.type_parameters = tuple(_parameter_names((result, *arguments)))
 
 
-def _parameter_names(types: tuple[Type, ...]) -> set[str]:
-    names: set[str] = set()
+def _parameter_names(types: tuple[Type, ...]) -> dict[str, None]:
+    names: dict[str, None] = {}
     for t in types:
-        if not t.has_parameters:
-            continue
-        names |= _parameter_names(t.parameters) if t.parameters else {t.name}
+        if t.has_parameters:
+            names |= _parameter_names(t.parameters) if t.parameters else {t.name: None}
     return names
 
 

@@ -33,32 +33,44 @@ _NULLABLE_KINDS = frozenset((OPAQUE, STRUCT, ANY, DURATION, TIMESTAMP))
 class Type:
     """A static type: a kind, its name, and for lists, maps, optionals and types of types the parameters.
 
-    `name` is what the runtime calls the type (`google.protobuf.Duration`), `text` what error messages call it
-    (`duration`), `output` what the API server prints as an expression's result type
-    (`google.protobuf.Duration`, `<T>`). `wrapper` marks a protobuf wrapper, which may also be null.
+    `name` is what the runtime calls the type (`google.protobuf.Duration`). `wrapper` marks a protobuf wrapper, which
+    may also be null.
     """
 
-    __slots__ = ("has_parameters", "kind", "name", "output", "parameters", "text", "wrapper")
+    __slots__ = ("_short", "has_parameters", "kind", "name", "parameters", "wrapper")
 
     def __init__(
-        self, kind: int, name: str, parameters: tuple[Type, ...] = (), text: str = "", wrapper: bool = False
+        self, kind: int, name: str, parameters: tuple[Type, ...] = (), short: str = "", wrapper: bool = False
     ) -> None:
         self.kind = kind
         self.name = name
         self.parameters = parameters
         self.wrapper = wrapper
+        self._short = short
         #: whether a type parameter occurs in it, so that substitution has something to do
-        self.has_parameters = kind == TYPE_PARAMETER or any(p.has_parameters for p in parameters)
-        declared = f"wrapper({name})" if wrapper else name
-        output: str
-        if parameters:
-            text = f"{name}({', '.join([p.text for p in parameters])})"
-            output = f"{declared}({', '.join([p.output for p in parameters])})"
-        else:
-            text = text or declared
-            output = f"<{declared}>" if kind == TYPE_PARAMETER else declared
-        self.text = text
-        self.output: str = output
+        self.has_parameters: bool = kind == TYPE_PARAMETER
+        for parameter in parameters:
+            if parameter.has_parameters:
+                self.has_parameters = True
+
+    @property
+    def declared(self) -> str:
+        """The name without parameters: `list`, `wrapper(int)`."""
+        return f"wrapper({self.name})" if self.wrapper else self.name
+
+    @property
+    def text(self) -> str:
+        """How error messages spell it: `duration`, `map(string, any)`."""
+        if self.parameters:
+            return f"{self.name}({', '.join([p.text for p in self.parameters])})"
+        return self._short or self.declared
+
+    @property
+    def output(self) -> str:
+        """How the API server prints it as an expression's result type: `google.protobuf.Duration`, `<T>`."""
+        if self.parameters:
+            return f"{self.declared}({', '.join([p.output for p in self.parameters])})"
+        return f"<{self.declared}>" if self.kind == TYPE_PARAMETER else self.declared
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -78,16 +90,16 @@ class Type:
 
 
 DYN_TYPE = Type(DYN, "dyn")
-ANY_TYPE = Type(ANY, "google.protobuf.Any", text="any")
+ANY_TYPE = Type(ANY, "google.protobuf.Any", short="any")
 BOOL_TYPE = Type(BOOL, "bool")
 BYTES_TYPE = Type(BYTES, "bytes")
 DOUBLE_TYPE = Type(DOUBLE, "double")
-DURATION_TYPE = Type(DURATION, "google.protobuf.Duration", text="duration")
-ERROR_TYPE = Type(ERROR, "error", text="!error!")
+DURATION_TYPE = Type(DURATION, "google.protobuf.Duration", short="duration")
+ERROR_TYPE = Type(ERROR, "error", short="!error!")
 INT_TYPE = Type(INT, "int")
-NULL_TYPE = Type(NULL, "null_type", text="null")
+NULL_TYPE = Type(NULL, "null_type", short="null")
 STRING_TYPE = Type(STRING, "string")
-TIMESTAMP_TYPE = Type(TIMESTAMP, "google.protobuf.Timestamp", text="timestamp")
+TIMESTAMP_TYPE = Type(TIMESTAMP, "google.protobuf.Timestamp", short="timestamp")
 TYPE_TYPE = Type(TYPE, "type")
 UINT_TYPE = Type(UINT, "uint")
 

@@ -6,18 +6,15 @@ format string must fit its arguments. Source: the validators that kube-apiserver
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeVar
 
 from deviceselectors.ast import (
     Call,
-    Comprehension,
     ListLiteral,
     Literal,
     MapLiteral,
     Node,
-    Select,
-    StructLiteral,
 )
 from deviceselectors.issues import Issues
 from deviceselectors.types import (
@@ -40,44 +37,21 @@ from deviceselectors.types import (
 _T = TypeVar("_T")
 
 
-def validate(root: Node, issues: Issues) -> None:
-    """Check the literals below a node; what is wrong goes into `issues`."""
-    _visit(root, issues, False)
+#: The functions whose calls `validate_call` looks at.
+CHECKED_FUNCTIONS = frozenset(("duration", "timestamp", "matches", "format"))
 
 
-def _visit(node: Node, issues: Issues, in_format: bool) -> None:
-    if isinstance(node, Call):
-        check = _CALL_CHECKS.get(node.function)
-        if check is not None:
-            check(node, issues)
-        in_format = in_format or node.function == "format"
-    elif not in_format:
-        if isinstance(node, ListLiteral):
-            _check_list(node, issues)
-        elif isinstance(node, MapLiteral):
-            _check_map(node, issues)
-    for child in _children(node):
-        _visit(child, issues, in_format)
+def validate_call(node: Call, issues: Issues) -> None:
+    """Check the literal arguments of a call; what is wrong goes into `issues`."""
+    _CALL_CHECKS[node.function](node, issues)
 
 
-def _children(node: Node) -> Iterator[Node]:
-    if isinstance(node, Call):
-        if node.target is not None:
-            yield node.target
-        yield from node.args
-    elif isinstance(node, Select):
-        yield node.operand
-    elif isinstance(node, ListLiteral):
-        yield from node.elements
+def validate_collection(node: Node, issues: Issues) -> None:
+    """Check that the parts of a list or map literal have one type; what is wrong goes into `issues`."""
+    if isinstance(node, ListLiteral):
+        _check_list(node, issues)
     elif isinstance(node, MapLiteral):
-        for entry in node.entries:
-            yield entry.key
-            yield entry.value
-    elif isinstance(node, StructLiteral):
-        for field in node.fields:
-            yield field.value
-    elif isinstance(node, Comprehension):
-        yield from (node.iter_range, node.accu_init, node.condition, node.step, node.result)
+        _check_map(node, issues)
 
 
 def _type_of(node: Node) -> Type:
