@@ -92,7 +92,7 @@ class Reviewer:
 
     def _ask(self, result: Result, manifest: Manifest) -> Answer:
         old = self.stored.of(result) if self.stored is not None else None
-        return self.server.handle(
+        answer = self.server.handle(
             Request(
                 verb=CREATE if old is None else self.update,
                 api_version=result.api_version,
@@ -103,6 +103,9 @@ class Reviewer:
                 old=old,
             )
         )
+        if self.live:  # it was not the user who chose the version
+            answer.warnings = [text for text in answer.warnings if " is deprecated in " not in text]
+        return answer
 
     def _is_dropped(self, answer: Answer, path: Path) -> bool:
         """Whether the server drops a field because its gate is off, and would have kept it otherwise.

@@ -58,7 +58,7 @@ class FakeCluster(ThreadingHTTPServer):
             "/api/v1/namespaces": [{"metadata": {"name": "team", "labels": LABELS}}],
             "/api/v1/pods": [POD, {"metadata": {"name": "plain"}, "spec": {"containers": []}}],
         }
-        self.versions = {
+        self.versions: dict[str, tuple[str, ...]] = {
             "v1": ("resourceclaims", "deviceclasses"),
             "v1beta1": ("resourceclaims", "deviceclasses"),
         }
@@ -83,7 +83,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
-        code, answer = 401, {}
+        code = 401
+        answer: dict[str, Any] = {}
         if self.headers["Authorization"] == f"Bearer {TOKEN}":
             code, answer = self.server.answer(url.path, parse_qs(url.query))
         body = json.dumps(answer).encode()
@@ -162,7 +163,16 @@ def test_version_that_the_target_serves(
     cluster.lists[f"{GROUP}/v1beta2/devicetaintrules"] = [RULE]
     config = _kubeconfig(tmp_path, _address(cluster))
     report = _report(capsys, "--no-lint", "--kubeconfig", config, "--kube-version", "1.36")
-    assert report["results"][0]["apiVersion"] == "resource.k8s.io/v1beta2"
+    [result] = [result for result in report["results"] if result["kind"] == "DeviceTaintRule"]
+    assert (result["apiVersion"], result["findings"]) == ("resource.k8s.io/v1beta2", [])
+
+
+def test_old_cluster(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A version that is deprecated is not warned about: the user did not choose it."""
+    cluster.versions = {"v1beta1": ("deviceclasses",)}
+    cluster.lists = {f"{GROUP}/v1beta1/deviceclasses": [CLASS]}
+    report = _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, _address(cluster)))
+    assert report["summary"] == {"valid": 1, "invalid": 0, "errors": 0, "warnings": 0, "skipped": 0}
 
 
 def test_forbidden_list(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
