@@ -107,6 +107,10 @@ class Document:
         """Where in the file a part of a string is: `offset` and `length` are code points of its value."""
         return self._located().in_scalar(self._from_root(path), offset, length)
 
+    def written(self, path: Path) -> str:
+        """How the value at a path is written, quotes included: `y` for true, say; "" where there is none."""
+        return self._located().written(self._from_root(path))
+
     def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
         """Every repeated key of this object: its path, its first place, and the place of the repetition."""
         root = self._from_root(())

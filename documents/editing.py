@@ -47,6 +47,8 @@ def edit(text: str, value: dict[str, Any], is_json: bool = False) -> str:
     """The text of one document, changed so that its value is the given one."""
     if is_json:
         return json.dumps(value, indent=2, ensure_ascii=False)
+    if "\r\n" in text:
+        return edit(text.replace("\r\n", "\n"), value).replace("\n", "\r\n")
     ended = text if text[-1:] == "\n" else text + "\n"
     try:
         root, _ = read_nodes(ended)

@@ -69,6 +69,11 @@ class Positions:
         key, node, exact = self._find(path)
         return self._place(node if key is None else key, exact)
 
+    def written(self, path: Path) -> str:
+        """The text of the value at a path, "" if it has none or the path is missing."""
+        _, node, exact = self._find(path)
+        return self._text[node.start : node.end] if exact else ""
+
     def in_scalar(self, path: Path, offset: int, length: int) -> Place:
         """A stretch of a string's value, cut at the end of the line on which it begins."""
         from documents.scalartext import value_offsets

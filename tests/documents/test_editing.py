@@ -40,6 +40,14 @@ def test_the_value_it_has_leaves_a_text_as_it_is(case: str) -> None:
     assert edit(text, value_of(text)) == text
 
 
+def test_line_ends_of_windows_stay() -> None:
+    """New lines end as the others do."""
+    text = "kind: A\r\nspec: # here\r\n  a: 1\r\n"
+    assert edit(text, {"kind": "A", "spec": {"a": 2, "b": ["x"]}}) == (
+        "kind: A\r\nspec: # here\r\n  a: 2\r\n  b:\r\n  - x\r\n"
+    )
+
+
 def test_wrapping_and_unwrapping_gives_the_text_back() -> None:
     """Fields that move in and out of `exactly` take their comments along both ways."""
     old, new = ((DATA / f"wrap-in-exactly{kind}.yaml").read_text("utf-8") for kind in ("", ".expected"))

@@ -160,3 +160,10 @@ def test_an_error_at_a_path() -> None:
     """Takes the place of the value."""
     error = document().error(("kind",), "no such kind", "did you mean")
     assert (str(error), error.hint) == ("-:3:7: no such kind", "did you mean")
+
+
+def test_how_a_value_is_written() -> None:
+    """For hints about what YAML makes of a text; nothing is written where a path ends early."""
+    found = document("a: yes\nb: 'x'\nc: [1,\n  2]\nd:\n")
+    paths: list[Path] = [("a",), ("b",), ("c",), ("d",), ("a", "x"), ("e",)]
+    assert [found.written(path) for path in paths] == ["yes", "'x'", "[1,\n  2]", "", "", ""]
