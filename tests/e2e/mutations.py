@@ -37,7 +37,16 @@ _OF_METADATA = (
     "selfLink",
     "uid",
 )
-_KEY_FIELDS = ("attributes", "capacity", "requests", "counters", "consumedCapacity", "labels", "annotations")
+_KEY_FIELDS = (
+    "attributes",
+    "capacity",
+    "limits",
+    "requests",
+    "counters",
+    "consumedCapacity",
+    "labels",
+    "annotations",
+)
 
 
 class Mutator:
@@ -176,7 +185,9 @@ class Mutator:
         if not node:
             return ""
         container, key, path = node
-        names = [name for name in FIELDS["matchAttribute"] + FIELDS["key"] if isinstance(name, str)]
+        of_pod = "containers" in path or "initContainers" in path or path[:2] == ("spec", "resources")
+        tables = ("resource name",) if of_pod else ("matchAttribute", "key")
+        names = [name for table in tables for name in FIELDS[table] if isinstance(name, str)]
         name = self._source.choice(names)
         container[name] = container.pop(key)
         return f"{'.'.join(path)} to {_shown(name)}"

@@ -321,35 +321,61 @@ class Parts:
 
     def pod_spec(self) -> Object:
         names = [f"claim-{index}" for index in range(self.source.randint(1, 4))]
-        claims = [self.pod_claim(name) for name in names]
         spec: Object = {"containers": self.few(1, 4, lambda n: self.container(f"app-{n}", names))}
-        self.maybe(
-            0.3, spec, "initContainers", lambda: self.few(1, 3, lambda n: self.container(f"init-{n}", names))
-        )
-        spec["resourceClaims"] = claims
+        if self.chance(0.3):
+            spec["initContainers"] = self.few(1, 3, lambda n: self.init_container(f"init-{n}", names))
+        spec["resourceClaims"] = [self.pod_claim(name) for name in names]
         self.maybe(0.1, spec, "nodeName", lambda: "node-a")
         self.maybe(0.1, spec, "nodeSelector", lambda: {"kubernetes.io/hostname": "node-a"})
         self.maybe(0.15, spec, "restartPolicy", lambda: self.source.choice(("Always", "Never", "OnFailure")))
-        self.maybe(0.08, spec, "resources", lambda: {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}})
+        self.maybe(0.1, spec, "resources", self.pod_resources)
         return spec
 
     def pod_claim(self, name: str) -> Object:
         fields = ("resourceClaimName", "resourceClaimTemplateName")
         return {"name": name, self.source.choice(fields): self.source.choice(("gpu", "my.claim", "t-9"))}
 
+    def init_container(self, name: str, claims: list[str]) -> Object:
+        container = self.container(name, claims)
+        self.maybe(0.3, container, "restartPolicy", lambda: "Always")
+        return container
+
     def container(self, name: str, claims: list[str]) -> Object:
         container: Object = {"name": name, "image": "registry.example.com/app:1"}
         used = [{"name": claim} for claim in self.source.sample(claims, self.source.randint(0, len(claims)))]
         for claim in used:
             self.maybe(0.3, claim, "request", lambda: "main")
-        resources: Object = {}
+        resources = self.resources()
         if used or self.chance(0.2):
             resources["claims"] = used
-        if self.chance(0.25):
-            resources["requests"] = {"cpu": self.source.choice(("100m", 1, "0.5"))}
-            self.maybe(0.5, resources, "limits", lambda: {"cpu": "2", "example.com/gpu": 1})
         self.maybe(0.9, container, "resources", lambda: resources)
+        self.maybe(0.05, container, "ports", lambda: [{"containerPort": 8080, "name": "http"}])
+        self.maybe(0.05, container, "env", lambda: [{"name": "A", "value": "b"}])
+        self.maybe(0.05, container, "command", lambda: ["sleep", "1"])
         return container
+
+    def resources(self) -> Object:
+        """Requests and limits; those of resources that are not overcommitted are the same."""
+        requests: Object = {}
+        limits: Object = {}
+        if self.chance(0.25):
+            requests |= {"cpu": self.source.choice(("100m", 1, "0.5")), "memory": "1Gi"}
+            if self.chance(0.5):
+                limits |= {"cpu": "2", "memory": self.source.choice(("1Gi", "1.5Gi"))}
+        if self.chance(0.2):
+            name = self.source.choice(
+                ("example.com/gpu", "deviceclass.resource.kubernetes.io/gpu", "hugepages-2Mi")
+            )
+            amount = "4Mi" if name.startswith("huge") else self.source.choice((1, "2", "0"))
+            limits[name] = amount
+            if self.chance(0.6):
+                requests[name] = amount
+            requests.setdefault("cpu", "1")
+            limits.setdefault("cpu", "2")
+        return {name: value for name, value in (("requests", requests), ("limits", limits)) if value}
+
+    def pod_resources(self) -> Object:
+        return {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"cpu": "8", "memory": "16Gi"}}
 
     # --- slices
 
