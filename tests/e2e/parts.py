@@ -349,8 +349,6 @@ class Parts:
         if used or self.chance(0.2):
             resources["claims"] = used
         self.maybe(0.9, container, "resources", lambda: resources)
-        self.maybe(0.05, container, "ports", lambda: [{"containerPort": 8080, "name": "http"}])
-        self.maybe(0.05, container, "env", lambda: [{"name": "A", "value": "b"}])
         self.maybe(0.05, container, "command", lambda: ["sleep", "1"])
         return container
 
