@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 EXAMPLES := manifests/examples
+# Without bytecode every start compiles all modules, which takes longer than all else; where
+# PYTHONDONTWRITEBYTECODE is set, Python would never write any by itself.
+COMPILE := $(BIN)/python -m compileall -q -x '(^|/)(\.[^/]+|build|tests)/' .
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test check format e2e bench fuzz docs lock clean
@@ -20,6 +23,7 @@ $(READY): requirements.lock pyproject.toml
 	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(COMPILE)
 	@touch $@
 
 run: setup ## validate the shipped examples, good and bad
@@ -47,6 +51,7 @@ e2e: setup ## compare with a real kube-apiserver (builds it once: some 15 minute
 	$(BIN)/pytest -q -m e2e tests/e2e
 
 bench: setup ## time against kubectl-validate, side by side
+	$(COMPILE)
 	$(BIN)/python -m tests.bench
 
 fuzz: setup ## the full run of mutated documents
