@@ -29,6 +29,16 @@ MERGES = (
     [
         pytest.param(BOMB, "document contains excessive aliasing", id="yaml-bomb"),
         pytest.param(MERGES, "document contains excessive aliasing", id="merge-bomb"),
+        pytest.param(
+            "a: &a [" + "x," * 300_000 + "]\nb: [*a, *a]",
+            "more than 600,000 values in one document",
+            id="long-aliases",
+        ),
+        pytest.param(
+            "a: &a0 x\n" + "".join(f"b{n}: &a{n + 1} [*a{n}]\n" for n in range(150)),
+            "nested more than 200 levels deep",
+            id="chain-of-aliases",
+        ),
         pytest.param("a: " + "[" * 10_000 + "]" * 10_000, "nested more than 200 levels deep", id="deep-flow"),
         pytest.param("- " * 10_000 + "a", "nested more than 200 levels deep", id="deep-sequences"),
         pytest.param(
