@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 # What is wrong is that the key is there, whatever its value.
 ABOUT_THE_KEY = frozenset((UNKNOWN_FIELD, DUPLICATE_FIELD, DROPPED.code))
 STRICT_DECODING = "strict decoding error: "
+_MOST_REPEATED_KEYS = 100
 
 
 class Interpreter:
@@ -98,8 +99,9 @@ class Interpreter:
             result.findings.append(finding)
 
     def add_repeated_keys(self, result: Result, manifest: Manifest) -> None:
-        """Add every key that is there more than once."""
-        for path, first, again in manifest.locate_repeated_keys():
+        """Add the keys that are there more than once, and of too many the number."""
+        repeated = manifest.locate_repeated_keys()
+        for path, first, again in repeated[:_MOST_REPEATED_KEYS]:
             message = f"the key is there already in line {first.line}; kubectl sends the last value only"
             finding = Finding(
                 WARNING,
@@ -113,6 +115,9 @@ class Interpreter:
             )
             if not is_ignored(manifest, finding):
                 result.findings.append(finding)
+        if len(repeated) > _MOST_REPEATED_KEYS:
+            message = f"{len(repeated) - _MOST_REPEATED_KEYS:,} more keys are there already"
+            result.findings.append(Finding(WARNING, REPEATED_KEY.code, message, line=manifest.line))
 
 
 def _problems(result: Result, answer: Answer) -> Iterator[tuple[str, Path, str]]:

@@ -406,6 +406,16 @@ def test_repeated_keys(write: Write, report: Report) -> None:
     assert finding["message"] == "the key is there already in line 4; kubectl sends the last value only"
 
 
+def test_many_repeated_keys(write: Write, report: Report) -> None:
+    """Of more than a hundred repeated keys of one object, the rest is only counted."""
+    text = (
+        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata:\n  name: a\n" + "  labels: {}\n" * 103
+    )
+    findings = _findings(report(write("class.yaml", text)))
+    assert len(findings) == 101
+    assert findings[-1]["message"] == "2 more keys are there already"
+
+
 def test_ignored_text(write: Write, report: Report) -> None:
     """What follows the end of a document without `---` never reaches the server."""
     found = report(write("claim.yaml", CLAIM + "...\n" + WRONG_CLAIM))
