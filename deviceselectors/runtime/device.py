@@ -22,12 +22,9 @@ _versions: dict[str, semvers.Semver] = {}
 
 
 class Device:
-    """A device prepared for evaluation; shared by any number of evaluations and threads, never changed.
+    """A device prepared for evaluation; shared by any number of evaluations and threads, never changed."""
 
-    `error` is the text with which every evaluation fails, if an attribute has no proper value.
-    """
-
-    __slots__ = ("attributes", "bounded", "capacity", "driver", "error", "multiple")
+    __slots__ = ("attributes", "capacity", "driver", "error", "multiple", "plain")
 
     def __init__(
         self,
@@ -35,17 +32,18 @@ class Device:
         multiple: bool,
         attributes: DomainMap,
         capacity: DomainMap,
-        bounded: bool,
         error: str | None,
+        bounded: bool,
     ) -> None:
         self.driver = driver
         #: allowMultipleAllocations
         self.multiple = multiple
         self.attributes = attributes
         self.capacity = capacity
-        #: whether its size is within the limits of the API, so that estimates of cost hold
-        self.bounded = bounded
+        #: the text with which every evaluation fails, if an attribute has no proper value
         self.error = error
+        #: whether it can be evaluated and is within the limits of the API, so that bounds of cost hold
+        self.plain = bounded and error is None
 
     def as_map(self) -> dict[str, Any]:
         """The value of the variable `device` as a whole."""
@@ -63,51 +61,56 @@ def prepare_device(device: dict[str, Any], driver: str) -> Device:
     Raises ValueError for a capacity that is no quantity; the API server lets none through.
     """
     attributes, capacity = DomainMap(), DomainMap()
-    given = device.get("attributes") or {}
-    capacities = device.get("capacity") or {}
-    bounded = len(given) <= MAX_ENTRIES and len(capacities) <= MAX_ENTRIES and len(driver) <= MAX_TEXT
+    given = device.get("attributes")
     error = None
+    bounded = len(driver) <= MAX_TEXT
+    if given:
+        error, within = _add_attributes(attributes, given, driver)
+        bounded = bounded and within
+    capacities = device.get("capacity")
+    if capacities:
+        bounded = bounded and len(capacities) <= MAX_ENTRIES
+        for name, entry in capacities.items():
+            domain, slash, identifier = name.partition("/")
+            value = entry["value"]
+            quantity_value = _quantities.get(value) or _quantity(value)
+            if slash:
+                capacity.setdefault(domain, EntryMap())[identifier] = quantity_value
+            else:
+                capacity.setdefault(driver, EntryMap())[name] = quantity_value
+    return Device(driver, device.get("allowMultipleAllocations") is True, attributes, capacity, error, bounded)
+
+
+def _add_attributes(attributes: DomainMap, given: dict[str, Any], driver: str) -> tuple[str | None, bool]:
+    """Adds attributes by domain; returns the error of the first that is invalid, and whether all are within limits."""
+    error = None
+    bounded = len(given) <= MAX_ENTRIES
     own = EntryMap()
     for name, attribute in given.items():
-        domain, slash, identifier = name.partition("/")
-        if slash:
-            entries = attributes.get(domain)
-            if entries is None:
-                entries = attributes[domain] = EntryMap()
+        if len(attribute) == 1:
+            ((key, value),) = attribute.items()
         else:
-            entries, identifier = own, domain
-        value = attribute.get("string")
-        if value is None or len(attribute) > 1:
+            key = value = None
+        if key != "string" or value is None:
             try:
-                value = _attribute_value(attribute)
+                value = value if key == "int" or key == "bool" else _attribute_value(attribute)
+                if value is None:
+                    raise CelError("unsupported attribute value")
             except CelError as failure:
-                error = error or f"attribute {name}: {failure}"
+                error = error or f"attribute {name}: {failure.message}"
                 continue
-        if value.__class__ is str or value.__class__ is list:
-            bounded = bounded and len(value) <= MAX_TEXT and len(name) <= MAX_TEXT
-        entries[identifier] = value
+        cls = value.__class__
+        if (cls is str or cls is list) and len(value) > MAX_TEXT:
+            bounded = False
+        if "/" in name:
+            domain, _, identifier = name.partition("/")
+            attributes.setdefault(domain, EntryMap())[identifier] = value
+        else:
+            own[name] = value
     if own:
-        _merge(attributes, driver, own)
-    for name, entry in capacities.items():
-        domain, slash, identifier = name.partition("/")
-        if not slash:
-            domain, identifier = driver, domain
-        entries = capacity.get(domain)
-        if entries is None:
-            entries = capacity[domain] = EntryMap()
-        entries[identifier] = _quantity(entry["value"])
-    return Device(
-        driver, device.get("allowMultipleAllocations") is True, attributes, capacity, bounded, error
-    )
-
-
-def _merge(attributes: DomainMap, driver: str, own: EntryMap) -> None:
-    entries = attributes.get(driver)
-    if entries is None:
-        attributes[driver] = own
-    else:
         # both `a` and `driver/a` name the same attribute; which one wins is up to Go's map order
-        entries.update(own)
+        attributes.setdefault(driver, own).update(own)
+    return error, bounded
 
 
 def _attribute_value(attribute: dict[str, Any]) -> Any:
@@ -134,7 +137,7 @@ def _version(text: str) -> semvers.Semver:
         try:
             version = semvers.parse(text)
         except CelError as error:
-            raise CelError(f"parse semantic version: {error}") from None
+            raise CelError(f"parse semantic version: {error.message}") from None
         if len(_versions) >= _MAX_CACHED:
             _versions.clear()
         _versions[text] = version

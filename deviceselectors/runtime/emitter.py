@@ -86,6 +86,12 @@ class Emitter:
             return value
         return Value(self.temporary(value.text), value.fails, value.cls)
 
+    def local(self, value: Value) -> Value:
+        """The value under a name, for tests that make no sense on literals."""
+        if value.text.isidentifier():
+            return value
+        return Value(self.temporary(value.text), value.fails, value.cls)
+
     def define(self, name: str, parameters: str, lines: list[str]) -> None:
         body = "\n".join(lines)
         self._functions.append(f"def {name}({parameters}):\n{body}\n")

@@ -250,7 +250,8 @@ _UNGUARDED = frozenset(("contains", "startsWith", "endsWith"))
 _NO_OVERLOAD = "no such overload"
 _RECEIVERS = frozenset((str, Duration, Timestamp))
 
-_CLASSES: dict[int, type] = {
+#: The Python class of values of a static type.
+CLASSES: dict[int, type] = {
     static.BOOL: bool,
     static.BYTES: bytes,
     static.DOUBLE: float,
@@ -277,7 +278,7 @@ def _predicate(declared: static.Type) -> Callable[[Any], bool] | None:
         return _list_predicate(_predicate(declared.parameters[0]))
     if kind == static.MAP:
         return _map_predicate(_predicate(declared.parameters[0]), _predicate(declared.parameters[1]))
-    cls = _CLASSES.get(kind)
+    cls = CLASSES.get(kind)
     if cls is not None:
         return lambda value: value.__class__ is cls
     name = declared.name

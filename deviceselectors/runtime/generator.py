@@ -30,7 +30,7 @@ from deviceselectors.ast import (
 from deviceselectors.runtime import costs, functions, operators
 from deviceselectors.runtime.emitter import MAX_INDENT, Emitter, Value
 from deviceselectors.runtime.messages import make_message
-from deviceselectors.runtime.planning import Plan
+from deviceselectors.runtime.planning import Plan, is_binding
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MAP_CLASSES,
@@ -46,10 +46,7 @@ from deviceselectors.runtime.values import (
     not_optional_entry,
 )
 
-#: The class of what a device attribute can be: int, bool, str, Semver or list, but never an optional.
-ATTRIBUTE = type("Attribute", (), {})
-
-_DEVICE_FIELDS = {
+DEVICE_FIELDS = {
     "driver": ("d.driver", str),
     "allowMultipleAllocations": ("d.multiple", bool),
     "attributes": ("d.attributes", DomainMap),
@@ -115,8 +112,12 @@ class Generator(Emitter):
                 self.flush()
                 self._check_limit("(1,)")
             self._return(value)
+        return self.compile()
+
+    def compile(self) -> Any:
+        """Compiles what has been written."""
         namespace = dict(self.constants)
-        exec(compile(self.source(), "<cel>", "exec"), namespace)  # noqa: S102 (our own text, no user input in it)
+        exec(compile(self.source(), "<cel>", "exec"), namespace)  # our own text, no user input in it
         return namespace["program"]
 
     @contextmanager
@@ -369,7 +370,7 @@ class Generator(Emitter):
         """`optional.or(optional)` and `optional.orValue(value)`: the argument is evaluated only if needed."""
         unwrap = node.function == "orValue"
         assert node.target is not None
-        target = self.atom(self.value(node.target))
+        target = self.local(self.value(node.target))
         self.flush()
         result = self.name("t")
         with self.block(f"if {target.text}.__class__ is not {self.refer(Optional)}:"):
@@ -388,7 +389,7 @@ class Generator(Emitter):
         return Value(result, True)
 
     def _not_strictly_false(self, node: Call) -> Value:
-        value = self.atom(self.value(node.args[0]))
+        value = self.local(self.value(node.args[0]))
         self.pay(1)
         return Value(f"({value.text} is not False)", cls=bool)
 
@@ -418,7 +419,7 @@ class Generator(Emitter):
         if value.cls is bool and not value.fails:
             self.emit(f"{result} = {value.text}")
             return
-        value = self.atom(value)
+        value = self.local(value)
         self.emit(f"if {value.text} is {decisive}: {result} = {decisive}")
         with self.block(f"elif {value.text} is not {neutral} and {failure} is None:"):
             self.emit(f"{failure} = {self._as_error(value)}")
@@ -431,7 +432,7 @@ class Generator(Emitter):
         return f"{value.text} if {value.text}.__class__ is {self._error} else {error}"
 
     def _conditional(self, node: Call) -> Value:
-        condition = self.atom(self.value(node.args[0]))
+        condition = self.local(self.value(node.args[0]))
         self.flush()
         result = self.name("t")
         fails = condition.fails or condition.cls is not bool
@@ -492,9 +493,9 @@ class Generator(Emitter):
     # ------------------------------------------------------------ comprehensions
 
     def _comprehension(self, node: Comprehension) -> Value:
-        if self.plan.constants.get(id(node.iter_range), MISSING) == [] and node.iter_var == "#unused":
+        if is_binding(node, self.plan):
             return self._binding(node)
-        elements = self.atom(self.value(node.iter_range))
+        elements = self.local(self.value(node.iter_range))
         self.flush()
         result = self.name("t")
         keyword = "if"
@@ -614,6 +615,7 @@ class _Literal:
         generator.flush()
         with generator.block(f"if {self.result} is {generator._missing}:"):
             optional = generator.refer(Optional)
+            value = generator.local(value)
             generator.emit(
                 f"{name} = {value.text}.value if {value.text}.__class__ is {optional} else {error}"
             )
@@ -693,7 +695,7 @@ class _Chain:
         self.cls = None
 
     def _device_field(self, key: str) -> None:
-        self.text, self.cls = _DEVICE_FIELDS[key]
+        self.text, self.cls = DEVICE_FIELDS[key]
         self.device = False
         self.generator.pay(1)
 

@@ -53,7 +53,9 @@ class Plan:
         self.patterns: dict[int, functions.Function] = {}
         try:
             self._visit(root)
-        except (CelError, RegexError) as error:
+        except CelError as error:
+            raise ProgramError(f"program instantiation failed: {error.message}") from None
+        except RegexError as error:
             raise ProgramError(f"program instantiation failed: {error}") from None
 
     def is_constant(self, node: Node) -> bool:
@@ -149,10 +151,16 @@ _VISITS: list[Any] = [
 
 
 def _type_value(node: Ident) -> TypeValue:
-    from deviceselectors.declarations import NAMED_TYPES
+    from deviceselectors.declarations import NAMED_TYPES, RUNTIME_TYPES
 
-    named = NAMED_TYPES.get(node.name.lstrip("."))
-    if named is None:
-        # a variable that holds a type: cel-go takes it for the name of one
+    name = node.name.lstrip(".")
+    named = NAMED_TYPES.get(name)
+    if named is None or name not in RUNTIME_TYPES:
+        # also a variable that holds a type: cel-go takes it for the name of one
         raise CelError(f"reference to undefined type: {node.name}")
     return TypeValue(named.name, named.output)
+
+
+def is_binding(node: Comprehension, plan: Plan) -> bool:
+    """Whether a comprehension is no loop but binds its accumulator: `cel.bind`, `optMap`, `optFlatMap`, `sortBy`."""
+    return node.iter_var == "#unused" and plan.constants.get(id(node.iter_range)) == []

@@ -10,18 +10,16 @@ from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.generator import CostExceededError, Generator
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.results import as_attribute, as_match
-from deviceselectors.runtime.values import CelError, CelPanic
+from deviceselectors.runtime.values import CelError, CelPanic, with_hint
 
 COST_LIMIT = 1_000_000
 _LIMIT_ERROR = "operation cancelled: actual cost limit exceeded"
-_HINT = (
-    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional "
-    "fields"
-)
 
+#: Stands for the fast variant of expressions whose cost is not bounded.
+_NONE = object()
 
-class EvaluationError(ValueError):
-    """The evaluation on a device failed; the text is kube-scheduler's."""
+#: The evaluation on a device failed; printed it is kube-scheduler's text.
+EvaluationError = CelError
 
 
 class Result:
@@ -36,9 +34,12 @@ class Result:
 
 
 class Program:
-    """An expression that can be evaluated on any number of devices, from any number of threads."""
+    """An expression that can be evaluated on any number of devices, from any number of threads.
 
-    __slots__ = ("_exact", "_finish", "_plan")
+    Python code is generated on first use: the exact variant by `evaluate`, the fast one by `matches` and `attribute`.
+    """
+
+    __slots__ = ("_exact", "_fast", "_finish", "_plan")
 
     def __init__(self, root: Node, *, derived: bool = False) -> None:
         """`root` has passed the type checker; `derived` tells the expression of a derived attribute from a selector.
@@ -48,11 +49,56 @@ class Program:
         self._plan = Plan(root)
         self._finish: Callable[[Any], Any] = as_attribute if derived else as_match
         self._exact: Any = None
+        #: the function that does not count; None before it is needed, `_NONE` if there is none
+        self._fast: Any = None
+
+    def matches(self, device: Device) -> bool:
+        """Whether a selector matches the device. Raises EvaluationError."""
+        fast = self._fast or self._make_fast()
+        if fast is _NONE or not device.plain:
+            return self._checked(self.evaluate(device))  # type: ignore[no-any-return]
+        try:
+            value = fast(device)
+        except CelPanic as panic:
+            raise CelError(panic.message) from None
+        if value is True or value is False:
+            return value
+        if value.__class__ is CelError:
+            raise value
+        return as_match(value)
+
+    def attribute(self, device: Device) -> dict[str, Any]:
+        """The derived attribute of the device, as `resource.k8s.io/v1` JSON. Raises EvaluationError."""
+        fast = self._fast or self._make_fast()
+        if fast is _NONE or not device.plain:
+            return self._checked(self.evaluate(device))  # type: ignore[no-any-return]
+        try:
+            value = fast(device)
+        except CelPanic as panic:
+            raise CelError(panic.message) from None
+        if value.__class__ is CelError:
+            raise value
+        return as_attribute(value)
+
+    def _checked(self, result: Result) -> Any:
+        if result.error is not None:
+            raise CelError(result.error)
+        return result.value
+
+    def _make_fast(self) -> Any:
+        from deviceselectors.runtime.bounds import cost_bound
+        from deviceselectors.runtime.fastpath import FastGenerator
+
+        if cost_bound(self._plan) < COST_LIMIT:
+            self._fast = FastGenerator(self._plan).program()
+        else:
+            self._fast = _NONE
+        return self._fast
 
     def evaluate(self, device: Device) -> Result:
         """The value (a bool, or for a derived attribute the attribute) with the cost that kube-scheduler counts."""
         if device.error is not None:
-            return Result(None, with_hint(device.error), None)
+            return Result(None, device.error, None)
         exact = self._exact
         if exact is None:
             exact = self._exact = Generator(self._plan, COST_LIMIT).program()
@@ -63,16 +109,11 @@ class Program:
         except CelPanic as panic:
             return Result(None, with_hint(panic.message), panic.cost)
         if value.__class__ is CelError:
-            return Result(None, with_hint(value.message), cost)
+            return Result(None, str(value), cost)
         try:
             return Result(self._finish(value), None, cost)
         except CelError as error:
-            return Result(None, error.message, cost)
+            return Result(None, str(error), cost)
 
 
-def with_hint(message: str) -> str:
-    """The error's text with the hint that kube-scheduler adds for missing keys."""
-    return message + _HINT if "no such key:" in message else message
-
-
-__all__ = ["COST_LIMIT", "EvaluationError", "Program", "ProgramError", "Result", "with_hint"]
+__all__ = ["COST_LIMIT", "EvaluationError", "Program", "ProgramError", "Result"]

@@ -115,7 +115,7 @@ def _check_build(build: str) -> None:
 def _normalize(text: str) -> str:
     parts = text.removeprefix("v").split(".", 2)
     for i, part in enumerate(parts):
-        if len(part) > 1:
+        if len(part.encode("utf-8", "surrogatepass")) > 1:
             stripped = part.lstrip("0")
             parts[i] = stripped if stripped and stripped[0] in _DIGITS else "0" + stripped
     if len(parts) < 3:

@@ -26,14 +26,25 @@ _COPY_LIMIT = 256
 MATERIALIZE_LIMIT = 2_000_000
 
 
+_HINT = (
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional "
+    "fields"
+)
+
+
 class CelError(ValueError):
-    """An error of an evaluation; `message` is kube-scheduler's text without the hint for missing keys."""
+    """An error of an evaluation. `message` is CEL's text; printed it is kube-scheduler's, which may add a hint."""
 
     def __init__(self, message: str) -> None:
         self.message = message
 
     def __str__(self) -> str:
-        return self.message
+        return with_hint(self.message)
+
+
+def with_hint(message: str) -> str:
+    """An error's text with the hint that kube-scheduler adds for missing keys."""
+    return message + _HINT if "no such key:" in message and not message.endswith(_HINT) else message
 
 
 class CelPanic(Exception):
