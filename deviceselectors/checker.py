@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from deviceselectors.ast import LIST as LIST_NODE
 from deviceselectors.ast import (
     Call,
     Comprehension,
@@ -139,10 +140,10 @@ class _Checker:
 
     def validate_literals(self) -> None:
         """Check literals whose meaning depends on the function that they are for, and mixed collections."""
-        for call in self._literal_calls:
-            validate_call(call, self._issues)
-        for collection in self._collections:
+        for collection in sorted(self._collections, key=lambda node: node.kind):
             validate_collection(collection, self._issues)
+        for call in sorted(self._literal_calls, key=lambda node: CHECKED_FUNCTIONS.index(node.function)):
+            validate_call(call, self._issues)
 
     def _report(self, node: Node, message: str) -> None:
         self._issues.report(node.position, message)
@@ -207,7 +208,8 @@ class _Checker:
         return BOOL_TYPE if node.test_only else substitute(self._bindings, result)
 
     def _check_field(self, node: Node, operand: Node, field: str, optional: bool) -> Type:
-        target, was_optional = _unwrap_optional(substitute(self._bindings, self.check(operand)))
+        operand_type = self.check(operand)
+        target, was_optional = _unwrap_optional(substitute(self._bindings, operand_type))
         kind = target.kind
         result = DYN_TYPE
         if kind == MAP:
@@ -239,7 +241,7 @@ class _Checker:
                 return self._check_optional_select(node)
             if function in CHECKED_FUNCTIONS:
                 self._literal_calls.append(node)
-            self.has_constants = True
+            self._note_constants(node)
             if function == "format":
                 return self._check_format_call(node)
         types = tuple([self.check(arg) for arg in node.args])
@@ -254,6 +256,16 @@ class _Checker:
                 return self._undeclared(node, function)
             node.function = function[1:]
         return self._resolve(node, overloads, types)
+
+    def _note_constants(self, node: Call) -> None:
+        """Note whether making a program of the call can fail: not for an index that is a string or a number."""
+        if node.function == "_[_]" or node.function == "_[?_]":
+            index = node.args[1]
+            if index.kind < LIST_NODE and not (
+                isinstance(index, Literal) and index.literal_type.kind not in _INDEX_KINDS
+            ):
+                return
+        self.has_constants = True
 
     def _check_format_call(self, node: Call) -> Type:
         self._formats += 1
@@ -512,7 +524,8 @@ _FOLDED_FUNCTIONS = frozenset(
         "@in",
     )
 )
-_SPECIAL_FUNCTIONS = CHECKED_FUNCTIONS | _FOLDED_FUNCTIONS | {"_?._"}
+_SPECIAL_FUNCTIONS = _FOLDED_FUNCTIONS | {*CHECKED_FUNCTIONS, "_?._", "_[_]", "_[?_]"}
+_INDEX_KINDS = frozenset((BOOL, INT, STRING, UINT))
 
 
 def _could_match(arguments: tuple[Type, ...], types: tuple[Type, ...]) -> bool:
@@ -539,7 +552,7 @@ def _match_closed(overload: Overload, types: tuple[Type, ...]) -> Type | None:
     return substitute(bindings, overload.result)
 
 
-_WELL_KNOWN: dict[tuple[int, str], str] = {}
+_WELL_KNOWN: dict[tuple[int, str], str] = {(NULL, "null_type"): "google.protobuf.NullValue"}
 for _name, _type in NAMED_TYPES.items():
     if _name.startswith("google.protobuf."):
         _WELL_KNOWN[_type.kind, _type.name] = _name

@@ -22,6 +22,7 @@ from deviceselectors.types import (
     STRING_TYPE,
     Type,
 )
+from deviceselectors.validators import ServerPanicError
 
 #: Kinds of errors, as the API server's validation tells them apart.
 INVALID = "RuleInvalid"
@@ -103,7 +104,10 @@ def _compile(compiled: Compiled) -> Compiled:
     root = parse(issues)
     if not issues.count:
         root = resolve_dotted_names(root, expression)
-        has_constants = check(root, compiled.environment, issues)
+        try:
+            has_constants = check(root, compiled.environment, issues)
+        except ServerPanicError as panic:
+            return compiled.fail(f"panic: {panic}", INTERNAL)
     if issues.count:
         return compiled.fail(f"compilation failed: {issues.text()}")
     assert root.type is not None

@@ -201,6 +201,29 @@ NAMED_TYPES = {
     "google.protobuf.StringValue": wrapper_of(STRING_TYPE),
 }
 
+#: Those of them that can stand in a program; of the others the type checker alone knows.
+RUNTIME_TYPES = frozenset(
+    (
+        "bool",
+        "bytes",
+        "double",
+        "int",
+        "list",
+        "map",
+        "null_type",
+        "string",
+        "type",
+        "uint",
+        "optional_type",
+        "net.IP",
+        "net.CIDR",
+        "google.protobuf.Duration",
+        "google.protobuf.Timestamp",
+        "google.protobuf.Empty",
+        "google.protobuf.Struct.FieldsEntry",
+    )
+)
+
 #: Constants of enums, by qualified name.
 ENUM_CONSTANTS = {"google.protobuf.NullValue.NULL_VALUE": 0}
 
@@ -233,6 +256,22 @@ _MESSAGE_FIELDS: dict[str, dict[str, Type]] = {
 }
 
 
+#: Types without fields that the server takes for messages when a field is set in a literal of them.
+_FIELDLESS = frozenset(
+    ("bool", "bytes", "double", "duration", "int", "list", "null_type", "string", "timestamp", "uint")
+)
+
+
+class _AnyFields(dict[str, Type]):
+    """Whatever the field, it is there and may be anything."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> Type:
+        return ANY_TYPE
+
+
 def find_fields(message: str, environment: Environment) -> dict[str, Type] | None:
     """The fields of a message type or of a device by name, or None when there is no such type."""
     if message == DEVICE_TYPE.name:
@@ -246,7 +285,9 @@ def find_fields(message: str, environment: Environment) -> dict[str, Type] | Non
         return fields
     if message.startswith(_MESSAGE_PREFIX):
         return _MESSAGE_FIELDS.get(message[len(_MESSAGE_PREFIX) :])
-    return None
+    if message == "map":
+        return _AnyFields()
+    return {} if message in _FIELDLESS else None
 
 
 def attribute_type(environment: Environment) -> Type:
