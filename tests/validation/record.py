@@ -1,0 +1,157 @@
+"""Asks real API servers what the cases of the rules expect, and writes their answers into the case files.
+
+python -m tests.validation.record [--check] [AREA ...]
+
+Needs the binaries of `make e2e`. Answers that a server never gave (`source`) are left as they are. With `--check`
+nothing is written: the answers that are there are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from tests.conformance.answers import Case
+from tests.e2e.controlplane import ApiServer, control_plane
+from tests.e2e.prober import Prober
+from tests.validation.patches import changes
+from tests.validation.profiles import known_profile
+from tests.validation.rulecases import CASES, PROFILE_SEPARATOR, RuleCase, areas, summary
+
+_STORING = "1.37-all"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.validation.record", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    parser.add_argument("--missing", action="store_true", help="ask only what has no answer yet")
+    parser.add_argument("areas", nargs="*", metavar="AREA", help="only these files (without .yaml)")
+    options = parser.parse_args(arguments)
+    contents = {
+        name: content for name, content in areas().items() if not options.areas or name in options.areas
+    }
+    cases = {
+        name: [RuleCase(name, entry, content.get("defaults", {})) for entry in content["cases"]]
+        for name, content in contents.items()
+    }
+    asked = [case for group in cases.values() for case in group if case.measured]
+    answers, problems = _ask(asked, missing=options.missing)
+    if options.check:
+        problems += _differences(asked, answers)
+    else:
+        for name, content in contents.items():
+            for case in cases[name]:
+                if case.measured:
+                    case.entry["expect"] = _grouped(case, answers)
+            _write(name, content)
+    print("\n".join(problems), file=sys.stderr)
+    return 1 if problems else 0
+
+
+Answers = dict[tuple[str, str], Any]
+
+
+def _ask(cases: list[RuleCase], *, missing: bool) -> tuple[Answers, list[str]]:
+    """By case and profile the answer in short; and what went wrong."""
+    answers: Answers = {}
+    problems: list[str] = []
+    wanted = [(case, profile) for case in cases for profile in case.profiles]
+    if missing:
+        known = [(case, profile) for case, profile in wanted if case.expected(profile) is not None]
+        answers.update({(case.id, profile): case.expected(profile) for case, profile in known})
+        wanted = [pair for pair in wanted if pair not in known]
+    with contextlib.ExitStack() as stack:
+        storing = stack.enter_context(control_plane(_STORING)) if wanted else None
+        for profile in sorted({profile for _, profile in wanted}):
+            assert storing is not None
+            known_profile(profile)
+            requests = [case.request(profile) for case, other in wanted if other == profile]
+            for case in _recorded(profile, requests, storing):
+                answers[case["id"], profile] = summary(case, case["expect"])
+            problems += [
+                f"{request['id']}: {profile}: no answer"
+                for request in requests
+                if (request["id"], profile) not in answers
+            ]
+            print(f"{profile}: {len(requests)} cases", file=sys.stderr)
+    return answers, problems
+
+
+def _recorded(profile: str, requests: list[Case], storing: ApiServer) -> list[Case]:
+    """The cases with their answers, but those whose object could not be stored as the case has it."""
+    with contextlib.ExitStack() as stack:
+        server = storing
+        if profile != _STORING:
+            server = stack.enter_context(control_plane(profile, storing.etcd))
+        # One at a time: the cases' objects share their names.
+        recorded = list(Prober(server, storing).record(requests, threads=1))
+    asked = {request["id"]: request for request in requests}
+    good = []
+    for case in recorded:
+        differing = changes(_comparable(asked[case["id"]].get("old")), _comparable(case.get("old")))
+        if differing:
+            print(f"{case['id']}: {profile}: stored otherwise: {differing}", file=sys.stderr)
+        else:
+            good.append({**case, "object": asked[case["id"]]["object"]})
+    return good
+
+
+def _comparable(old: Any) -> Any:
+    """A stored object without what comes from its being deleted."""
+    if not old:
+        return old
+    metadata = {
+        key: value
+        for key, value in old["metadata"].items()
+        if key not in ("finalizers", "deletionTimestamp", "deletionGracePeriodSeconds")
+    }
+    return {**old, "metadata": metadata}
+
+
+def _differences(cases: list[RuleCase], answers: Answers) -> list[str]:
+    return [
+        f"{case.id}: {profile}: recorded {case.expected(profile)}, now {answers.get((case.id, profile))}"
+        for case in cases
+        for profile in case.profiles
+        if case.expected(profile) != answers.get((case.id, profile))
+    ]
+
+
+def _grouped(case: RuleCase, answers: Answers) -> dict[str, Any]:
+    """Answers by server, one entry for those that agree."""
+    groups: list[tuple[list[str], Any]] = []
+    for profile in case.profiles:
+        answer = answers.get((case.id, profile))
+        if answer is None:
+            continue
+        same = next((names for names, other in groups if other == answer), None)
+        if same is not None:
+            same.append(profile)
+        else:
+            groups.append(([profile], answer))
+    return {PROFILE_SEPARATOR.join(names): answer for names, answer in groups}
+
+
+def _write(name: str, content: Any) -> None:
+    text = yaml.dump(
+        content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None
+    )
+    (CASES / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes no anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())
