@@ -235,15 +235,26 @@ class _Checker:
     # Calls
 
     def _check_call(self, node: Call) -> Type:
-        function, target = node.function, node.target
+        function = node.function
         if function in _SPECIAL_FUNCTIONS:
             if function == "_?._":
                 return self._check_optional_select(node)
-            if function in CHECKED_FUNCTIONS:
-                self._literal_calls.append(node)
             self._note_constants(node)
-            if function == "format":
-                return self._check_format_call(node)
+            if function in CHECKED_FUNCTIONS:
+                return self._check_literal_call(node)
+        return self._check_plain_call(node)
+
+    def _check_literal_call(self, node: Call) -> Type:
+        """A call of which literal arguments are checked later, inner ones first."""
+        is_format = node.function == "format"
+        self._formats += is_format
+        result = self._check_plain_call(node)
+        self._formats -= is_format
+        self._literal_calls.append(node)
+        return result
+
+    def _check_plain_call(self, node: Call) -> Type:
+        function, target = node.function, node.target
         types = tuple([self.check(arg) for arg in node.args])
         if target is not None:
             return self._check_member_call(node, target, types)
@@ -266,16 +277,6 @@ class _Checker:
             ):
                 return
         self.has_constants = True
-
-    def _check_format_call(self, node: Call) -> Type:
-        self._formats += 1
-        types = tuple([self.check(arg) for arg in node.args])
-        if node.target is not None:
-            result = self._check_member_call(node, node.target, types)
-        else:
-            result = self._undeclared(node, node.function)
-        self._formats -= 1
-        return result
 
     def _check_member_call(self, node: Call, target: Node, types: tuple[Type, ...]) -> Type:
         prefix = qualified_name(target)
@@ -391,13 +392,13 @@ class _Checker:
 
     def _check_list(self, node: ListLiteral) -> Type:
         element: Type | None = None
-        if not self._formats:
-            self._collections.append(node)
         for index, child in enumerate(node.elements):
             t = self.check(child)
             if index in node.optionals:
                 t = self._check_optional_value(child)
             element = self._join(element, t)
+        if not self._formats:
+            self._collections.append(node)
         return list_of(element or self._new_variable())
 
     def _check_map(self, node: MapLiteral) -> Type:
@@ -405,8 +406,6 @@ class _Checker:
         value: Type | None = None
         if node.entries:
             self.has_constants = True
-        if not self._formats:
-            self._collections.append(node)
         for entry in node.entries:
             key = self._join(key, self.check(entry.key))
             t = self.check(entry.value)
@@ -416,6 +415,8 @@ class _Checker:
         if key is None or value is None:
             key = self._new_variable()
             value = self._new_variable()
+        if not self._formats:
+            self._collections.append(node)
         return map_of(key, value)
 
     def _check_struct(self, node: StructLiteral) -> Type:

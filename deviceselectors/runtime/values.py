@@ -203,7 +203,7 @@ class GeneralMap:
             if not entries:
                 return default
             raise unhashable(key)
-        found = entries.get((cls, key))
+        found = entries.get((cls, _hashable(key)))
         if found is None:
             if cls is float:
                 if isfinite(key) and key == int(key):
@@ -224,12 +224,17 @@ class GeneralMap:
         """Adds or replaces one entry; a key that Go cannot hash is a `CelPanic`."""
         if key.__class__ not in HASHABLE:
             raise unhashable(key)
-        self.entries[(key.__class__, key)] = (key, value)
+        self.entries[(key.__class__, _hashable(key))] = (key, value)
 
     def remove(self, key: Any) -> None:
         if key.__class__ not in HASHABLE:
             raise unhashable(key)
-        self.entries.pop((key.__class__, key), None)
+        self.entries.pop((key.__class__, _hashable(key)), None)
+
+
+def _hashable(key: Any) -> Any:
+    """The key itself; for lists and maps, which Go hashes by their address, the identity."""
+    return key if key.__class__.__hash__ is not None else id(key)
 
 
 class EntryMap(dict[str, Any]):
