@@ -12,19 +12,48 @@ from typing import Any
 
 from resourceapi.fieldpath import Path
 from resourceapi.gotext import quote
-from resourceapi.jsontext import MAX_DEPTH, JSONError, Number, members
+from resourceapi.jsontext import MAX_DEPTH, MAX_INT_DIGITS, JSONError, Number, members
 
+_SPACE_CHARACTERS = " \t\r\n"
 _SPACES = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"')
+_WHOLE_STRINGS = re.compile(r'(?:[^"]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+_CONSTANT = re.compile(rf"{_STRING.pattern}|(?P<constant>NaN|-?Infinity)")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_NO_BRACKETS = re.compile(r"[^][{}]+")
+_STRING_MARK = "s"
 _ATOMS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
-_MAX_INT_DIGITS = 4000
 _END = "unexpected end of JSON input"
 
 
 def scan(text: str) -> Any:
     """The value of a JSON text. Raises JSONError with Go's message at the first wrong character."""
     return _Scanner(text).run()
+
+
+def explain(text: str, at: int) -> JSONError:
+    """What is wrong with a text that another parser could not read beyond the character ``at``.
+
+    What is before that character is known to be right; only where it stands has to be found out, which is far faster
+    than to read all of a long text once more.
+    """
+    whole = _WHOLE_STRINGS.match(text, 0, at)
+    start = at if whole is None else whole.end()  # before a string that does not end before `at`
+    skeleton = _STRING.sub(_STRING_MARK, text[:start])
+    begun = 0
+    if start == at and text[at : at + 1] in (".", "e", "E") and skeleton[-1:].isdigit():
+        begun = len(skeleton) - len(skeleton.rstrip("-+.0123456789eE"))  # a number that is wrong
+    before = skeleton[: len(skeleton) - begun].rstrip(_SPACE_CHARACTERS)
+    try:
+        _Scanner(text).resume(start - begun, before)
+    except JSONError as error:
+        return error
+    return JSONError(_END)
+
+
+def constant_at(text: str) -> int:
+    """Where the first constant stands that Python reads and JSON does not have (``NaN``, ``Infinity``)."""
+    return next(found.start() for found in _CONSTANT.finditer(text) if found.lastgroup)
 
 
 def sources_at(text: str, paths: Collection[Path]) -> dict[Path, str]:
@@ -55,6 +84,19 @@ class _Frame:
         return self.items if self.pairs is None else members(self.pairs)
 
 
+def _innermost(text: str) -> str:
+    """The bracket that opens the container at the end of a text without strings; none outside of all."""
+    closed = 0
+    for bracket in reversed(_NO_BRACKETS.sub("", text)):
+        if bracket in "]}":
+            closed += 1
+        elif closed:
+            closed -= 1
+        else:
+            return bracket
+    return ""
+
+
 class _Scanner:
     def __init__(self, text: str, wanted: Collection[Path] = ()) -> None:
         self.text = text
@@ -82,6 +124,30 @@ class _Scanner:
                 if complete:
                     self.stack.pop()
                     value, start = frame.value(), frame.start
+
+    def resume(self, at: int, before: str) -> None:
+        """Reads on from a character; ``before`` is the text up to there, each string in it a mark."""
+        self.at = at
+        container = _innermost(before)
+        last = before[-1:]
+        if not container and last:
+            self._expect_end()
+            return
+        frame = _Frame(0, container == "{")
+        self.stack = [frame] if container else []
+        if last == "{" or (last == "," and container == "{"):
+            self._key(frame)
+        elif last and last not in "[:,":
+            is_key = (
+                container == "{"
+                and last == _STRING_MARK
+                and before[:-1].rstrip(_SPACE_CHARACTERS)[-1:] in "{,"
+            )
+            if is_key:
+                self._colon()
+            elif self._after_value(frame):
+                return
+        self.run()
 
     def _here(self) -> Path:
         return tuple(len(frame.items) if frame.pairs is None else frame.key for frame in self.stack)
@@ -135,6 +201,9 @@ class _Scanner:
         if self.text[self.at : self.at + 1] != '"':
             raise self._wrong(self.at, "looking for beginning of object key string")
         frame.key = self._string()
+        self._colon()
+
+    def _colon(self) -> None:
         self._skip_spaces()
         if self.text[self.at : self.at + 1] != ":":
             raise self._wrong(self.at, "after object key")
@@ -182,7 +251,7 @@ class _Scanner:
             signed = text[end + 1 : end + 2] in ("+", "-")
             raise self._wrong(end + 1 + signed, "in exponent of numeric literal", inside=True)
         self.at = end
-        if has_exponent or "." in digits or digits == "-0" or len(digits) > _MAX_INT_DIGITS:
+        if has_exponent or "." in digits or digits == "-0" or len(digits) > MAX_INT_DIGITS:
             return Number(digits)
         return int(digits)
 

@@ -13,6 +13,7 @@ from resourceapi.fieldpath import Path
 from resourceapi.gotext import REPLACEMENT, Literal, json_text
 
 MAX_DEPTH = 10_000
+MAX_INT_DIGITS = 4000  # somewhat less than Python reads
 
 
 class JSONError(ValueError):
@@ -54,18 +55,33 @@ def parse(body: str | bytes) -> Any:
     :raises JSONError: with the server's text, for anything that is no JSON or deeper than 10,000 levels.
     """
     text = text_of(body)
-    try:
-        value = _parser("-0" in text)(text)
-        if text.count("[") + text.count("{") > MAX_DEPTH and _is_too_deep(value):
-            raise RecursionError
-    except (ValueError, RecursionError):
-        # A syntax error, or what only Python cannot read: deep nesting, integers of thousands of digits.
+    value = _read(text, careful="-0" in text)
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_too_deep(value):
         from resourceapi.jsonscanner import scan
 
-        value = scan(text)
+        scan(text)
     if "\\u" in text or not _is_unicode(text):
         return _without_surrogates(value)
     return value
+
+
+def _read(text: str, *, careful: bool) -> Any:
+    """``careful``: look at each integer, whether it is one that Python cannot keep as it is."""
+    try:
+        return _parser(careful)(text)
+    except RecursionError:
+        from resourceapi.jsonscanner import scan
+
+        return scan(text)
+    except ValueError as error:
+        from resourceapi.jsonscanner import constant_at, explain
+
+        wrong: int | None = (
+            constant_at(text) if type(error) is _ConstantError else getattr(error, "pos", None)
+        )
+        if wrong is not None:
+            raise explain(text, wrong) from None
+        return _read(text, careful=True)  # an integer of thousands of digits
 
 
 def _is_too_deep(value: Any) -> bool:
@@ -178,26 +194,30 @@ def _compacted(source: str) -> str:
 _parsers: dict[bool, Callable[[str], Any]] = {}
 
 
-def _parser(keep_minus_zero: bool) -> Callable[[str], Any]:
+class _ConstantError(ValueError):
+    pass
+
+
+def _parser(careful: bool) -> Callable[[str], Any]:
     """The standard library's parser; it is loaded only for those who read JSON."""
-    if keep_minus_zero not in _parsers:
+    if careful not in _parsers:
         import json
 
-        _parsers[keep_minus_zero] = json.JSONDecoder(
+        _parsers[careful] = json.JSONDecoder(
             object_pairs_hook=members,
             parse_float=Number,
-            parse_int=_integer if keep_minus_zero else None,
+            parse_int=_integer if careful else None,
             parse_constant=_refuse,
         ).decode
-    return _parsers[keep_minus_zero]
+    return _parsers[careful]
 
 
 def _integer(digits: str) -> int | Number:
-    return Number(digits) if digits == "-0" else int(digits)
+    return Number(digits) if digits == "-0" or len(digits) > MAX_INT_DIGITS else int(digits)
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(constant)
+    raise _ConstantError(constant)
 
 
 def _is_unicode(text: str) -> bool:

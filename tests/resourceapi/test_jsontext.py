@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -136,3 +137,60 @@ def test_raw_json_is_returned_compactly() -> None:
     assert raw.exceeds(22)
     assert raw == Raw({"b": Number("1.0"), "a": "<é>"})
     assert raw != Raw({"a": "<é>", "b": Number("1.0")})
+
+
+SNIPPETS = st.sampled_from(
+    [
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        '"a"',
+        '"\\"',
+        '"',
+        "\\",
+        "1",
+        "-",
+        "0",
+        ".5",
+        "e",
+        "E+",
+        "true",
+        "nul",
+        "NaN",
+        " ",
+        "\n",
+        "é",
+    ]
+)
+
+
+@given(st.lists(SNIPPETS, max_size=14).map("".join))
+def test_errors_are_explained_without_reading_all_again(text: str) -> None:
+    """What is said about the place where the fast parser stopped is what a parser says that reads from the start."""
+
+    def outcome(read: Callable[[str], object]) -> str:
+        try:
+            return repr(read(text))
+        except JSONError as error:
+            return str(error)
+
+    assert outcome(parse) == outcome(scan)
+
+
+LONG = {
+    "unfinished-list": ("[1," * 9 + "1," * 1_000_000, "unexpected end of JSON input"),
+    "escaped-quotes": ('["' + '\\"' * 1_000_000 + '\\x"]', "invalid character 'x' in string escape code"),
+    "not-a-number": ("[" + "1," * 1_000_000 + "NaN]", "invalid character 'N' looking for beginning of value"),
+    "many-levels": ("[[]," * 700_000, "invalid character '[' exceeded max depth"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), LONG.values(), ids=LONG)
+def test_long_texts_are_refused_soon(text: str, message: str) -> None:
+    """Texts of 3 MB with an error at their end; in quadratic time this would not end."""
+    with pytest.raises(JSONError) as error:
+        parse(text)
+    assert str(error.value) == message
