@@ -16,6 +16,7 @@ from resourceapi import quantity
 MAX_ENTRIES = 64
 MAX_TEXT = 256
 
+_SCALARS = frozenset(("string", "bool", "int"))
 _MAX_CACHED = 4096
 _quantities: dict[str, quantity.Quantity] = {}
 _versions: dict[str, semvers.Semver] = {}
@@ -87,15 +88,12 @@ def _add_attributes(attributes: DomainMap, given: dict[str, Any], driver: str) -
     bounded = len(given) <= MAX_ENTRIES
     own = EntryMap()
     for name, attribute in given.items():
-        if len(attribute) == 1:
-            ((key, value),) = attribute.items()
-        else:
-            key = value = None
-        if key != "string" or value is None:
+        # the usual case first: one field with a string, bool or int
+        key = next(iter(attribute)) if len(attribute) == 1 else None
+        value = attribute[key] if key in _SCALARS else None
+        if value is None:
             try:
-                value = value if key == "int" or key == "bool" else _attribute_value(attribute)
-                if value is None:
-                    raise CelError("unsupported attribute value")
+                value = _attribute_value(attribute)
             except CelError as failure:
                 error = error or f"attribute {name}: {failure.message}"
                 continue

@@ -52,11 +52,14 @@ DEVICE_FIELDS = {
     "attributes": ("d.attributes", DomainMap),
     "capacity": ("d.capacity", DomainMap),
 }
+_LOCAL_PREFIXES = "abtv"
 _NEVER_OPTIONAL = frozenset((static.LIST, static.MAP, static.STRING, static.INT, static.BOOL, static.UINT))
 
 #: Calls of one or two arguments that cel-go evaluates like those of more: an error ends them at once, unpaid.
 _EARLY_EXIT = frozenset(("format",))
 _COST_NEEDS_RESULT = frozenset(("join", "lists.range", "slice", "reverse"))
+#: Calls that may make cel-go panic; that comes before they are paid.
+_MAY_PANIC = frozenset(("@in", "cel.@mapInsert"))
 
 
 class CostExceededError(Exception):
@@ -195,7 +198,7 @@ class Generator(Emitter):
     def _declare(self, name: str, variable: Variable) -> None:
         self.scope[name] = variable
         local = variable.text.partition("[")[0]
-        if local.isidentifier():
+        if local[0] in _LOCAL_PREFIXES and local[1:].isdigit():
             self._visible.append(local)
 
     def guard(self, text: str, *, fails: bool = True) -> Value:
@@ -274,6 +277,7 @@ class Generator(Emitter):
         members = self.plan.members.get(id(node))
         if members is not None:
             element = self.atom(self.value(node.args[0]))
+            self.flush()
             return self._apply(
                 f"{self.refer(operators.in_members)}({element.text}, {self.refer(members)})", [element]
             )
@@ -283,7 +287,7 @@ class Generator(Emitter):
         if function is None:
             function = functions.resolve(node.function, node.overloads)
         cost = costs.call_cost(node.function, node.overloads)
-        after = node.function in _COST_NEEDS_RESULT
+        after = node.function in _COST_NEEDS_RESULT or node.function in _MAY_PANIC
         if early_exit and len(arguments) > 1:
             return self._call_early_exit(arguments, function, cost, after)
         values = [self.atom(self.value(argument)) for argument in arguments]
@@ -292,7 +296,9 @@ class Generator(Emitter):
     def _call_values(
         self, values: list[Value], function: functions.Function, cost: int | costs.CostFunction, after: bool
     ) -> Value:
-        if not after:
+        if after:
+            self.flush()
+        else:
             self._pay_call(cost, values, "None")
         text = f"{self.refer(function)}({', '.join([v.text for v in values])})"
         result = self._apply(text, values)
@@ -472,6 +478,7 @@ class Generator(Emitter):
                 error = f"{self.refer(not_optional_entry)}({key.text}, {value.text})"
                 value = builder.unwrap(value, error)
             pairs.append(f"({key.text}, {value.text})")
+        self.flush()
         result = builder.finish(f"{self.refer(make_map)}([{', '.join(pairs)}])", None)
         self.pay(costs.MAP_COST)
         return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deviceselectors.runtime.values import CelError, register_type
+from deviceselectors.runtime.values import INT_MIN, CelError, register_type
 from resourceapi import quantity as api
 from resourceapi.quantity import DECIMAL_EXPONENT, Quantity
 
@@ -77,11 +77,16 @@ def add_int(left: Quantity, right: int) -> ComputedQuantity:
 
 
 def sub(left: Quantity, right: Quantity) -> ComputedQuantity:
+    if right.mantissa == INT_MIN and not left.big and not right.big:
+        # the least 64-bit number is its own negative, unless the result leaves 64 bits
+        wrapped = left.add(right)
+        if not wrapped.big:
+            return _computed(wrapped)
     return _computed(left.sub(right))
 
 
 def sub_int(left: Quantity, right: int) -> ComputedQuantity:
-    return _computed(left.sub(Quantity(right, 0, DECIMAL_EXPONENT)))
+    return sub(left, Quantity(right, 0, DECIMAL_EXPONENT))
 
 
 def _computed(value: Quantity) -> ComputedQuantity:
