@@ -32,9 +32,17 @@ EXPRESSIONS: list[str] = _TABLES["expressions"]
 UNKNOWN: list[str] = _TABLES["unknown"]
 WEIGHTS: dict[str, Any] = _TABLES["weights"]
 VALUES: dict[str, list[Json]] = _written_out(_TABLES["values"])
-FIELDS: dict[str, list[Json]] = {
-    field: [value for name in names for value in VALUES[name]] for field, names in _TABLES["fields"].items()
-}
+SPECIAL: list[str] = _TABLES["special"]
+"""Texts with characters that are written in different ways in different places."""
+
+
+def _of_field(names: list[str]) -> list[Json]:
+    values = [value for name in names for value in VALUES[name]]
+    textual = sum(isinstance(value, str) for value in values) > len(values) // 2
+    return values + SPECIAL if textual and "expression" not in names else values
+
+
+FIELDS: dict[str, list[Json]] = {field: _of_field(names) for field, names in _TABLES["fields"].items()}
 """Values worth trying in a field, good and bad, by the field's name."""
 
 
