@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,6 +81,8 @@ def _mutate(value: Any, draw: st.DrawFn) -> None:
         return
 
 
+# Deeply nested expressions raise the recursion limit.
+@pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
 @settings(max_examples=300, deadline=None)
 @given(st.lists(mutated(), min_size=1, max_size=3), st.sampled_from(PROFILES), st.booleans())
 def test_no_manifest_is_too_strange(
