@@ -240,6 +240,15 @@ def test_kinds_of_others(manifest: str, write: Write, report: Report) -> None:
     assert report(write("a.yaml", manifest))["summary"]["skipped"] == 1
 
 
+def test_place_in_an_expression(write: Write, report: Report) -> None:
+    """What the CEL compiler complains about is shown in the expression's own line."""
+    selectors = "spec: {selectors: []}\n".replace("[]", "[{cel: {expression: 'device.driver == 3'}}]")
+    literal = "spec:\n  selectors:\n  - cel:\n      expression: |\n        device.driver == 'a' &&\n        device.x\n"
+    for spec, place in ((selectors, (4, 54)), (literal, (9, 15))):
+        [finding] = _findings(report(write("class.yaml", CLASS % "gpu" + spec), code=1))
+        assert (finding["line"], finding["column"]) == place
+
+
 # --- context ----------------------------------------------------------------------------------------------------
 
 

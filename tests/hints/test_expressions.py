@@ -75,6 +75,22 @@ def test_idioms(expression: str, name: str, text: str) -> None:
     assert _hint(expression) == (name, text)
 
 
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ('device.attribute["a"].b == 1', "did you mean `attributes`?"),
+        ('devices.driver == "a"', "did you mean `device`?"),
+        ("device.colour == 1", ""),
+    ],
+)
+def test_misspelt_names(expression: str, text: str) -> None:
+    """The compiler says which name it does not know."""
+    name = expression.partition(".")[0]
+    field = expression.partition(".")[2].partition(" ")[0].partition("[")[0]
+    what = f"undefined field '{field}'" if name == "device" else f"undeclared reference to '{name}'"
+    assert _hint(expression, message=f"compilation failed: ERROR: <input>:1:7: {what}")[1] == text
+
+
 def test_cost() -> None:
     """An expression that is too dear gets advice of another kind."""
     name, text = _hint("true", FORBIDDEN, "Forbidden: too complex, exceeds cost limit")

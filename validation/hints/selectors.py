@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 
 from resourceapi.fielderrors import FORBIDDEN, INVALID
+from validation.hints.nearness import nearest
 from validation.hints.situation import Situation
 from validation.hints.table import Hint
 
+DEVICE_FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
+NAMES = ("device", "quantity", "semver")
 EXPRESSION = r"(cel|derivedAttributes\[\])\.expression$"
 
 
@@ -40,6 +43,15 @@ def _attribute_without_domain(situation: Situation) -> str:
     if not matched:
         return ""
     return f'attributes are looked up by domain, then by name: `device.attributes["<driver>"].{matched[2]}`'
+
+
+def _misspelt(situation: Situation) -> str:
+    """A field of the device, or the device itself, with a slip."""
+    matched = re.search(r"undefined field '(\w+)'|undeclared reference to '(\w+)'", situation.message)
+    if not matched:
+        return ""
+    meant = nearest(matched[1], DEVICE_FIELDS) if matched[1] else nearest(matched[2], NAMES)
+    return f"did you mean `{meant}`?" if meant else ""
 
 
 def _unbalanced(situation: Situation) -> str:
@@ -77,6 +89,7 @@ HINTS = (
     Hint("quantity-literal", WRONG, _quantity_literal, place=EXPRESSION),
     Hint("quantity-operator", WRONG, _quantity_operator, place=EXPRESSION),
     Hint("attribute-without-domain", WRONG, _attribute_without_domain, place=EXPRESSION),
+    Hint("misspelt-name", WRONG, _misspelt, place=EXPRESSION),
     Hint("unbalanced-brackets", WRONG, _unbalanced, place=EXPRESSION),
     Hint("words-for-operators", WRONG, _words, place=EXPRESSION),
     Hint("single-equals", WRONG, _single_equals, place=EXPRESSION),

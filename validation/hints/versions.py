@@ -152,7 +152,8 @@ HINTS = (
     Hint(
         "deprecated-version",
         (SERVER_WARNING,),
-        "`claimcheck convert --to v1 --in-place FILE` rewrites it, comments and layout kept",
+        "servers have {version} only if their --runtime-config says so; `claimcheck convert --to v1 --in-place FILE` "
+        "rewrites the file, comments and layout kept",
         message="is deprecated in",
     ),
     Hint("former-version", (NOT_SERVED,), _former_version),
