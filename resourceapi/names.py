@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from resourceapi.fielderrors import INVALID, REQUIRED, TOO_LONG
+from resourceapi.fielderrors import INVALID, REQUIRED, TOO_LONG, Named
 
 DECLARATIVE = "declarative"
 HANDWRITTEN = "handwritten"
@@ -199,7 +199,7 @@ def fully_qualified_name(value: str, wording: str = DECLARATIVE) -> list[Problem
     problems = qualified_name(value, wording)
     if "/" not in value:
         text = "a fully qualified name must be a domain and a name separated by a slash"
-        problems.append(Problem(INVALID, value, text))
+        problems.append(Problem(INVALID, Named(value) if wording == HANDWRITTEN else value, text))
     return problems
 
 

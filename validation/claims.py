@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from resourceapi import limits
 from resourceapi.equality import equal
-from resourceapi.fielderrors import FORBIDDEN, INVALID, REQUIRED, not_supported
+from resourceapi.fielderrors import FORBIDDEN, INVALID, REQUIRED, Named, not_supported
 from resourceapi.fieldpath import Path
 from resourceapi.model import claims as model
 from validation import formats
@@ -250,7 +250,7 @@ def _check_derived_attributes(
         if name and not claim.uses(name, reference):
             checks.invalid(
                 (*path, index, "name"),
-                name,
+                Named(name),
                 "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request",
             )
         if expression:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from resourceapi import names
 from resourceapi.encoding import go_json
-from resourceapi.fielderrors import FORBIDDEN, REQUIRED, Verbatim
+from resourceapi.fielderrors import FORBIDDEN, REQUIRED, Named, Verbatim
 from resourceapi.fieldpath import Path
 from resourceapi.model import workloads
 from validation.checks import Checks, Object
@@ -29,7 +29,7 @@ def check_selector(selector: Object, path: Path, checks: Checks) -> None:
                 detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
                 checks.report(FORBIDDEN, (*at, "values"), "", detail)
         else:
-            checks.invalid((*at, "operator"), operator, "not a valid selector operator")
+            checks.invalid((*at, "operator"), Named(operator), "not a valid selector operator")
         checks.problems(names.label_key(requirement.get("key", "")), (*at, "key"))
         for number, value in enumerate(values):
             checks.problems(names.label_value(value), (*at, "values", number))

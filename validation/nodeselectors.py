@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from resourceapi import names
-from resourceapi.fielderrors import FORBIDDEN, REQUIRED
+from resourceapi.fielderrors import FORBIDDEN, REQUIRED, Named
 from resourceapi.fieldpath import Path
 from validation import formats
 from validation.checks import Checks, Object
@@ -37,7 +37,7 @@ def _check_expression(requirement: Object, path: Path, checks: Checks) -> None:
         if len(values) != 1:
             checks.report(REQUIRED, at, "", "must be specified single value when `operator` is 'Lt' or 'Gt'")
     else:
-        checks.invalid((*path, "operator"), operator, "not a valid selector operator")
+        checks.invalid((*path, "operator"), Named(operator), "not a valid selector operator")
     checks.problems(names.label_key(requirement.get("key", "")), (*path, "key"))
     for index, value in enumerate(values):
         checks.problems(names.label_value(value), (*at, index))
@@ -47,7 +47,7 @@ def _check_field(requirement: Object, path: Path, checks: Checks) -> None:
     operator, values = requirement.get("operator", ""), requirement.get("values") or ()
     at = (*path, "values")
     if operator not in ("In", "NotIn"):
-        checks.invalid((*path, "operator"), operator, "not a valid selector operator")
+        checks.invalid((*path, "operator"), Named(operator), "not a valid selector operator")
     elif len(values) != 1:
         detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
         checks.report(REQUIRED, at, "", detail)

@@ -60,6 +60,8 @@ def handle(server: Server, request: Request, group: str, version: str) -> Answer
     """What the server answers to a request for a pod or workload."""
     if version != "v1" or request.kind not in workloads.KINDS.get(group, ()):
         return statuses.not_served()
+    if refusal := statuses.refuse_size(request.raw):
+        return refusal
     try:
         body = read_request_body(
             raw=request.raw,
@@ -69,8 +71,8 @@ def handle(server: Server, request: Request, group: str, version: str) -> Answer
             schema_of=server.schema_of,
             strict=request.field_validation == STRICT,
         )
-    except BadRequest as refusal:
-        answer = statuses.bad_request(str(refusal), path=refusal.path, decoding=refusal.problems)
+    except BadRequest as error:
+        answer = statuses.bad_request(str(error), path=error.path, decoding=error.problems)
     else:
         answer = _Review(server, request, group, body.object).answer()
         answer.decoding = body.problems

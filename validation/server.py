@@ -73,6 +73,9 @@ class Server:
         if request.verb == STATUS and not RULES[kind.name].has_status:
             return statuses.not_served()  # only kinds with a status have the subresource
         warnings = [warning] if (warning := deprecation_warning(kind, version)) else []
+        if refusal := statuses.refuse_size(request.raw):
+            refusal.warnings = warnings
+            return refusal
         try:
             body = read_request_body(
                 raw=request.raw,
@@ -82,8 +85,8 @@ class Server:
                 schema_of=self.schema_of,
                 strict=request.field_validation == STRICT,
             )
-        except BadRequest as refusal:
-            answer = statuses.bad_request(str(refusal), path=refusal.path, decoding=refusal.problems)
+        except BadRequest as error:
+            answer = statuses.bad_request(str(error), path=error.path, decoding=error.problems)
         else:
             answer = _Review(self, request, kind, version, body.object).answer()
             answer.decoding = body.problems

@@ -14,6 +14,7 @@ from validation.requests import Answer, Request
 Object = dict[str, Any]
 GENERATED_NAME_BYTES = 58  # room for a random suffix of five characters
 SUFFIX = "xxxxx"  # stands for it
+BODY_BYTES = 3 * 1024 * 1024
 UINT64_MAX = 2**64 - 1
 UINT64_DIGITS = 20
 
@@ -25,6 +26,17 @@ def bad_request(message: str, **more: Any) -> Answer:
 def not_served() -> Answer:
     """The URL of the version or kind does not exist."""
     return Answer(404, reason="NotFound", message="the server could not find the requested resource")
+
+
+def refuse_size(raw: str | bytes | None) -> Answer | None:
+    """Refuses the text of a body that is too long to be read at all."""
+    if raw is None or len(raw) * 4 <= BODY_BYTES:
+        return None
+    size = len(raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogateescape"))
+    if size <= BODY_BYTES:
+        return None
+    message = f"Request entity too large: limit is {BODY_BYTES}"
+    return Answer(413, reason="RequestEntityTooLarge", message=message)
 
 
 def invalid(kind: str, name: str, errors: list[FieldError], group: str = GROUP) -> Answer:

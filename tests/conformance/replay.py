@@ -9,7 +9,7 @@ from typing import Any
 from resourceapi.releases import Profile
 from tests.conformance.answers import Case, expectation, pod_extract, without_storage_fields
 from tests.conformance.profiles import PROFILES
-from validation.requests import CREATE, STATUS, STRICT, UPDATE, WARN, Answer, Request
+from validation.requests import CREATE, STATUS, STRICT, UPDATE, WARN, Request
 from validation.server import Server
 from validation.statuses import generated_name
 
@@ -43,7 +43,8 @@ def _answer(case: Case) -> dict[str, Any]:
     status = None if reply.accepted else reply.status()
     converted = None
     if case["verb"] == "convert" and reply.accepted:
-        converted = _converted(server, case, reply)
+        assert reply.object is not None
+        converted = _converted(server, case, reply.object)
     return expectation(
         reply.code,
         case=case,
@@ -62,8 +63,8 @@ def _namespace(case: Case) -> tuple[str, tuple[tuple[str, str], ...]]:
 def _server(profile: str, namespace: str, labels: tuple[tuple[str, str], ...]) -> Server:
     settings = PROFILES[profile]
     namespaces = {namespace: dict(labels)} if namespace else {}
-    profile = Profile(settings.release, settings.gates)
-    return Server(profile, namespaces=namespaces, nodes=NODES, now=lambda: NOW)
+    asked = Profile(settings.release, settings.gates)
+    return Server(asked, namespaces=namespaces, nodes=NODES, now=lambda: NOW)
 
 
 def _request(case: Case) -> Request:
@@ -98,13 +99,11 @@ def _generated(case: Case) -> str:
     return generated_name(prefix) if new and prefix and isinstance(prefix, str) else ""
 
 
-def _converted(server: Server, case: Case, reply: Answer) -> dict[str, Any]:
+def _converted(server: Server, case: Case, object: dict[str, Any]) -> dict[str, Any]:
     group = case["apiVersion"].rpartition("/")[0]
     versions = PROFILES[case["profile"]].served[case["kind"]]
     return {
-        version: _replaced(
-            without_storage_fields(server.read(reply.object, f"{group}/{version}")), NOW, _MARK
-        )
+        version: _replaced(without_storage_fields(server.read(object, f"{group}/{version}")), NOW, _MARK)
         for version in versions
     }
 

@@ -195,7 +195,7 @@ class Parts:
         return self.source.sample(names, self.source.randint(1, min(3, len(names))))
 
     def opaque(self) -> Object:
-        parameters = self.source.choice(
+        parameters: Object = self.source.choice(
             (
                 {},
                 {
@@ -264,7 +264,9 @@ class Parts:
         return consumer
 
     def device_status(self, result: Object) -> Object:
-        status = {key: result[key] for key in ("driver", "pool", "device", "shareID") if key in result}
+        status: Object = {
+            key: result[key] for key in ("driver", "pool", "device", "shareID") if key in result
+        }
         self.maybe(0.5, status, "conditions", lambda: self.few(1, 8, self.condition))
         self.maybe(0.4, status, "data", lambda: self.opaque()["parameters"])
         self.maybe(0.4, status, "networkData", self.network_data)

@@ -90,6 +90,20 @@ def test_name_must_be_that_of_the_url() -> None:
     )
 
 
+@pytest.mark.parametrize(("api_version", "kind"), [("resource.k8s.io/v1", "DeviceClass"), ("v1", "Pod")])
+def test_bodies_have_a_limit(api_version: str, kind: str) -> None:
+    """A body of 3 MiB is read, one that has a byte more is not, whatever is in it."""
+    for size, code in ((3 * 1024 * 1024, 400), (3 * 1024 * 1024 + 1, 413)):
+        answer = Server(Profile("1.37")).handle(
+            Request(api_version=api_version, kind=kind, namespace="n", raw="[" * size)
+        )
+        assert answer.code == code
+    assert (answer.reason, answer.message) == (
+        "RequestEntityTooLarge",
+        "Request entity too large: limit is 3145728",
+    )
+
+
 @pytest.mark.parametrize(
     ("api_version", "kind", "message"),
     [
