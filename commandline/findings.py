@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # What is wrong is that the key is there, whatever its value.
 ABOUT_THE_KEY = frozenset((UNKNOWN_FIELD, DUPLICATE_FIELD, DROPPED.code))
+# Whoever has so many mistakes in one object has made one of them over and over.
+MAX_HINTED = 100
 STRICT_DECODING = "strict decoding error: "
 _MOST_REPEATED_KEYS = 100
 
@@ -55,7 +57,9 @@ class Interpreter:
             result.findings.append(_finding(WARNING, SERVER_WARNING, manifest, path, text, hint))
 
     def _hint(self, result: Result, manifest: Manifest, rule: str, path: Path, message: str) -> str:
-        """The hint for a problem; each is given once per object."""
+        """The hint for a problem; each is given once per object, and the first problems of an object get some."""
+        if len(result.findings) >= MAX_HINTED:
+            return ""
         situation = Situation(
             rule,
             message,
@@ -83,7 +87,7 @@ class Interpreter:
 
     def add_lint(self, result: Result, manifest: Manifest, warning: Warning) -> None:
         """Add a lint's warning, unless a comment says not to."""
-        known = any(finding.hint == warning.hint for finding in result.findings)
+        known = any(finding.hint == warning.hint for finding in result.findings[-MAX_HINTED:])
         hint = "" if known else warning.hint
         finding = _finding(WARNING, warning.code, manifest, warning.path, warning.message, hint)
         if not is_ignored(manifest, finding):

@@ -6,6 +6,7 @@ Each format is a module of its own with a function ``write(outcome, stream, *, c
 from __future__ import annotations
 
 from importlib import import_module
+from io import StringIO
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -24,9 +25,11 @@ FORMATS = {
 def write(format: str, outcome: Outcome, stream: TextIO, *, color: bool = False) -> None:
     """Write the report; ``color`` matters to ``text`` only."""
     module = import_module(FORMATS[format])
+    buffer = StringIO()  # a stream may be unbuffered, and reports are made of many small pieces
     if format == "text":
-        module.write(outcome, stream, color=color)
+        module.write(outcome, buffer, color=color)
     elif format == "yaml":
-        module.write_yaml(outcome, stream)
+        module.write_yaml(outcome, buffer)
     else:
-        module.write(outcome, stream)
+        module.write(outcome, buffer)
+    stream.write(buffer.getvalue())
