@@ -1,4 +1,5 @@
-"""`python -m tests.fuzz`: mutated documents in bulk through reading, decoding, conversion and validation.
+"""`python -m tests.fuzz`: mutated documents in bulk through reading, decoding, conversion and validation, some
+of them through the whole command.
 
 Every document follows from the seed and its number, so `--from NUMBER --count 1` shows a failure again. Exit status 1
 if a document raised an exception, took more than a second of CPU time or the run more than 200 MB, or if fewer than
@@ -28,6 +29,7 @@ from resourceapi.releases import KINDS, PROPOSALS, Profile
 from tests.conformance.profiles import PROFILES
 from tests.e2e.cases import valid_object
 from tests.e2e.parts import Parts
+from tests.fuzz.command import run_command
 from tests.fuzz.mutations import garble, mutate
 from tests.fuzz.objects import make_object
 from validation.requests import CREATE, STATUS, STRICT, UPDATE, WARN, Request
@@ -38,6 +40,7 @@ MAX_MEGABYTES = 200
 MIN_DECODED = 0.5
 
 _HANGING_SECONDS = 5.0
+_THROUGH_COMMAND = 0.25  # of the texts
 _WITH_STATUS = (CREATE, CREATE, UPDATE, STATUS)
 _VERBS = {"Pod": (CREATE,), "ResourceClaim": _WITH_STATUS, "DeviceTaintRule": _WITH_STATUS}
 _NAME, _NAMESPACE = "an-object", "default"
@@ -79,6 +82,8 @@ def run(seed: int, start: int, count: int) -> Outcome:
         signal.setitimer(signal.ITIMER_VIRTUAL, _HANGING_SECONDS)
         try:
             outcome.codes[_ask(server, request, text)] += 1
+            if text and pick.random() < _THROUGH_COMMAND:
+                run_command(pick, text)
         except Exception:  # noqa: BLE001 - any of them is what is looked for
             outcome.codes["failure"] += 1
             outcome.failures.setdefault(traceback.format_exc(limit=-2), []).append(number)
