@@ -529,7 +529,10 @@ def test_reader_that_goes_away(write: Write) -> None:
     """A closed pipe ends the command without a traceback."""
     file = write("claims.yaml", "---\n".join([WRONG_CLAIM] * 3000))
     command = [sys.executable, "-m", "commandline.main", "validate", file]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.read(10)
