@@ -21,6 +21,7 @@ from deviceselectors.types import (
     LIST,
     STRING_TYPE,
     Type,
+    TypeSizeError,
 )
 from deviceselectors.validators import ServerPanicError
 
@@ -108,6 +109,8 @@ def _compile(compiled: Compiled) -> Compiled:
             has_constants = check(root, compiled.environment, issues)
         except ServerPanicError as panic:
             return compiled.fail(f"panic: {panic}", INTERNAL)
+        except TypeSizeError as error:
+            return compiled.fail(f"compilation failed: {error}")
     if issues.count:
         return compiled.fail(f"compilation failed: {issues.text()}")
     assert root.type is not None

@@ -5,6 +5,8 @@ from __future__ import annotations
 #: Errors beyond these are only counted.
 MAX_REPORTED = 100
 _MAX_SNIPPET_BYTES = 16384
+# Under characters beyond ASCII the server prints full-width marks.
+_WIDE_DOT, _WIDE_CARET = "\uff0e", "\uff3e"
 #: Where errors are that belong to no place in the source; printed as line -1, column 0.
 NOWHERE = -2
 #: Where nodes are that stand for something missing; printed as line 1, column 0.
@@ -87,6 +89,10 @@ class Issues:
         snippet = snippet.replace("\t", " ")
         column = max(column - 1, 0)
         before, marked = snippet[:column], snippet[column : column + 1]
-        dots = "".join(["．" if c > "\x7f" else "." for c in before])  # noqa: RUF001
-        caret = "＾" if marked > "\x7f" else "^"  # noqa: RUF001
+        dots = (
+            "." * len(before)
+            if before.isascii()
+            else "".join([_WIDE_DOT if c > "\x7f" else "." for c in before])
+        )
+        caret = _WIDE_CARET if marked > "\x7f" else "^"
         return f"{head}\n | {snippet}\n | {dots}{caret}"

@@ -36,6 +36,26 @@ _SORT_VARIABLE = "@__sortBy_input__"
 _SORTABLE = (LIST, SELECT, IDENT, COMPREHENSION, CALL)
 
 
+#: Nodes that macros may copy in one expression. `optMap` copies its target, so a chain of them doubles with each; the
+#: server has no limit and would be busy for hours.
+_MAX_COPIES = 10_000
+
+
+class Copies:
+    """Counts the nodes that macros copy in one expression."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = _MAX_COPIES
+
+    def count(self, position: int) -> None:
+        """One more; raises MacroError when they are too many."""
+        self._left -= 1
+        if self._left < 0:
+            raise MacroError(position, "expression is too large after expansion of its macros")
+
+
 class MacroError(Exception):
     """A macro is used wrongly; `position` is that of the offending argument."""
 
@@ -45,13 +65,18 @@ class MacroError(Exception):
         self.message = message
 
 
-def expand(position: int, function: str, target: Node | None, args: list[Node]) -> Node | None:
+def expand(
+    position: int, function: str, target: Node | None, args: list[Node], copies: Copies
+) -> Node | None:
     """What the call stands for if it is one of a macro, else None.
 
-    Raises MacroError. `position` is the call's; everything that the macro adds gets it.
+    Raises MacroError. `position` is the call's; everything that the macro adds gets it. `copies` is one for the whole
+    expression.
     """
     if target is None:
         return _expand_has(position, args[0]) if function == "has" and len(args) == 1 else None
+    if function in ("optMap", "optFlatMap") and len(args) == 2:
+        return _optional_map(position, function, target, args, copies)
     macro = _MEMBER_MACROS.get((function, len(args)))
     return macro(position, function, target, args) if macro is not None else None
 
@@ -207,9 +232,9 @@ def _bind(position: int, function: str, target: Node, args: list[Node]) -> Node 
     return _binding(position, "bind", name, args[1], args[2])
 
 
-def _optional_map(position: int, function: str, target: Node, args: list[Node]) -> Node:
+def _optional_map(position: int, function: str, target: Node, args: list[Node], copies: Copies) -> Node:
     name = _variable(args[0], f"{function}() variable name must be a simple identifier")
-    value = Call(position, "value", [], copy(target, position))
+    value = Call(position, "value", [], copy(target, position, copies))
     mapped = _binding(position, function, name, value, args[1])
     if function == "optMap":
         mapped = Call(position, "optional.of", [mapped])
@@ -239,42 +264,43 @@ _MEMBER_MACROS: dict[tuple[str, int], _MemberMacro] = {
     ("transformList", 4): _transform_list,
     **{(name, count): _transform_map for name in ("transformMap", "transformMapEntry") for count in (3, 4)},
     ("bind", 3): _bind,
-    ("optMap", 2): _optional_map,
-    ("optFlatMap", 2): _optional_map,
     ("sortBy", 2): _sort_by,
 }
 
 
-def copy(node: Node, position: int) -> Node:
+def copy(node: Node, position: int, copies: Copies) -> Node:
     """A copy of an expression that a macro uses twice; entries of literals get the macro's position."""
+    copies.count(position)
     if isinstance(node, Literal):
         return Literal(node.position, node.value, node.literal_type)
     if isinstance(node, Ident):
         return Ident(node.position, node.name)
     if isinstance(node, Select):
-        return Select(node.position, copy(node.operand, position), node.field, node.test_only)
+        return Select(node.position, copy(node.operand, position, copies), node.field, node.test_only)
     if isinstance(node, Call):
-        target = None if node.target is None else copy(node.target, position)
-        return Call(node.position, node.function, [copy(arg, position) for arg in node.args], target)
+        target = None if node.target is None else copy(node.target, position, copies)
+        return Call(node.position, node.function, [copy(arg, position, copies) for arg in node.args], target)
     if isinstance(node, ListLiteral):
-        return ListLiteral(node.position, [copy(e, position) for e in node.elements], node.optionals)
+        return ListLiteral(node.position, [copy(e, position, copies) for e in node.elements], node.optionals)
     if isinstance(node, MapLiteral):
         entries = [
-            MapEntry(position, copy(e.key, position), copy(e.value, position), e.optional)
+            MapEntry(position, copy(e.key, position, copies), copy(e.value, position, copies), e.optional)
             for e in node.entries
         ]
         return MapLiteral(node.position, entries)
     if isinstance(node, StructLiteral):
-        fields = [StructField(position, f.name, copy(f.value, position), f.optional) for f in node.fields]
+        fields = [
+            StructField(position, f.name, copy(f.value, position, copies), f.optional) for f in node.fields
+        ]
         return StructLiteral(node.position, node.type_name, fields)
     if isinstance(node, Comprehension):
-        return _copy_comprehension(node, position)
+        return _copy_comprehension(node, position, copies)
     return Node(node.position)
 
 
-def _copy_comprehension(node: Comprehension, position: int) -> Node:
+def _copy_comprehension(node: Comprehension, position: int, copies: Copies) -> Node:
     parts = [node.iter_range, node.accu_init, node.condition, node.step, node.result]
-    iter_range, accu_init, condition, step, result = [copy(part, position) for part in parts]
+    iter_range, accu_init, condition, step, result = [copy(part, position, copies) for part in parts]
     variables = (node.iter_var, node.iter_var2)
     return Comprehension(
         node.position, node.macro, iter_range, variables, node.accu_var, accu_init, condition, step, result

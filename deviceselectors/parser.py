@@ -69,7 +69,7 @@ from deviceselectors.literals import (
     uint_value,
 )
 from deviceselectors.macros import NAMES as MACRO_NAMES
-from deviceselectors.macros import MacroError, expand
+from deviceselectors.macros import Copies, MacroError, expand
 from deviceselectors.types import (
     BOOL_TYPE,
     BYTES_TYPE,
@@ -182,13 +182,14 @@ class _SyntaxTroubleError(Exception):
 class _Parser:
     """Recursive descent over the tokens. `problems` are the errors that are not about syntax."""
 
-    __slots__ = ("_at", "_kinds", "_positions", "_texts", "problems")
+    __slots__ = ("_at", "_copies", "_kinds", "_positions", "_texts", "problems")
 
     def __init__(self, kinds: list[int], texts: list[str], positions: list[int]) -> None:
         self._kinds = kinds
         self._texts = texts
         self._positions = positions
         self._at = 0
+        self._copies = Copies()
         self.problems: list[tuple[int, str]] = []
 
     def parse(self) -> Node:
@@ -315,7 +316,7 @@ class _Parser:
     def _call(self, position: int, function: str, target: Node | None, args: list[Node]) -> Node:
         if function in MACRO_NAMES:
             try:
-                expanded = expand(position, function, target, args)
+                expanded = expand(position, function, target, args, self._copies)
             except MacroError as error:
                 self.problems.append((error.position, error.message))
                 return Node(error.position)

@@ -67,7 +67,7 @@ from deviceselectors.lexer import (
 )
 from deviceselectors.literals import LiteralError
 from deviceselectors.macros import NAMES as MACRO_NAMES
-from deviceselectors.macros import MacroError, expand
+from deviceselectors.macros import Copies, MacroError, expand
 from deviceselectors.parser import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
 from deviceselectors.types import STRING_TYPE
 
@@ -394,13 +394,14 @@ class _Parser(_Strategy):
     syntax.
     """
 
-    __slots__ = ("_depths", "height", "problems")
+    __slots__ = ("_copies", "_depths", "height", "problems")
 
     def __init__(self, issues: Issues) -> None:
         super().__init__(issues)
         self.problems: list[tuple[int, str]] = []
         self.height = 0
         self._depths = [0, 0, 0, 0]
+        self._copies = Copies()
 
     def _enter(self, follow: int, kind: int = _OTHER) -> None:
         self.rule = _Rule(self.rule, follow)
@@ -644,7 +645,7 @@ class _Parser(_Strategy):
     def _call(self, position: int, function: str, target: Node | None, args: list[Node]) -> Node:
         if function in MACRO_NAMES:
             try:
-                expanded = expand(position, function, target, args)
+                expanded = expand(position, function, target, args, self._copies)
             except MacroError as error:
                 self.problems.append((error.position, error.message))
                 return Node(error.position)

@@ -30,6 +30,13 @@ UINT = 18
 _NULLABLE_KINDS = frozenset((OPAQUE, STRUCT, ANY, DURATION, TIMESTAMP))
 
 
+_MAX_SIZE = 5_000
+
+
+class TypeSizeError(ValueError):
+    """A type has too many parts: types can double with each `cel.bind`, as in `{x: x}`. The server has no limit."""
+
+
 class Type:
     """A static type: a kind, its name, and for lists, maps, optionals and types of types the parameters.
 
@@ -37,7 +44,7 @@ class Type:
     may also be null.
     """
 
-    __slots__ = ("_short", "has_parameters", "kind", "name", "parameters", "wrapper")
+    __slots__ = ("_short", "_size", "has_parameters", "kind", "name", "parameters", "wrapper")
 
     def __init__(
         self, kind: int, name: str, parameters: tuple[Type, ...] = (), short: str = "", wrapper: bool = False
@@ -49,9 +56,14 @@ class Type:
         self._short = short
         #: whether a type parameter occurs in it, so that substitution has something to do
         self.has_parameters: bool = kind == TYPE_PARAMETER
+        size: int = 1
         for parameter in parameters:
+            size += parameter._size
             if parameter.has_parameters:
                 self.has_parameters = True
+        if size > _MAX_SIZE:
+            raise TypeSizeError("the type of a part of the expression is too large")
+        self._size: int = size
 
     @property
     def declared(self) -> str:
