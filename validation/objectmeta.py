@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from resourceapi import names, objectnames, times
-from resourceapi.fielderrors import FORBIDDEN, INVALID, REQUIRED, not_supported, too_long
+from resourceapi.fielderrors import FORBIDDEN, REQUIRED, too_long
 from resourceapi.fieldpath import Path
 from resourceapi.gotext import quote
 from resourceapi.model.meta import ObjectMeta
@@ -113,7 +113,6 @@ def check_common_metadata_update(obj: Object, old: Object, checks: Checks) -> No
             )
     if not meta.get("resourceVersion"):
         checks.invalid((*METADATA, "resourceVersion"), "", "must be specified for an update")
-    _check_generation(meta, checks)
     for name, unset in _IMMUTABLE:
         if meta.get(name) != before.get(name):
             checks.invalid((*METADATA, name), _shown(meta.get(name, unset), name), "field is immutable")
@@ -210,15 +209,22 @@ def _check_finalizers(finalizers: list[str], checks: Checks) -> None:
 
 
 def _check_managed_fields(managed: list[Object], checks: Checks) -> None:
+    """Who has set which fields; the server starts afresh, without an error, if there is an entry that it cannot read."""
+    if not all(map(_is_readable, managed)):
+        return
     for index, entry in enumerate(managed):
+        if not entry["fieldsV1"].value:
+            continue  # about no field, so that the server drops it
         at = (*METADATA, "managedFields", index)
-        operation = entry.get("operation", "")
-        if not operation:
-            checks.report(REQUIRED, (*at, "operation"), "", "must not be empty")
-        elif operation not in OPERATIONS:
-            checks.errors.append(not_supported((*at, "operation"), operation, OPERATIONS))
-        if entry.get("fieldsType", "") not in ("", "FieldsV1"):
-            checks.report(INVALID, (*at, "fieldsType"), entry["fieldsType"], "must be `FieldsV1`")
         checks.problems(objectnames.field_manager(entry.get("manager", "")), (*at, "manager"))
         if len(entry.get("subresource", "").encode()) > SUBRESOURCE_BYTES:
             checks.errors.append(too_long((*at, "subresource"), SUBRESOURCE_BYTES))
+
+
+def _is_readable(entry: Object) -> bool:
+    return (
+        entry.get("operation") in OPERATIONS
+        and entry.get("fieldsType") == "FieldsV1"
+        and "fieldsV1" in entry
+        and isinstance(entry["fieldsV1"].value, dict)
+    )

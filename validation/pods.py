@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from resourceapi.decoding import decode
@@ -11,15 +12,13 @@ from resourceapi.fielderrors import FORBIDDEN, FieldError
 from resourceapi.fieldpath import Key, Path, render
 from resourceapi.model import workloads
 from resourceapi.releases import Kind, Lifecycle
-from resourceapi.requestbody import BadRequest
-from resourceapi.requestbody import read as read_request_body
 from validation import formats, statuses
 from validation.checks import Checks, Object
-from validation.declared import merge
+from validation.merging import merge
 from validation.objectmeta import check_metadata, check_metadata_update, drop_repeated_owners
 from validation.poddefaults import default_pod, drop_disabled, prepare_pod
 from validation.podspecs import MIRROR, check_images, check_pod_spec
-from validation.requests import CREATE, STATUS, STRICT, WARN, Answer, Request
+from validation.requests import CREATE, STATUS, Answer, Request
 from validation.workloads import check_workload, default_workload, label_job, template_of
 
 if TYPE_CHECKING:
@@ -56,29 +55,13 @@ MUTABLE = (
 )
 
 
-def handle(server: Server, request: Request, group: str, version: str) -> Answer:
-    """What the server answers to a request for a pod or workload."""
+def review_of(
+    server: Server, request: Request, group: str, version: str
+) -> Callable[[Object], Answer] | None:
+    """What answers a request for a pod or workload once its body is read; None if there is no such kind."""
     if version != "v1" or request.kind not in workloads.KINDS.get(group, ()):
-        return statuses.not_served()
-    if refusal := statuses.refuse_size(request.raw):
-        return refusal
-    try:
-        body = read_request_body(
-            raw=request.raw,
-            body=request.body,
-            api_version=request.api_version,
-            kind=request.kind,
-            schema_of=server.schema_of,
-            strict=request.field_validation == STRICT,
-        )
-    except BadRequest as error:
-        answer = statuses.bad_request(str(error), path=error.path, decoding=error.problems)
-    else:
-        answer = _Review(server, request, group, body.object).answer()
-        answer.decoding = body.problems
-    if request.field_validation == WARN:
-        answer.warnings = [problem.text for problem in answer.decoding] + answer.warnings
-    return answer
+        return None
+    return lambda obj: _Review(server, request, group, obj).answer()
 
 
 class _Review:

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from time import gmtime, strftime
-from typing import Any
 
 from conversion.hub import from_hub, to_hub
-from conversion.paths import to_hub as path_to_hub
 from deviceselectors.interface import Compiler, ExpressionChecker
 from resourceapi.decoding import decode
-from resourceapi.defaults import apply_defaults
 from resourceapi.encoding import encode
-from resourceapi.fielderrors import FieldError
-from resourceapi.gating import drop_disabled
 from resourceapi.model.versions import GROUP
-from resourceapi.releases import KINDS, Kind, Profile, deprecation_warning, split_api_version
+from resourceapi.releases import KINDS, Profile, deprecation_warning, split_api_version
 from resourceapi.requestbody import BadRequest, schemas_of
 from resourceapi.requestbody import read as read_request_body
 from validation import statuses
 from validation.checks import Checks, Object
-from validation.declared import DeclarativePass, merge
+from validation.declarative import DeclarativePass
 from validation.headers import in_headers
-from validation.kinds import RULES, KindRules
-from validation.objectmeta import drop_repeated_owners
-from validation.requests import CREATE, STATUS, STRICT, WARN, Answer, Request
+from validation.kinds import RULES
+from validation.requests import STATUS, STRICT, WARN, Answer, Request
+from validation.review import Review
 
 EMPTY: Object = {}
 Labels = Mapping[str, str]
@@ -65,17 +60,33 @@ class Server:
 
     def _handle(self, request: Request) -> Answer:
         group, version = split_api_version(request.api_version)
+        review = self._review_of(request, group, version)
+        if review is None:
+            return statuses.not_served()
+        warnings = []
+        if group == GROUP and (warning := deprecation_warning(KINDS[request.kind], version)):
+            warnings.append(warning)
+        answer = statuses.refuse_size(request.raw) or self._read_and(review, request)
+        if request.field_validation == WARN:
+            warnings += [problem.text for problem in answer.decoding]
+        answer.warnings = warnings + answer.warnings
+        return answer
+
+    def _review_of(self, request: Request, group: str, version: str) -> Callable[[Object], Answer] | None:
+        """What answers the request once its body is read; None if the server has no such URL."""
         if group != GROUP:
-            return self._handle_other(request, group, version)
+            from validation import pods
+
+            return pods.review_of(self, request, group, version)
         kind = KINDS.get(request.kind)
         if kind is None or not kind.served(version, self.profile.minor):
-            return statuses.not_served()
+            return None
         if request.verb == STATUS and not RULES[kind.name].has_status:
-            return statuses.not_served()  # only kinds with a status have the subresource
-        warnings = [warning] if (warning := deprecation_warning(kind, version)) else []
-        if refusal := statuses.refuse_size(request.raw):
-            refusal.warnings = warnings
-            return refusal
+            return None  # only kinds with a status have the subresource
+        return lambda obj: Review(self, request, kind, version, obj).answer()
+
+    def _read_and(self, review: Callable[[Object], Answer], request: Request) -> Answer:
+        """Read the body and review the object in it."""
         try:
             body = read_request_body(
                 raw=request.raw,
@@ -86,19 +97,10 @@ class Server:
                 strict=request.field_validation == STRICT,
             )
         except BadRequest as error:
-            answer = statuses.bad_request(str(error), path=error.path, decoding=error.problems)
-        else:
-            answer = _Review(self, request, kind, version, body.object).answer()
-            answer.decoding = body.problems
-        if request.field_validation == WARN:
-            warnings += [problem.text for problem in answer.decoding]
-        answer.warnings = warnings + answer.warnings
+            return statuses.bad_request(str(error), path=error.path, decoding=error.problems)
+        answer = review(body.object)
+        answer.decoding = body.problems
         return answer
-
-    def _handle_other(self, request: Request, group: str, version: str) -> Answer:
-        from validation.pods import handle
-
-        return handle(self, request, group, version)
 
     def read(self, obj: Object, api_version: str) -> Object:
         """An object of any version (JSON) as the server returns it in ``api_version``."""
@@ -129,91 +131,6 @@ class Server:
 
     def now(self) -> str:
         return self._now()
-
-
-class _Review:
-    """One request for a DRA object, once its body is read."""
-
-    def __init__(self, server: Server, request: Request, kind: Kind, version: str, obj: Object) -> None:
-        self.server = server
-        self.request = request
-        self.kind = kind
-        self.version = version
-        self.rules: KindRules = RULES[kind.name]
-        self.obj = to_hub(kind.name, version, obj)
-        apply_defaults(kind.name, version, self.obj, server.now())
-        self.old: Object | None = None
-        if request.old is not None:
-            stored = decode(server.profile.schemas[version], kind.name, request.old).object
-            self.old = to_hub(kind.name, version, stored)
-
-    def answer(self) -> Answer:
-        warnings = drop_repeated_owners(self.obj)
-        answer = self._answer()
-        answer.warnings = warnings + answer.warnings
-        return answer
-
-    def _answer(self) -> Answer:
-        refusal = self._identify()
-        if refusal is not None:
-            return refusal
-        self._prepare()
-        errors = self._errors()
-        if errors:
-            return statuses.invalid(self.kind.name, self.obj.get("metadata", EMPTY).get("name", ""), errors)
-        refusal = self.rules.admit(self.obj, self.server)
-        if refusal is not None:
-            return refusal
-        code = 201 if self.request.verb == CREATE else 200
-        return Answer(
-            code,
-            build=lambda: self.server.present(self.kind.name, self.version, self.obj),
-            warnings=self.rules.warnings(self.obj),
-        )
-
-    def _identify(self) -> Answer | None:
-        """Name, namespace and the stored object that the request is about."""
-        if self.request.verb == CREATE:
-            return statuses.identify_new(self.obj, self.request, namespaced=self.kind.namespaced)
-        assert self.old is not None
-        unconditional = self.rules.unconditional is None or self.version in self.rules.unconditional
-        return statuses.identify_stored(
-            self.obj, self.old, self.request, self.kind, unconditional=unconditional
-        )
-
-    def _prepare(self) -> None:
-        """What a client may not set goes, and what is switched off."""
-        gates, schema = self.server.profile.gates, self.server.profile.schemas["v1"]
-        if self.request.verb == STATUS:
-            assert self.old is not None
-            self.rules.prepare_status(self.obj, self.old)
-            if "status" in self.obj:
-                self._drop_status(schema, gates)
-            self.rules.tidy_status(self.obj, self.old)
-            return
-        self.rules.prepare(self.obj, self.old, self.server.now())
-        if "spec" in self.obj:
-            old = None if self.old is None else self.old.get("spec")
-            drop_disabled(schema, self.rules.spec, self.obj["spec"], old, gates)
-
-    def _drop_status(self, schema: Any, gates: frozenset[str]) -> None:
-        """In a status update a feature is in use if the stored object has it anywhere, spec or status."""
-        only_status = {"status": self.obj["status"]}
-        drop_disabled(schema, self.kind.name, only_status, self.old, gates)
-
-    def _errors(self) -> list[FieldError]:
-        checks = self.server.checks()
-        labels = self.server.namespace_labels(self.request.namespace)
-        self.rules.check(self.request.verb, self.obj, self.old, checks, labels)
-        declarative: list[FieldError] = []
-        kind, version = self.kind.name, self.version
-        self.server.declarative_pass(version).check(
-            kind,
-            from_hub(kind, version, self.obj),
-            None if self.old is None else from_hub(kind, version, self.old),
-            declarative,
-        )
-        return merge(checks.errors, declarative, path_to_hub)
 
 
 def _now() -> str:
