@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.conformance.answers import Case
-from tests.conformance.cases import is_about_cel, is_request, read_cases
-from tests.conformance.comparison import compare
-from tests.conformance.replay import answer
+from tests.conformance.cases import is_about_cel, read_cases
+from tests.conformance.linekinds import LineKind, heading, kind_of
 from tests.conformance.report import Tally, difference, table
 
 
@@ -36,34 +35,36 @@ def replay_file(path: Path, *, without_cel: bool, keep: int) -> FileResult:
     """Replay one file; at most `keep` differences are described."""
     result = FileResult(defaultdict(Tally), [], [], defaultdict(int))
     for case in read_cases(path):
-        reason = _left_out(case, without_cel)
-        if reason:
+        kind = kind_of(case)
+        reason = _left_out(case, kind, without_cel)
+        if reason or kind is None:
             result.left_out[reason] += 1
             continue
-        answered = _answer(case)
+        answered = _answer(kind, case)
         result.answers.append({"id": case["id"], "answer": answered})
         if "expect" not in case:
             result.left_out["without expect, only answered"] += 1
             continue
-        comparison = compare(case, answered)
-        result.tallies[path.name, case["profile"], case["verb"]].add(comparison)
+        comparison = kind.compare(case, answered)
+        result.tallies[path.name, *heading(case)].add(comparison)
         if not comparison.answer and len(result.differences) < keep:
             result.differences.append(difference(case, comparison))
     return FileResult(dict(result.tallies), result.differences, result.answers, dict(result.left_out))
 
 
-def _answer(case: Case) -> dict[str, Any]:
+def _answer(kind: LineKind, case: Case) -> dict[str, Any]:
     """The product's answer; if it fails, that is the answer, and no other case is lost for it."""
     try:
-        return answer(case)
+        return kind.answer(case)
     except Exception:  # noqa: BLE001 - whatever it is, it is a difference
         return {"code": 0, "reason": "Crash", "message": traceback.format_exc()}
 
 
-def _left_out(case: Case, without_cel: bool) -> str:
-    if not is_request(case):
-        return "quota, not replayed yet" if "steps" in case else "CEL expressions, not replayed yet"
-    return "about CEL (--without-cel)" if without_cel and is_about_cel(case) else ""
+def _left_out(case: Case, kind: LineKind | None, without_cel: bool) -> str:
+    if kind is None:
+        return "not of a kind that is replayed yet"
+    about_cel = kind.name == "cel" or (kind.name == "request" and is_about_cel(case))
+    return "about CEL (--without-cel)" if without_cel and about_cel else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

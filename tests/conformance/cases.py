@@ -21,11 +21,6 @@ def read_cases(path: Path) -> Iterator[Case]:
                 raise ValueError(f"{path}:{number}: {error}") from error
 
 
-def is_request(case: Case) -> bool:
-    """Whether this is a request for one object; lines about CEL expressions alone and about quota are not."""
-    return "verb" in case
-
-
 def is_about_cel(case: Case) -> bool:
     """What `--without-cel` leaves out: cases made for CEL, and those with an error about a selector's expression."""
     causes: Iterable[dict[str, str]] = case.get("expect", {}).get("causes", ())

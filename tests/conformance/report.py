@@ -48,7 +48,8 @@ def _padded(row: Iterable[str], widths: list[int]) -> Iterable[str]:
 
 def difference(case: Case, comparison: Comparison) -> str:
     """A case and, for each part of the answer that differs, a diff from the expected to the answered."""
-    lines = [f"=== {case['id']} {case['profile']} {case['verb']} {case['apiVersion']} {case['kind']}"]
+    about = (case.get(name, "") for name in ("profile", "verb", "apiVersion", "kind", "expr"))
+    lines = [" ".join(("===", case["id"], *(str(part) for part in about if part)))]
     if case.get("note"):
         lines.append(f"    {case['note']}")
     for part, expected, answered in comparison.differences:

@@ -1,0 +1,38 @@
+"""The kinds of corpus lines, each with its way to answer and to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tests.conformance import cel, comparison, replay
+from tests.conformance.answers import Case
+from tests.conformance.comparison import Comparison
+
+
+class LineKind(NamedTuple):
+    """`answer` gives the product's answer in the form of `expect`, `compare` holds it to `expect`."""
+
+    name: str
+    answer: Callable[[Case], dict[str, Any]]
+    compare: Callable[[Case, dict[str, Any]], Comparison]
+
+
+REQUEST = LineKind("request", replay.answer, comparison.compare)
+CEL = LineKind("cel", cel.answer, cel.compare)
+
+
+def kind_of(case: Case) -> LineKind | None:
+    """What a line is about, or None if nothing here can answer it."""
+    if "verb" in case:
+        return REQUEST
+    if "expr" in case:
+        return CEL
+    return None
+
+
+def heading(case: Case) -> tuple[str, str]:
+    """Under what a case is counted: profile and verb, or environment and outcome."""
+    if "expr" in case:
+        return case["env"], cel.outcome(case["expect"])
+    return case.get("profile", ""), case.get("verb", "")
