@@ -53,7 +53,7 @@ def default_pod_spec(spec: Object) -> None:
         for container in _list(spec, name):
             _default_container(container)
     _round_resources(spec.get("resources") or {})
-    _round(spec, "overhead")
+    round_to_milli(spec, "overhead")
 
 
 def prepare_pod(pod: Object, profile: Profile) -> None:
@@ -99,11 +99,11 @@ def is_latest(image: str) -> bool:
 
 
 def _round_resources(resources: Object) -> None:
-    _round(resources, "limits")
-    _round(resources, "requests")
+    round_to_milli(resources, "limits")
+    round_to_milli(resources, "requests")
 
 
-def _round(resources: Object, name: str) -> None:
+def round_to_milli(resources: Object, name: str) -> None:
     """Amounts are rounded up to thousandths."""
     amounts: Amounts = resources.get(name) or {}
     for key, amount in amounts.items():

@@ -106,7 +106,7 @@ def _check_amount(name: str, amount: Quantity, path: Path, checks: Checks, *, fo
         checks.invalid(path, str(amount), "must be an integer")
 
 
-def _check_resource_name(name: str, path: Path, checks: Checks) -> bool:
+def check_resource_name(name: str, path: Path, checks: Checks) -> bool:
     problems = [names.Problem(kind, Named(name), detail) for kind, _, detail in names.label_key(name)]
     checks.problems(problems, path)
     if problems:
@@ -119,7 +119,7 @@ def _check_resource_name(name: str, path: Path, checks: Checks) -> bool:
 
 
 def _check_container_resource_name(name: str, path: Path, checks: Checks) -> None:
-    _check_resource_name(name, path, checks)
+    check_resource_name(name, path, checks)
     if "/" not in name:
         if name not in CONTAINER_RESOURCES and not name.startswith(HUGE_PAGES):
             checks.invalid(path, Named(name), "must be a standard resource for containers")
@@ -128,7 +128,7 @@ def _check_container_resource_name(name: str, path: Path, checks: Checks) -> Non
 
 
 def _check_pod_resource_name(name: str, path: Path, checks: Checks) -> None:
-    if _check_resource_name(name, path, checks) and not for_pods(name):
+    if check_resource_name(name, path, checks) and not for_pods(name):
         checks.errors.append(not_supported(path, name, POD_RESOURCES))
 
 

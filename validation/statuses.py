@@ -49,7 +49,7 @@ def invalid(kind: str, name: str, errors: list[FieldError], group: str = GROUP) 
         reason="Invalid",
         message=f"{qualified} {quote(name)} is invalid: {listed}",
         errors=errors,
-        details={key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value},
+        details=_details(name, group, kind),
     )
 
 
@@ -64,12 +64,27 @@ def conflict(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
 
 
 def forbidden(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
+    qualified = f"{resource}.{group}" if group else resource
     return Answer(
         403,
         reason="Forbidden",
-        message=f'{resource}.{group} "{name}" is forbidden: {why}',
-        details={"name": name, "group": group, "kind": resource},
+        message=f'{qualified} "{name}" is forbidden: {why}',
+        details=_details(name, group, resource),
     )
+
+
+def already_exists(resource: str, name: str, group: str = GROUP) -> Answer:
+    qualified = f"{resource}.{group}" if group else resource
+    return Answer(
+        409,
+        reason="AlreadyExists",
+        message=f'{qualified} "{name}" already exists',
+        details=_details(name, group, resource),
+    )
+
+
+def _details(name: str, group: str, kind: str) -> dict[str, str]:
+    return {key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value}
 
 
 def identify_new(obj: Object, request: Request, *, namespaced: bool) -> Answer | None:

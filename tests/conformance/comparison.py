@@ -26,8 +26,8 @@ def compare(case: Case, answered: dict[str, Any]) -> Comparison:
     """
     expected = case["expect"]
     differences: list[tuple[str, Json, Json]] = []
-    for part in _PARTS:
-        left, right = _part(case, expected, part), _part(case, answered, part)
+    for part in PARTS:
+        left, right = part_of(case, expected, part), part_of(case, answered, part)
         if expected.get("unordered") and part in ("message", "causes"):
             if part == "message":
                 continue
@@ -39,11 +39,12 @@ def compare(case: Case, answered: dict[str, Any]) -> Comparison:
     return Comparison(verdict, verdict and not differences, differences)
 
 
-_PARTS = ("code", "reason", "message", "details", "causes", "object", "converted", "warnings")
+PARTS = ("code", "reason", "message", "details", "causes", "object", "converted", "warnings")
 _LISTS = ("causes", "warnings")
 
 
-def _part(case: Case, answer: dict[str, Any], part: str) -> Json:
+def part_of(case: Case, answer: dict[str, Any], part: str) -> Json:
+    """A part of an answer, with what stands for its absence."""
     if part == "object" and answer.get("unchanged"):
         return case["object"]
     value = answer.get(part)

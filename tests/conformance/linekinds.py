@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tests.conformance import cel, comparison, replay
+from tests.conformance import cel, comparison, quotas, replay
 from tests.conformance.answers import Case
 from tests.conformance.comparison import Comparison
 
 
 class LineKind(NamedTuple):
-    """`answer` gives the product's answer in the form of `expect`, `compare` holds it to `expect`."""
+    """`answer` gives the product's answer in the form of `expect`, `compare` holds it to `expect`.
+
+    `published`: the part of the answer that `--answers` writes.
+    """
 
     name: str
     answer: Callable[[Case], dict[str, Any]]
     compare: Callable[[Case, dict[str, Any]], Comparison]
+    published: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
 
 REQUEST = LineKind("request", replay.answer, comparison.compare)
 CEL = LineKind("cel", cel.answer, cel.compare)
+QUOTA = LineKind("quota", quotas.answer, quotas.compare, quotas.published)
 
 
 def kind_of(case: Case) -> LineKind | None:
@@ -28,11 +33,18 @@ def kind_of(case: Case) -> LineKind | None:
         return REQUEST
     if "expr" in case:
         return CEL
+    if "steps" in case:
+        return QUOTA
     return None
+
+
+def is_measured(case: Case) -> bool:
+    """Whether a line says what to expect."""
+    return "expect" in case or any("expect" in step for step in case.get("steps", ()))
 
 
 def heading(case: Case) -> tuple[str, str]:
     """Under what a case is counted: profile and verb, or environment and outcome."""
     if "expr" in case:
         return case["env"], cel.outcome(case["expect"])
-    return case.get("profile", ""), case.get("verb", "")
+    return case.get("profile", ""), case.get("verb", "quota" if "steps" in case else "")

@@ -1,0 +1,48 @@
+"""Quantities by resource name, and the sums and comparisons that quotas make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Any
+
+from resourceapi import quantity
+from resourceapi.quantity import Quantity
+
+Amounts = dict[str, Quantity]
+
+
+def read(values: Mapping[str, Any] | None) -> Amounts:
+    """The amounts of a JSON object. Raises :class:`resourceapi.quantity.QuantityError`."""
+    return {name: quantity.from_json(value) for name, value in (values or {}).items()}
+
+
+def written(amounts: Amounts) -> dict[str, str]:
+    """The amounts as JSON, sorted by name."""
+    return {name: str(amounts[name]) for name in sorted(amounts)}
+
+
+def added(one: Amounts, other: Amounts) -> Amounts:
+    """The sum, name by name."""
+    total = dict(one)
+    for name, amount in other.items():
+        total[name] = total[name].add(amount) if name in total else amount
+    return total
+
+
+def only(amounts: Amounts, names: Container[str]) -> Amounts:
+    """The amounts with these names."""
+    return {name: amount for name, amount in amounts.items() if name in names}
+
+
+def without_zeros(amounts: Amounts) -> Amounts:
+    return {name: amount for name, amount in amounts.items() if not amount.is_zero()}
+
+
+def exceeding(amounts: Amounts, limits: Amounts) -> list[str]:
+    """The names whose amount is over its limit, sorted."""
+    return sorted(name for name in amounts if name in limits and amounts[name].cmp(limits[name]) > 0)
+
+
+def listed(amounts: Amounts) -> str:
+    """``a=1,b=2``, sorted, as the server lists amounts in messages."""
+    return ",".join(f"{name}={amount}" for name, amount in written(amounts).items())

@@ -1,0 +1,140 @@
+"""For each kind of object: which names in a quota concern it, and what it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from quota import claims, pods
+from quota.amounts import Amounts
+from quota.deviceclasses import ExtendedResources
+from quota.names import CLAIM_COUNT, CLASS_SUFFIX, REQUESTS, object_count
+from resourceapi.model.versions import GROUP
+from resourceapi.model.workloads import RESOURCES
+from resourceapi.quantity import Quantity
+from resourceapi.releases import KINDS, Profile
+
+Object = dict[str, Any]
+# What the pod of a claim has been charged for it, if the scheduler made the claim for a pod.
+ChargedToPod = Callable[[Object], Amounts]
+EXTENDED_RESOURCES_GATE = "DRAExtendedResource"
+# Kinds whose number a quota may also limit under an older name.
+_ALIASES = ("replicationcontrollers",)
+
+
+class Evaluator(Protocol):
+    """How objects of one kind are counted; ``resource`` and ``group`` name the kind in messages."""
+
+    resource: str
+    group: str
+
+    def matching(self, names: Iterable[str]) -> list[str]:
+        """Those names of a quota that concern such objects; if there are none, the quota does not."""
+
+    def usage(self, obj: Object) -> Amounts:
+        """What the object counts, also under names that no quota has."""
+
+    def missing(self, obj: Object, required: Iterable[str]) -> str:
+        """What the object must say because a quota limits it, in the server's words; empty if nothing."""
+
+    def in_scope(self, obj: Object, selector: Object) -> bool:
+        """Whether the object belongs to a scope to which a quota is restricted."""
+
+
+class ObjectEvaluator:
+    """Objects that only count as such."""
+
+    def __init__(self, resource: str, group: str) -> None:
+        self.resource, self.group = resource, group
+        self._names = {object_count(resource, group)}
+        if resource in _ALIASES:
+            self._names.add(resource)
+
+    def matching(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if name in self._names]
+
+    def usage(self, obj: Object) -> Amounts:
+        return dict.fromkeys(self._names, Quantity(1))
+
+    def missing(self, obj: Object, required: Iterable[str]) -> str:
+        return ""
+
+    def in_scope(self, obj: Object, selector: Object) -> bool:
+        return False
+
+
+class ClaimEvaluator:
+    """ResourceClaims (v1 JSON with defaults)."""
+
+    resource, group = "resourceclaims", GROUP
+
+    def __init__(
+        self, resources: ExtendedResources | None, charged_to_pod: ChargedToPod | None = None
+    ) -> None:
+        """``resources``: None where extended resources are switched off."""
+        self._resources = resources
+        self._charged_to_pod = charged_to_pod
+
+    def matching(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if self._matches(name)]
+
+    def _matches(self, name: str) -> bool:
+        if name == CLAIM_COUNT or name.endswith(CLASS_SUFFIX):
+            return True
+        resources = self._resources
+        if resources is None or not pods.is_extended_in_quota(name):
+            return False
+        return name.removeprefix(REQUESTS) in resources
+
+    def usage(self, obj: Object) -> Amounts:
+        usage = claims.charges(obj)
+        if self._resources is not None:
+            in_pod = self._charged_to_pod(obj) if self._charged_to_pod else {}
+            usage.update(self._resources.charges(usage, in_pod))
+        return usage
+
+    def missing(self, obj: Object, required: Iterable[str]) -> str:
+        return ""
+
+    def in_scope(self, obj: Object, selector: Object) -> bool:
+        return False
+
+
+class PodEvaluator:
+    """Pods (JSON with defaults)."""
+
+    resource, group = "pods", ""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+
+    def matching(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if pods.counts_for_pods(name)]
+
+    def usage(self, obj: Object) -> Amounts:
+        return pods.usage(obj, self._profile)
+
+    def missing(self, obj: Object, required: Iterable[str]) -> str:
+        return pods.missing(obj, required, self._profile)
+
+    def in_scope(self, obj: Object, selector: Object) -> bool:
+        return pods.in_scope(obj, selector)
+
+
+def evaluator_for(
+    group: str,
+    kind: str,
+    profile: Profile,
+    resources: ExtendedResources,
+    charged_to_pod: ChargedToPod | None = None,
+) -> Evaluator | None:
+    """How a kind is counted; None for one that is in no namespace or not known here."""
+    if group == GROUP:
+        if kind == "ResourceClaim":
+            enabled = EXTENDED_RESOURCES_GATE in profile.gates
+            return ClaimEvaluator(resources if enabled else None, charged_to_pod)
+        known = KINDS.get(kind)
+        return ObjectEvaluator(known.resource, GROUP) if known is not None and known.namespaced else None
+    if (group, kind) == ("", "Pod"):
+        return PodEvaluator(profile)
+    return ObjectEvaluator(RESOURCES[kind], group) if kind in RESOURCES else None
