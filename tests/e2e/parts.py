@@ -411,7 +411,8 @@ class Parts:
 
     def node_selection(self, target: Object) -> None:
         choice = self.source.choice(("nodeName", "nodeSelector", "allNodes"))
-        target[choice] = {"nodeName": "node-a", "allNodes": True}.get(choice) or self.node_selector()
+        node = "node-a" if self.chance(0.8) else "node-b"
+        target[choice] = {"nodeName": node, "allNodes": True}.get(choice) or self.node_selector()
 
     def node_selector(self) -> Object:
         if self.chance(0.4):
@@ -452,7 +453,7 @@ class Parts:
             device["bindingConditions"] = self.some(1, 4, lambda n: f"example.com/ready-{n}")
             device["bindingFailureConditions"] = self.some(1, 4, lambda n: f"failed-{n}")
             self.maybe(0.5, device, "bindsToNode", lambda: True)
-        self.maybe(0.08, device, "nodeAllocatableResources", lambda: self.node_allocatable(device))
+        self.maybe(0.15, device, "nodeAllocatableResources", lambda: self.node_allocatable(device))
         return device
 
     def attributes(self) -> Object:
