@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from resourceapi import limits, names
 from resourceapi.equality import equal
-from resourceapi.fielderrors import REQUIRED, not_found
+from resourceapi.fielderrors import REQUIRED, Named, not_found
 from resourceapi.fieldpath import Key, Path
 from resourceapi.model import slices as model
 from resourceapi.model.core import NodeSelector
@@ -300,7 +300,7 @@ def _check_mapping(mapping: Object, capacity: Object, path: Path, checks: Checks
         if not key:
             checks.invalid((*path, "capacityKey"), "", "capacityKey must not be an empty string")
         elif key not in capacity:
-            checks.errors.append(not_found((*path, "capacityKey"), key))
+            checks.errors.append(not_found((*path, "capacityKey"), Named(key)))
         if multiplier is None:
             _dependent(path, "capacityMultiplier", "capacityKey", checks)
         else:

@@ -100,3 +100,13 @@ def test_printed(release: str, api_version: str, kind: str, spec: Any, detail: s
         Request(api_version=api_version, kind=kind, namespace="n", body=body)
     )
     assert f"Invalid value: {printed}: {detail}" in [error.message for error in answer.errors]
+
+
+def test_printed_where_it_is_not_found() -> None:
+    """The name of a capacity that a device does not have is of a named type."""
+    mapping = {"cpu": {"mapping": {"capacityKey": STRANGE, "capacityMultiplier": "1"}}}
+    spec = node_selector("matchFields") | {"devices": [{"name": "d", "nodeAllocatableResources": mapping}]}
+    body = {"apiVersion": DRA, "kind": "ResourceSlice", "metadata": {"name": "x"}, "spec": spec}
+    server = Server(Profile("1.37", {"DRANodeAllocatableResources": True}))
+    answer = server.handle(Request(api_version=DRA, kind="ResourceSlice", body=body))
+    assert f"Not found: {AS_JSON}" in [error.message for error in answer.errors]
