@@ -122,5 +122,7 @@ def _readable(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_of_group(value: dict[str, Any]) -> bool:
-    api_version = value.get("apiVersion")
-    return isinstance(api_version, str) and api_version.startswith(GROUP + "/") and value.get("kind") in KINDS
+    api_version, kind = value.get("apiVersion"), value.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str):
+        return False
+    return api_version.startswith(GROUP + "/") and kind in KINDS

@@ -48,7 +48,7 @@ def _identify(document: Object) -> tuple[str, str]:
     """Kind and version of a document of the DRA group."""
     group, version = split_api_version(str(document.get("apiVersion", "")))
     kind = document.get("kind")
-    if group != GROUP or kind not in KINDS:
+    if group != GROUP or not isinstance(kind, str) or kind not in KINDS:
         raise ConversionError(
             f"no DRA object of a known kind: apiVersion {document.get('apiVersion')!r}, kind {kind!r}"
         )

@@ -45,7 +45,7 @@ def _convert(
         return {**obj, "spec": {**obj["spec"], "spec": _claim_spec(obj["spec"]["spec"], request)}}
     if kind == "ResourceSlice" and "devices" in obj["spec"]:
         spec = obj["spec"]
-        return {**obj, "spec": {**spec, "devices": [device(item) for item in spec["devices"]]}}
+        return {**obj, "spec": {**spec, "devices": [device(item or EMPTY) for item in spec["devices"]]}}
     return obj
 
 
@@ -53,7 +53,10 @@ def _claim_spec(spec: Object, request: Callable[[Object], Object]) -> Object:
     devices = spec.get("devices", EMPTY)
     if "requests" not in devices:
         return spec
-    return {**spec, "devices": {**devices, "requests": [request(item) for item in devices["requests"]]}}
+    return {
+        **spec,
+        "devices": {**devices, "requests": [request(item or EMPTY) for item in devices["requests"]]},
+    }
 
 
 def _request_to_hub(request: Object) -> Object:

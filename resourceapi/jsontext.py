@@ -74,12 +74,14 @@ def _read(text: str, *, careful: bool) -> Any:
 
         return scan(text)
     except ValueError as error:
-        from resourceapi.jsonscanner import constant_at, explain
+        from resourceapi.jsonscanner import constant_at, explain, scan
 
         wrong: int | None = (
             constant_at(text) if type(error) is _ConstantError else getattr(error, "pos", None)
         )
         if wrong is not None:
+            if text.count("[", 0, wrong) + text.count("{", 0, wrong) > MAX_DEPTH:
+                scan(text)  # Python may read deeper than the server, which then stops before this mistake
             raise explain(text, wrong) from None
         return _read(text, careful=True)  # an integer of thousands of digits
 

@@ -70,6 +70,13 @@ def test_other_objects_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == f"{OTHER}---\n{V1}"
 
 
+def test_object_without_a_usable_kind_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is no object of the group, whatever it looks like, is passed through."""
+    text = "apiVersion: resource.k8s.io/v1\nkind: {a: b}\n"
+    assert _convert(tmp_path, text, "--to", "v1beta1") == 0
+    assert capsys.readouterr().out == text
+
+
 def test_several_files_become_one_stream(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files are separated, and ended."""
     for name in ("a.yaml", "b.yaml"):

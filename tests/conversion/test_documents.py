@@ -78,6 +78,12 @@ FLAT = {"name": "main", "deviceClassName": "gpu", "count": 2}
             slice_with(devices=[{"name": "gpu-0"}]),
             id="device-without-basic-stays-empty",
         ),
+        pytest.param(
+            slice_with(devices=[None]),
+            "v1beta1",
+            slice_with("v1beta1", devices=[{"name": "", "basic": {}}]),
+            id="null-in-a-list-is-an-empty-device",
+        ),
     ],
 )
 def test_a_document_is_rewritten_for_the_version(document: Object, version: str, expected: Object) -> None:
@@ -129,6 +135,12 @@ def test_a_document_is_rewritten_for_the_version(document: Object, version: str,
             "v1",
             "no DRA object of a known kind: apiVersion 'v1', kind 'Pod'",
             id="another-group",
+        ),
+        pytest.param(
+            {"apiVersion": "resource.k8s.io/v1", "kind": {"a": "b"}},
+            "v1",
+            "no DRA object of a known kind: apiVersion 'resource.k8s.io/v1', kind {'a': 'b'}",
+            id="a-kind-that-is-no-text",
         ),
         pytest.param(
             claim({"name": 7}),

@@ -125,6 +125,8 @@ def test_depth_is_bounded_however_deep_python_may_go() -> None:
         parse("[" * MAX_DEPTH + "]" * MAX_DEPTH)
         with pytest.raises(JSONError, match="exceeded max depth"):
             parse("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
+        with pytest.raises(JSONError, match="exceeded max depth"):
+            parse("[" * (MAX_DEPTH + 1))
     finally:
         sys.setrecursionlimit(limit)
 
