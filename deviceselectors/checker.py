@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from deviceselectors.ast import LIST as LIST_NODE
 from deviceselectors.ast import (
     Call,
     Comprehension,
@@ -25,11 +24,14 @@ from deviceselectors.declarations import (
     DEVICE_TYPE,
     ENUM_CONSTANTS,
     NAMED_TYPES,
+    RUNTIME_TYPES,
     Overload,
     find_fields,
     find_function,
 )
 from deviceselectors.environment import Environment
+from deviceselectors.folding import FUNCTIONS as FOLDED_FUNCTIONS
+from deviceselectors.folding import call_may_fail, map_may_fail
 from deviceselectors.issues import Issues
 from deviceselectors.names import qualified_name
 from deviceselectors.types import (
@@ -183,7 +185,8 @@ class _Checker:
             return DEVICE_TYPE
         named = NAMED_TYPES.get(name)
         if named is not None:
-            self.has_constants = True
+            if name not in RUNTIME_TYPES:
+                self.has_constants = True
             return type_of(named)
         return INT_TYPE if name in ENUM_CONSTANTS else None
 
@@ -195,6 +198,8 @@ class _Checker:
         plain = name.lstrip(".")
         local = self._find_local(plain)
         if local is not None and name == plain:
+            if local.kind == TYPE:
+                self.has_constants = True
             return local
         found = self._find_global(plain)
         if found is None:
@@ -239,7 +244,8 @@ class _Checker:
         if function in _SPECIAL_FUNCTIONS:
             if function == "_?._":
                 return self._check_optional_select(node)
-            self._note_constants(node)
+            if function in FOLDED_FUNCTIONS and call_may_fail(node):
+                self.has_constants = True
             if function in CHECKED_FUNCTIONS:
                 return self._check_literal_call(node)
         return self._check_plain_call(node)
@@ -267,16 +273,6 @@ class _Checker:
                 return self._undeclared(node, function)
             node.function = function[1:]
         return self._resolve(node, overloads, types)
-
-    def _note_constants(self, node: Call) -> None:
-        """Note whether making a program of the call can fail: not for an index that is a string or a number."""
-        if node.function == "_[_]" or node.function == "_[?_]":
-            index = node.args[1]
-            if index.kind < LIST_NODE and not (
-                isinstance(index, Literal) and index.literal_type.kind not in _INDEX_KINDS
-            ):
-                return
-        self.has_constants = True
 
     def _check_member_call(self, node: Call, target: Node, types: tuple[Type, ...]) -> Type:
         prefix = qualified_name(target)
@@ -404,7 +400,7 @@ class _Checker:
     def _check_map(self, node: MapLiteral) -> Type:
         key: Type | None = None
         value: Type | None = None
-        if node.entries:
+        if map_may_fail(node):
             self.has_constants = True
         for entry in node.entries:
             key = self._join(key, self.check(entry.key))
@@ -508,25 +504,7 @@ _CHECKS: tuple[Callable[..., Type], ...] = (
     _Checker._check_comprehension,
 )
 
-#: Calls with constants that the server computes when it makes a program.
-_FOLDED_FUNCTIONS = frozenset(
-    (
-        "bool",
-        "bytes",
-        "double",
-        "duration",
-        "int",
-        "string",
-        "timestamp",
-        "uint",
-        "find",
-        "findAll",
-        "matches",
-        "@in",
-    )
-)
-_SPECIAL_FUNCTIONS = _FOLDED_FUNCTIONS | {*CHECKED_FUNCTIONS, "_?._", "_[_]", "_[?_]"}
-_INDEX_KINDS = frozenset((BOOL, INT, STRING, UINT))
+_SPECIAL_FUNCTIONS = FOLDED_FUNCTIONS | {*CHECKED_FUNCTIONS, "_?._"}
 
 
 def _could_match(arguments: tuple[Type, ...], types: tuple[Type, ...]) -> bool:

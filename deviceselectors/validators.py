@@ -6,9 +6,6 @@ format string must fit its arguments. Source: the validators that kube-apiserver
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from deviceselectors.ast import (
     Call,
     ListLiteral,
@@ -33,8 +30,6 @@ from deviceselectors.types import (
     UINT,
     Type,
 )
-
-_T = TypeVar("_T")
 
 
 class ServerPanicError(Exception):
@@ -103,47 +98,61 @@ def _report_mismatch(node: Node, expected: Type, actual: Type, issues: Issues) -
 
 def _check_duration(node: Call, issues: Issues) -> None:
     arg = _literal_argument(node)
-    if arg is None:
-        return
-    from deviceselectors.runtime.conversions import duration_from_string
-
-    if not isinstance(arg.value, str):
+    if arg is not None and not _is_duration(arg.value):
         issues.report(arg.position, "invalid duration argument")
-    else:
-        _try(duration_from_string, arg.value, arg, "duration", issues)
 
 
 def _check_timestamp(node: Call, issues: Issues) -> None:
     arg = _literal_argument(node)
-    if arg is None:
-        return
-    from deviceselectors.runtime.conversions import timestamp_from_int, timestamp_from_string
-
-    if isinstance(arg.value, str):
-        _try(timestamp_from_string, arg.value, arg, "timestamp", issues)
-    elif isinstance(arg.value, int):
-        _try(timestamp_from_int, arg.value, arg, "timestamp", issues)
-    else:
+    if arg is not None and not _is_timestamp(arg.value):
         issues.report(arg.position, "invalid timestamp argument")
 
 
 def _check_regex(node: Call, issues: Issues) -> None:
     arg = _literal_argument(node)
-    if arg is not None and isinstance(arg.value, str):
-        from deviceselectors.runtime.regexes import compile_regex
-
-        _try(compile_regex, arg.value, arg, "matches", issues)
+    if arg is not None and isinstance(arg.value, str) and not _is_regex(arg.value):
+        issues.report(arg.position, "invalid matches argument")
 
 
 def _literal_argument(node: Call) -> Literal | None:
     return node.args[0] if node.args and isinstance(node.args[0], Literal) else None
 
 
-def _try(convert: Callable[[_T], object], value: _T, arg: Literal, function: str, issues: Issues) -> None:
+def _is_duration(value: object) -> bool:
+    from deviceselectors.runtime.conversions import duration_from_string
+
+    if not isinstance(value, str):
+        return False
     try:
-        convert(value)
+        duration_from_string(value)
     except ValueError:
-        issues.report(arg.position, f"invalid {function} argument")
+        return False
+    return True
+
+
+def _is_timestamp(value: object) -> bool:
+    from deviceselectors.runtime.conversions import timestamp_from_int, timestamp_from_string
+
+    try:
+        if isinstance(value, str):
+            timestamp_from_string(value)
+            return True
+        if isinstance(value, int):
+            timestamp_from_int(value)
+            return True
+    except ValueError:
+        pass
+    return False
+
+
+def _is_regex(pattern: str) -> bool:
+    from deviceselectors.runtime.regexes import compile_regex
+
+    try:
+        compile_regex(pattern)
+    except ValueError:
+        return False
+    return True
 
 
 class _FormatError(Exception):
