@@ -140,10 +140,17 @@ def _grouped(case: RuleCase, answers: Answers) -> dict[str, Any]:
 
 
 def _write(name: str, content: Any) -> None:
+    for entry in content["cases"]:
+        for answer in entry.get("expect", {}).values():
+            answer.update({key: _Lines(texts) for key, texts in answer.items() if isinstance(texts, list)})
     text = yaml.dump(
-        content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None
+        content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000, default_flow_style=None
     )
     (CASES / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+class _Lines(list[str]):
+    """Texts to be written one to a line."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -151,6 +158,11 @@ class _Dumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+
+_Dumper.add_representer(
+    _Lines, lambda dumper, texts: dumper.represent_sequence("tag:yaml.org,2002:seq", texts, flow_style=False)
+)
 
 
 if __name__ == "__main__":
