@@ -9,22 +9,24 @@ from quota import amounts
 from quota.amounts import Amounts
 from quota.evaluators import Evaluator
 from quota.resourcequotas import ResourceQuota
+from resourceapi.quantity import ZERO, Quantity
 
 Object = dict[str, Any]
 
 
 class Shortage(NamedTuple):
-    """One limit of a quota that an object would exceed: ``requested`` more than are left of ``limit``."""
+    """A limit of a quota that an object would exceed: it asks for more of ``resource`` than is left."""
 
     quota: str
     resource: str
-    requested: int
-    used: int
-    limit: int
+    requested: Quantity
+    used: Quantity
+    limit: Quantity
 
     @property
-    def missing(self) -> int:
-        return self.used + self.requested - self.limit
+    def missing(self) -> Quantity:
+        """How much too little there is."""
+        return self.used.add(self.requested).sub(self.limit)
 
 
 class Verdict(NamedTuple):
@@ -38,29 +40,25 @@ class Verdict(NamedTuple):
     shortages: tuple[Shortage, ...] = ()
 
 
-def admit(quotas: Sequence[ResourceQuota], evaluator: Evaluator, obj: Object) -> Verdict:
+def admit(quotas: Sequence[ResourceQuota], evaluator: Evaluator, obj: Object, copies: int = 1) -> Verdict:
     """Charge a new object to every quota that concerns it; the first one that it does not fit into refuses it.
 
-    Only limits of what the object uses can be exceeded, even if others are already.
+    ``copies``: charge as many objects like this one, all or none.  Only limits of what the object uses can be exceeded, even if others are already.
     """
-    concerned = [quota for quota in quotas if concerns(quota, evaluator, obj)]
-    for quota in concerned:
-        reason = evaluator.missing(obj, evaluator.matching(quota.hard))
+    concerned = [concerns(quota, evaluator, obj) for quota in quotas]
+    for quota, is_concerned in zip(quotas, concerned, strict=True):
+        reason = evaluator.missing(obj, evaluator.matching(quota.hard)) if is_concerned else ""
         if reason:
             return Verdict(tuple(quotas), f"failed quota: {quota.name}: {reason}")
-    usage = amounts.without_zeros(evaluator.usage(obj)) if concerned else {}
+    usage = amounts.times(amounts.without_zeros(evaluator.usage(obj)), copies) if any(concerned) else {}
     charged: list[ResourceQuota] = []
-    for quota in quotas:
-        if quota not in concerned:
-            charged.append(quota)
-            continue
-        requested = amounts.only(usage, quota.hard)
+    for quota, is_concerned in zip(quotas, concerned, strict=True):
+        requested = amounts.only(usage, quota.hard) if is_concerned else {}
         used = amounts.added(quota.used, requested)
         exceeded = amounts.exceeding(amounts.only(used, requested), quota.hard)
         if exceeded:
-            return Verdict(
-                tuple(quotas), _message(quota, requested, exceeded), _shortages(quota, requested, exceeded)
-            )
+            message, shortages = _message(quota, requested, exceeded), _shortages(quota, requested, exceeded)
+            return Verdict(tuple(quotas), message, shortages)
         charged.append(quota._replace(used=used))
     return Verdict(tuple(charged))
 
@@ -79,8 +77,7 @@ def _message(quota: ResourceQuota, requested: Amounts, exceeded: Iterable[str]) 
 
 
 def _shortages(quota: ResourceQuota, requested: Amounts, exceeded: Iterable[str]) -> tuple[Shortage, ...]:
-    parts = (requested, quota.used, quota.hard)
     return tuple(
-        Shortage(quota.name, name, *(part[name].value() if name in part else 0 for part in parts))
+        Shortage(quota.name, name, requested[name], quota.used.get(name, ZERO), quota.hard[name])
         for name in exceeded
     )

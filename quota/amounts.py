@@ -29,6 +29,17 @@ def added(one: Amounts, other: Amounts) -> Amounts:
     return total
 
 
+def times(amounts: Amounts, number: int) -> Amounts:
+    """Each amount that many times."""
+    if number == 1:
+        return amounts
+    return {
+        name: Quantity(amount.mantissa * number, amount.scale, amount.format)
+        for name, amount in amounts.items()
+        if number
+    }
+
+
 def only(amounts: Amounts, names: Container[str]) -> Amounts:
     """The amounts with these names."""
     return {name: amount for name, amount in amounts.items() if name in names}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from quota.amounts import Amounts
-from quota.names import CLASS_SUFFIX, IMPLICIT_PREFIX, REQUESTS
+from quota.names import CLASS_SUFFIX, IMPLICIT_PREFIX, REQUESTS, class_of
 
 Object = dict[str, Any]
 
@@ -33,6 +33,14 @@ class ExtendedResources:
     def of_class(self, device_class: str) -> str:
         """The resource that the class names itself, empty if it names none."""
         return self._of_class.get(device_class, "")
+
+    def classes_counted_by(self, name: str) -> set[str]:
+        """The classes whose devices a name in a quota counts."""
+        device_class = class_of(name)
+        if device_class:
+            return {device_class}
+        resource = name.removeprefix(REQUESTS)
+        return {found for found, named in self._of_class.items() if named == resource and resource != name}
 
     def __contains__(self, resource: str) -> bool:
         """Whether a resource stands for the devices of some class."""

@@ -60,9 +60,9 @@ class Namespace:
         refusal.warnings = answer.warnings
         return refusal
 
-    def charge(self, evaluator: Evaluator, obj: Object, *, dry_run: bool = False) -> Verdict:
-        """Charge an object (v1) to the quotas, if it fits."""
-        verdict = admit(self.quotas, evaluator, obj)
+    def charge(self, evaluator: Evaluator, obj: Object, *, copies: int = 1, dry_run: bool = False) -> Verdict:
+        """Charge an object (v1) to the quotas, if it (in so many copies) fits."""
+        verdict = admit(self.quotas, evaluator, obj, copies)
         if not dry_run:
             self.quotas = verdict.quotas
         return verdict
