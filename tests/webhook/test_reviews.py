@@ -1,0 +1,117 @@
+"""Envelopes: what is taken for a review, and what is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.webhook.examples import admission, claim, conversion
+from webhook.reviews import WebhookError, allow, deny, parse_admission, parse_conversion
+
+
+def changed(review: dict[str, Any], **members: Any) -> dict[str, Any]:
+    """The review with other members in its request."""
+    return {**review, "request": {**review["request"], **members}}
+
+
+def test_admission_is_read() -> None:
+    """Everything that verdicts depend on is read; what the API leaves out has its zero value."""
+    request = parse_admission(changed(admission(claim()), dryRun=True))
+    assert (request.api_version, request.kind, request.operation) == (
+        "resource.k8s.io/v1",
+        "ResourceClaim",
+        "CREATE",
+    )
+    assert (request.name, request.namespace, request.subresource) == ("claim", "team", "")
+    assert (request.user, request.groups, request.dry_run, request.old) == (
+        "jane",
+        ("developers",),
+        True,
+        None,
+    )
+
+
+def test_core_group_has_no_slash() -> None:
+    """The kinds of the core group have an apiVersion without a group."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    assert parse_admission(admission(pod)).api_version == "v1"
+
+
+GOOD = admission(claim())
+BAD_ADMISSIONS: dict[str, tuple[Any, str]] = {
+    "no-object": ([], "the body must be an object of admission.k8s.io/v1, kind AdmissionReview"),
+    "other-version": (
+        {**GOOD, "apiVersion": "admission.k8s.io/v1beta1"},
+        "expected admission.k8s.io/v1, kind AdmissionReview; found admission.k8s.io/v1beta1, kind AdmissionReview",
+    ),
+    "no-request": ({**GOOD, "request": None}, "request is missing"),
+    "request-of-another-type": ({**GOOD, "request": 1}, "request must be an object"),
+    "no-uid": (changed(GOOD, uid=None), "request.uid is missing"),
+    "empty-uid": (changed(GOOD, uid=""), "request.uid is missing"),
+    "uid-of-another-type": (changed(GOOD, uid=7), "request.uid must be a string"),
+    "no-kind": (changed(GOOD, kind=None), "request.kind.version is missing"),
+    "other-operation": (
+        changed(GOOD, operation="PATCH"),
+        "request.operation: 'PATCH' is none of CREATE, UPDATE, DELETE, CONNECT",
+    ),
+    "no-new-object": (changed(GOOD, object=None), "request.object is missing, which CREATE must have"),
+    "object-of-another-type": (changed(GOOD, object=[]), "request.object must be an object"),
+    "update-without-old": (
+        changed(GOOD, operation="UPDATE"),
+        "request.oldObject is missing, which UPDATE must have",
+    ),
+    "dry-run-as-text": (changed(GOOD, dryRun="true"), "request.dryRun must be true or false"),
+    "groups-not-a-list": (
+        changed(GOOD, userInfo={"groups": "a"}),
+        "request.userInfo.groups must be a list",
+    ),
+    "groups-not-strings": (
+        changed(GOOD, userInfo={"groups": [1]}),
+        "request.userInfo.groups must be a list of strings",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ADMISSIONS)
+def test_bad_admission_is_refused(name: str) -> None:
+    """What is no AdmissionReview v1 is an error of the sender, with the member that is wrong."""
+    review, message = BAD_ADMISSIONS[name]
+    with pytest.raises(WebhookError) as caught:
+        parse_admission(review)
+    assert (caught.value.message, caught.value.code) == (message, 400)
+
+
+BAD_CONVERSIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "no-version": ({"desiredAPIVersion": None}, "request.desiredAPIVersion is missing"),
+    "no-uid": ({"uid": None}, "request.uid is missing"),
+    "objects-not-a-list": ({"objects": {}}, "request.objects must be a list"),
+    "object-of-another-type": ({"objects": [{}, 1]}, "request.objects[1] must be an object"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_CONVERSIONS)
+def test_bad_conversion_is_refused(name: str) -> None:
+    """What is no ConversionReview v1 is an error of the sender, too."""
+    members, message = BAD_CONVERSIONS[name]
+    with pytest.raises(WebhookError, match=r"^request") as caught:
+        parse_conversion(changed(conversion([], "v1"), **members))
+    assert caught.value.message == message
+
+
+def test_answers_have_what_the_api_wants() -> None:
+    """The answer has the request's uid; members without content are left out."""
+    request = parse_admission(GOOD)
+    assert allow(request) == {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "response": {"uid": request.uid, "allowed": True},
+    }
+    refused = deny(request, {"code": 403}, warnings=["w"], audit={"policy": "refused"})["response"]
+    assert refused == {
+        "uid": request.uid,
+        "allowed": False,
+        "status": {"code": 403},
+        "warnings": ["w"],
+        "auditAnnotations": {"policy": "refused"},
+    }

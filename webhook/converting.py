@@ -1,0 +1,71 @@
+"""The conversion webhook: objects of one version of a CRD in another, as the API server converts the built-in ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from resourceapi.decoding import DecodingError
+from resourceapi.fieldpath import render
+from resourceapi.model.versions import GROUP
+from resourceapi.releases import KINDS, split_api_version
+from validation.server import Server
+from webhook.context import Context
+from webhook.reviews import converted, not_converted, parse_conversion
+
+Object = dict[str, Any]
+# A request of thousands of broken objects gets an answer of a readable size.
+MAX_REPORTED = 10
+
+
+class _Inconvertible(Exception):
+    """Why one object cannot be had in a version."""
+
+
+def convert(review: Any, context: Context) -> Object:
+    """The answer to a ConversionReview: all objects, their metadata as it was; or what is wrong with which of them.
+
+    :raises WebhookError: if it is no ConversionReview.
+    """
+    request = parse_conversion(review)
+    objects: list[Object] = []
+    problems: list[str] = []
+    for index, obj in enumerate(request.objects):
+        try:
+            objects.append(_convert(obj, request.desired, context.server))
+        except _Inconvertible as error:
+            problems.append(f"{_named(index, obj)}: {error}")
+    if not problems:
+        return converted(request, objects)
+    message = "; ".join(problems[:MAX_REPORTED])
+    if len(problems) > MAX_REPORTED:
+        message += f"; and {len(problems) - MAX_REPORTED} more"
+    return not_converted(request, message)
+
+
+def _convert(obj: Object, desired: str, server: Server) -> Object:
+    api_version, kind = obj.get("apiVersion"), obj.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str):
+        raise _Inconvertible("apiVersion and kind must be strings")
+    for version in (api_version, desired):
+        group, name = split_api_version(version)
+        if group != GROUP or kind not in KINDS or name not in KINDS[kind].versions:
+            raise _Inconvertible(f"there is no {kind[:100]} in {version[:100]}")
+    if api_version == desired:
+        return obj
+    try:
+        result = server.read(obj, desired)
+    except DecodingError as error:
+        raise _Inconvertible(f"{render(error.path)}: {error.text}" if error.path else error.text) from None
+    if "metadata" in obj:
+        result["metadata"] = obj["metadata"]
+    return result
+
+
+def _named(index: int, obj: Object) -> str:
+    """Which object it is, for a message."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        return f"objects[{index}]"
+    namespace = metadata.get("namespace")
+    name = f"{namespace}/{metadata['name']}" if isinstance(namespace, str) and namespace else metadata["name"]
+    return f"objects[{index}] ({name})"

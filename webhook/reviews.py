@@ -1,0 +1,250 @@
+"""The envelopes of webhooks: AdmissionReview (admission.k8s.io/v1) and ConversionReview (apiextensions.k8s.io/v1).
+
+They are read strictly, since only an API server is supposed to send them: what does not look as documented is a
+:class:`WebhookError` (an HTTP error, for which the failurePolicy decides).  An object that is refused is an
+:class:`AdmissionError` (an answer like any other).
+Source: API reference of kube-apiserver, groups ``admission.k8s.io`` and ``apiextensions.k8s.io``.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from resourceapi.gotext import json_text
+
+Object = dict[str, Any]
+ADMISSION = ("admission.k8s.io/v1", "AdmissionReview")
+CONVERSION = ("apiextensions.k8s.io/v1", "ConversionReview")
+CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
+OPERATIONS = (CREATE, UPDATE, DELETE, CONNECT)
+
+
+class WebhookError(Exception):
+    """A request that is no review; ``code`` is the HTTP status to answer with."""
+
+    def __init__(self, message: str, code: int = 400) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+
+
+class AdmissionError(Exception):
+    """An object that is refused; ``status`` is the ``v1.Status`` that says why."""
+
+    def __init__(self, status: Object) -> None:
+        super().__init__(status.get("message", ""))
+        self.status = status
+
+
+class AdmissionRequest:
+    """What an API server asks about one request of its own.
+
+    ``api_version`` and ``kind`` are those of the objects in it, which may be others than those of the URL
+    (``matchPolicy: Equivalent``).  ``object`` is None for a deletion, ``old`` for a creation.
+    """
+
+    __slots__ = (
+        "api_version",
+        "dry_run",
+        "groups",
+        "kind",
+        "name",
+        "namespace",
+        "object",
+        "old",
+        "operation",
+        "subresource",
+        "uid",
+        "user",
+    )
+
+    def __init__(
+        self,
+        *,
+        uid: str,
+        api_version: str,
+        kind: str,
+        operation: str,
+        subresource: str = "",
+        name: str = "",
+        namespace: str = "",
+        object: Object | None = None,
+        old: Object | None = None,
+        user: str = "",
+        groups: Sequence[str] = (),
+        dry_run: bool = False,
+    ) -> None:
+        self.uid = uid
+        self.api_version = api_version
+        self.kind = kind
+        self.operation = operation
+        self.subresource = subresource
+        self.name = name
+        self.namespace = namespace
+        self.object = object
+        self.old = old
+        self.user = user
+        self.groups = tuple(groups)
+        self.dry_run = dry_run
+
+
+class ConversionRequest:
+    """Objects that an API server wants in ``desired``, an apiVersion."""
+
+    __slots__ = ("desired", "objects", "uid")
+
+    def __init__(self, *, uid: str, desired: str, objects: list[Object]) -> None:
+        self.uid = uid
+        self.desired = desired
+        self.objects = objects
+
+
+def parse_admission(review: Any) -> AdmissionRequest:
+    """The request in an AdmissionReview.
+
+    :raises WebhookError: for anything else.
+    """
+    request = _request_of(review, ADMISSION)
+    kind = _read(request, "kind", dict, {}, "request")
+    group = _read(kind, "group", str, "", "request.kind")
+    version = _required(kind, "version", "request.kind")
+    user = _read(request, "userInfo", dict, {}, "request")
+    operation = _required(request, "operation", "request")
+    if operation not in OPERATIONS:
+        raise WebhookError(f"request.operation: {operation!r} is none of {', '.join(OPERATIONS)}")
+    parsed = AdmissionRequest(
+        uid=_required(request, "uid", "request"),
+        api_version=f"{group}/{version}" if group else version,
+        kind=_required(kind, "kind", "request.kind"),
+        operation=operation,
+        subresource=_read(request, "subResource", str, "", "request"),
+        name=_read(request, "name", str, "", "request"),
+        namespace=_read(request, "namespace", str, "", "request"),
+        object=_read(request, "object", dict, None, "request"),
+        old=_read(request, "oldObject", dict, None, "request"),
+        user=_read(user, "username", str, "", "request.userInfo"),
+        groups=_texts(user, "groups", "request.userInfo"),
+        dry_run=_read(request, "dryRun", bool, False, "request"),
+    )
+    if operation in (CREATE, UPDATE) and parsed.object is None:
+        raise WebhookError(f"request.object is missing, which {operation} must have")
+    if operation == UPDATE and parsed.old is None:
+        raise WebhookError("request.oldObject is missing, which UPDATE must have")
+    return parsed
+
+
+def parse_conversion(review: Any) -> ConversionRequest:
+    """The request in a ConversionReview.
+
+    :raises WebhookError: for anything else.
+    """
+    request = _request_of(review, CONVERSION)
+    objects = _read(request, "objects", list, [], "request")
+    for index, item in enumerate(objects):
+        if not isinstance(item, dict):
+            raise WebhookError(f"request.objects[{index}] must be an object")
+    return ConversionRequest(
+        uid=_required(request, "uid", "request"),
+        desired=_required(request, "desiredAPIVersion", "request"),
+        objects=objects,
+    )
+
+
+def allow(
+    request: AdmissionRequest,
+    *,
+    patch: Sequence[Object] = (),
+    warnings: Iterable[str] = (),
+    audit: Mapping[str, str] | None = None,
+) -> Object:
+    """The review that admits a request; ``patch`` are JSONPatch operations (RFC 6902)."""
+    response: Object = {"uid": request.uid, "allowed": True}
+    if patch:
+        response["patchType"] = "JSONPatch"
+        response["patch"] = b64encode(json_text(patch).encode("utf-8", "replace")).decode("ascii")
+    return _review(ADMISSION, _remarked(response, warnings, audit))
+
+
+def deny(
+    request: AdmissionRequest,
+    status: Object,
+    *,
+    warnings: Iterable[str] = (),
+    audit: Mapping[str, str] | None = None,
+) -> Object:
+    """The review that refuses a request with a ``v1.Status``."""
+    response: Object = {"uid": request.uid, "allowed": False, "status": status}
+    return _review(ADMISSION, _remarked(response, warnings, audit))
+
+
+def converted(request: ConversionRequest, objects: list[Object]) -> Object:
+    """The review with the converted objects, in the order of the request's."""
+    result = {"status": "Success"}
+    return _review(CONVERSION, {"uid": request.uid, "convertedObjects": objects, "result": result})
+
+
+def not_converted(request: ConversionRequest, message: str) -> Object:
+    """The review that says why the objects cannot be converted; the API knows only all of them or none."""
+    result = {"status": "Failure", "message": message}
+    return _review(CONVERSION, {"uid": request.uid, "convertedObjects": [], "result": result})
+
+
+def _review(envelope: tuple[str, str], response: Object) -> Object:
+    return {"apiVersion": envelope[0], "kind": envelope[1], "response": response}
+
+
+def _remarked(response: Object, warnings: Iterable[str], audit: Mapping[str, str] | None) -> Object:
+    texts = list(warnings)
+    if texts:
+        response["warnings"] = texts
+    if audit:
+        response["auditAnnotations"] = dict(audit)
+    return response
+
+
+def _request_of(review: Any, envelope: tuple[str, str]) -> Object:
+    if not isinstance(review, dict):
+        raise WebhookError(f"the body must be an object of {envelope[0]}, kind {envelope[1]}")
+    found = (review.get("apiVersion"), review.get("kind"))
+    if found != envelope:
+        raise WebhookError(
+            f"expected {envelope[0]}, kind {envelope[1]}; found {found[0]!s:.100}, kind {found[1]!s:.100}"
+        )
+    request: Object | None = _read(review, "request", dict, None, "")
+    if request is None:
+        raise WebhookError("request is missing")
+    return request
+
+
+_TYPES = {dict: "an object", list: "a list", str: "a string", bool: "true or false"}
+
+
+def _read(owner: Object, name: str, expected: type, default: Any, at: str) -> Any:
+    """A member of the expected type; ``default`` if it is absent or null."""
+    value = owner.get(name)
+    if value is None:
+        return default
+    # a number that is no plain integer is read as a kind of str
+    if not isinstance(value, expected) or (expected is str and type(value) is not str):
+        raise WebhookError(f"{_at(at, name)} must be {_TYPES[expected]}")
+    return value
+
+
+def _required(owner: Object, name: str, at: str) -> str:
+    text: str = _read(owner, name, str, "", at)
+    if not text:
+        raise WebhookError(f"{_at(at, name)} is missing")
+    return text
+
+
+def _texts(owner: Object, name: str, at: str) -> list[str]:
+    texts: list[str] = _read(owner, name, list, [], at)
+    if not all(type(text) is str for text in texts):
+        raise WebhookError(f"{_at(at, name)} must be a list of strings")
+    return texts
+
+
+def _at(owner: str, name: str) -> str:
+    return f"{owner}.{name}" if owner else name

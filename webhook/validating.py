@@ -1,0 +1,94 @@
+"""The validating webhook: the API server's rules where it does not apply them itself, policies, and lints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from conversion.paths import to_version
+from resourceapi.fielderrors import FieldError
+from resourceapi.releases import split_api_version
+from validation import statuses
+from validation.headers import in_headers
+from validation.lints import lint
+from validation.lints.shapes import name_of
+from webhook.context import ENFORCE, Context
+from webhook.reviews import AdmissionError, AdmissionRequest, allow, deny, parse_admission
+from webhook.subjects import ask, subject_of
+
+Object = dict[str, Any]
+
+
+def validate(review: Any, context: Context) -> Object:
+    """The answer to an AdmissionReview: all causes at once, warnings, which policies have found something.
+
+    :raises WebhookError: if it is no AdmissionReview.
+    """
+    request = parse_admission(review)
+    verdict = _Verdict(request, context)
+    try:
+        verdict.reach()
+    except AdmissionError as error:
+        return deny(request, error.status, warnings=in_headers(verdict.warnings), audit=verdict.audit)
+    return allow(request, warnings=in_headers(verdict.warnings), audit=verdict.audit)
+
+
+class _Verdict:
+    def __init__(self, request: AdmissionRequest, context: Context) -> None:
+        self.request = request
+        self.context = context
+        self.warnings: list[str] = []
+        self.audit: dict[str, str] = {}
+
+    def reach(self) -> None:
+        """Collect what is to be said about the request.
+
+        :raises AdmissionError: if it is refused.
+        """
+        errors = [*self._broken_rules(), *self._violated_policies()]
+        if errors:
+            name = self.request.name or name_of(self.request.object)
+            raise AdmissionError(statuses.invalid(self.request.kind, name, errors).status())
+        self.warnings.extend(self._lints())
+
+    def _broken_rules(self) -> list[FieldError]:
+        """Causes that the API server would give; warnings that it would give are noted.
+
+        :raises AdmissionError: for a refusal that has no causes.
+        """
+        answer = ask(self.context.server, self.request) if self.context.rules else None
+        if answer is None:
+            return []
+        # That a version is deprecated is said by the API server, about the version that was really asked for.
+        self.warnings += [text for text in answer.warnings if " is deprecated in " not in text]
+        if not answer.accepted and not answer.errors:
+            raise AdmissionError(answer.status())
+        return answer.errors
+
+    def _violated_policies(self) -> Iterator[FieldError]:
+        """What enforced policies have against the object; what others have becomes warnings."""
+        subject = subject_of(self.request, self.context.server) if self.context.policies else None
+        if subject is None:
+            return
+        _, version = split_api_version(self.request.api_version)
+        for policy in self.context.policies:
+            found = policy.check(subject)
+            for error in found:
+                error.path = to_version(error.path, subject.kind, version)
+            if not found:
+                continue
+            self.audit[policy.name] = "refused" if policy.mode == ENFORCE else "warned"
+            if policy.mode == ENFORCE:
+                yield from found
+            else:
+                self.warnings += map(str, found)
+
+    def _lints(self) -> Iterator[str]:
+        """Lints are for objects that are new or have another spec; they are not repeated at every update."""
+        obj, old = self.request.object, self.request.old
+        if self.context.facts is None or obj is None or self.request.subresource:
+            return
+        if old is not None and old.get("spec") == obj.get("spec"):
+            return
+        for warning in lint(obj, self.context.facts):
+            yield f"{warning.code}: {warning.message}"
