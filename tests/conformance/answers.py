@@ -6,6 +6,7 @@ into the same form before the two are compared.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -104,6 +105,38 @@ def pod_extract(pod: Mapping[str, Any]) -> Json:
         "metadata": {key: metadata[key] for key in ("name", "namespace") if key in metadata},
         "spec": extract,
     }
+
+
+def name_prefix(case: Case) -> str:
+    """What the server makes a name from, if the case is to create an object that has none."""
+    if case["verb"] in ("update", "status"):
+        return ""
+    object = case["object"]
+    if "raw" in case:
+        try:
+            object = json.loads(case["raw"])
+        except ValueError:
+            return ""
+    metadata = object.get("metadata") if isinstance(object, dict) else None
+    if not isinstance(metadata, dict) or metadata.get("name"):
+        return ""
+    prefix = metadata.get("generateName")
+    return prefix if isinstance(prefix, str) else ""
+
+
+def with_name_marked(value: Json, name: str) -> Json:
+    """An answer with `<generated>` for a name that the server has made, also where it stands quoted in a text."""
+    if isinstance(value, dict):
+        # What the name was made from is not touched.
+        return {
+            key: item if key == "generateName" else with_name_marked(item, name)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [with_name_marked(item, name) for item in value]
+    if not isinstance(value, str):
+        return value
+    return value.replace(name, "<generated>").replace(json.dumps(name)[1:-1], "<generated>")
 
 
 def same_json(one: Json, other: Json) -> bool:

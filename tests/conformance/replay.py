@@ -7,7 +7,14 @@ from functools import cache
 from typing import Any
 
 from resourceapi.releases import Profile
-from tests.conformance.answers import Case, expectation, pod_extract, without_storage_fields
+from tests.conformance.answers import (
+    Case,
+    expectation,
+    name_prefix,
+    pod_extract,
+    with_name_marked,
+    without_storage_fields,
+)
 from tests.conformance.profiles import PROFILES
 from validation.requests import CREATE, STATUS, STRICT, UPDATE, WARN, Request
 from validation.server import Server
@@ -33,8 +40,8 @@ _VERBS = {"create": CREATE, "create-warn": CREATE, "convert": CREATE, "update": 
 def answer(case: Case) -> dict[str, Any]:
     """What the product answers to a case."""
     answered = _answer(case)
-    name = _generated(case)
-    return _replaced_within(answered, name, "<generated>") if name else answered
+    prefix = name_prefix(case)
+    return with_name_marked(answered, generated_name(prefix)) if prefix else answered
 
 
 def _answer(case: Case) -> dict[str, Any]:
@@ -92,13 +99,6 @@ def _metadata(case: Case) -> dict[str, Any]:
     return metadata if isinstance(metadata, dict) else {}
 
 
-def _generated(case: Case) -> str:
-    """The name that the product makes up for a new object without one; a server's ends otherwise."""
-    prefix = _metadata(case).get("generateName")
-    new = _VERBS[case["verb"]] == CREATE and not _metadata(case).get("name")
-    return generated_name(prefix) if new and prefix and isinstance(prefix, str) else ""
-
-
 def _converted(server: Server, case: Case, object: dict[str, Any]) -> dict[str, Any]:
     group = case["apiVersion"].rpartition("/")[0]
     versions = PROFILES[case["profile"]].served[case["kind"]]
@@ -120,19 +120,6 @@ def _stored(old: Any) -> Any:
     if old is None:
         return None
     return {**old, "metadata": {"uid": "<uid>", "resourceVersion": "4242", **old["metadata"]}}
-
-
-def _replaced_within(value: Any, text: str, by: str) -> Any:
-    """The value with every occurrence of ``text`` replaced, also within longer texts."""
-    if isinstance(value, dict):
-        # What the name was made from is not touched.
-        return {
-            key: item if key == "generateName" else _replaced_within(item, text, by)
-            for key, item in value.items()
-        }
-    if isinstance(value, list):
-        return [_replaced_within(item, text, by) for item in value]
-    return value.replace(text, by) if isinstance(value, str) else value
 
 
 def _replaced(value: Any, text: str, by: str) -> Any:

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.answers import expectation, pod_extract, unordered, without_storage_fields
+from tests.conformance.answers import (
+    expectation,
+    name_prefix,
+    pod_extract,
+    unordered,
+    with_name_marked,
+    without_storage_fields,
+)
 from tests.conformance.comparison import compare
 
 A = {"field": "spec.a", "reason": "FieldValueRequired", "message": "Required value"}
@@ -161,3 +168,20 @@ def test_answers_have_the_form_of_expect() -> None:
         "warnings": ["w"],
     }
     assert expectation(201, case=case, object=OBJECT) == {"code": 201, "unchanged": True}
+
+
+def test_generated_names_are_marked() -> None:
+    """A name that the server has made is not compared, wherever it stands; what it was made from is."""
+    case = {"verb": "create", "object": {"metadata": {"generateName": 'a"'}}}
+    assert name_prefix(case) == 'a"'
+    assert name_prefix({**case, "verb": "update"}) == ""
+    assert name_prefix({**case, "object": {"metadata": {"name": "x", "generateName": "a"}}}) == ""
+    assert name_prefix({**case, "object": None, "raw": '{"metadata": {"generateName": "b"}}'}) == "b"
+    answer = {
+        "message": r'DeviceClass "a\"xyz12" is invalid',
+        "metadata": {"name": 'a"xyz12', "generateName": 'a"'},
+    }
+    assert with_name_marked(answer, 'a"xyz12') == {
+        "message": 'DeviceClass "<generated>" is invalid',
+        "metadata": {"name": "<generated>", "generateName": 'a"'},
+    }

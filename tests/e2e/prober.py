@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from http.client import RemoteDisconnected
 from typing import Any
 
-from tests.conformance.answers import Case, expectation, pod_extract, without_storage_fields
+from tests.conformance.answers import (
+    Case,
+    expectation,
+    name_prefix,
+    pod_extract,
+    with_name_marked,
+    without_storage_fields,
+)
 from tests.conformance.profiles import PROFILES
 from tests.e2e.client import Answer
 from tests.e2e.controlplane import ApiServer
@@ -20,8 +26,6 @@ _STRICT = {"dryRun": "All", "fieldValidation": "Strict"}
 _WARN = {"dryRun": "All", "fieldValidation": "Warn"}
 _FINALIZER = "resource.kubernetes.io/delete-protection"
 _NOW_SECONDS = 120
-_GENERATED_SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
-_LONGEST_PREFIX = 58  # of generateName; what is longer is cut before the suffix is added
 _ALREADY_EXISTS = 409
 
 
@@ -161,7 +165,7 @@ def _normal(case: Case, object: Any) -> Any:
     """An object as answers are written down: without what storage sets, new times and generated names marked."""
     object = pod_extract(object) if case["kind"] == "Pod" else without_storage_fields(object)
     object = _times_marked(object)
-    if _generate_name(case):
+    if name_prefix(case):
         object = {**object, "metadata": {**object["metadata"], "name": "<generated>"}}
     return object
 
@@ -184,36 +188,20 @@ def _is_now(time: Any) -> bool:
     return abs(distance.total_seconds()) < _NOW_SECONDS
 
 
-def _generate_name(case: Case) -> str:
-    """The prefix that the server makes a name from, if it does."""
-    if case["verb"] in ("update", "status"):
-        return ""
-    object = case["object"]
-    metadata = object.get("metadata") if isinstance(object, dict) else None
-    if not isinstance(metadata, dict) or metadata.get("name"):
-        return ""
-    prefix = metadata.get("generateName")
-    return prefix if isinstance(prefix, str) else ""
-
-
 def _without_chance(case: Case, status: Any, uid: str) -> Any:
     """A refusal with the generated name and the stored uid marked, wherever they occur."""
     if not isinstance(status, dict):
         return {"message": str(status)}
-    replaced = [(re.escape(uid), "<uid>")] if uid else []
-    prefix = _generate_name(case)
-    if prefix:
-        replaced.append((re.escape(prefix[:_LONGEST_PREFIX]) + _GENERATED_SUFFIX, "<generated>"))
-    for pattern, mark in replaced:
-        status = _replaced(status, re.compile(pattern), mark)
-    return status
+    if name_prefix(case) and status.get("details", {}).get("name"):
+        status = with_name_marked(status, status["details"]["name"])
+    return _replaced(status, uid, "<uid>") if uid else status
 
 
-def _replaced(value: Any, pattern: re.Pattern[str], mark: str) -> Any:
+def _replaced(value: Any, text: str, mark: str) -> Any:
     if isinstance(value, str):
-        return pattern.sub(mark, value)
+        return value.replace(text, mark)
     if isinstance(value, list):
-        return [_replaced(item, pattern, mark) for item in value]
+        return [_replaced(item, text, mark) for item in value]
     if isinstance(value, dict):
-        return {key: _replaced(item, pattern, mark) for key, item in value.items()}
+        return {key: _replaced(item, text, mark) for key, item in value.items()}
     return value
