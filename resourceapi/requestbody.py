@@ -195,11 +195,17 @@ def _split(api_version: str) -> tuple[str, str]:
     return group, version
 
 
+def _with_each_bad_byte_replaced(data: bytes) -> str:
+    """Text in which every byte that is no UTF-8 is a U+FFFD; Python would take some together."""
+    text = data.decode("utf-8", "surrogateescape")
+    return "".join("\ufffd" if "\udc80" <= character <= "\udcff" else character for character in text)
+
+
 def _summary(text: str) -> str:
     """The beginning of a body, in hexadecimal if it is no object."""
     data = text.encode("utf-8", "surrogateescape")
     if not data:
         return "<empty>"
     start = data[:SUMMARY_BYTES]
-    shown = start.decode("utf-8", "replace") if data[:1] == b"{" else start.hex()
+    shown = _with_each_bad_byte_replaced(start) if data[:1] == b"{" else start.hex()
     return f"{shown} ..." if len(data) > SUMMARY_BYTES else shown

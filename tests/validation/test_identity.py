@@ -132,3 +132,15 @@ def test_a_body_of_another_kind(api_version: str, kind: str, message: str) -> No
     )
     version = api_version.rpartition("/")[2]
     assert answer.message == f'{kind} in version "{version}" cannot be handled as a DeviceClass: {message}'
+
+
+def test_a_body_is_shown_up_to_thirty_bytes() -> None:
+    """A body that is no JSON is shown by its beginning; each byte of a character that is cut becomes U+FFFD."""
+    answer = Server(Profile("1.37")).handle(
+        Request(
+            api_version="resource.k8s.io/v1", kind="DeviceClass", raw='{"apiVersion": "", "kind": "\u2028", '
+        )
+    )
+    assert answer.message.endswith(
+        'unexpected end of JSON input ({"apiVersion": "", "kind": "\ufffd\ufffd ...)'
+    )
