@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import resource
 import signal
 import sys
 import time
@@ -30,6 +29,7 @@ from tests.conformance.profiles import PROFILES
 from tests.e2e.cases import valid_object
 from tests.e2e.parts import Parts
 from tests.fuzz.command import run_command
+from tests.fuzz.memory import peak_megabytes
 from tests.fuzz.mutations import garble, mutate
 from tests.fuzz.objects import make_object
 from validation.requests import CREATE, STATUS, STRICT, UPDATE, WARN, Request
@@ -203,7 +203,7 @@ def main() -> int:
     arguments.add_argument("--seed", type=int, default=1)
     options = arguments.parse_args()
     outcome = run(options.seed, options.start, options.count)
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    megabytes = peak_megabytes()
     for text, numbers in outcome.failures.items():
         print(f"--- {len(numbers)} documents, the first of them {numbers[0]}\n{text}")
     print("answers:", ", ".join(f"{code} {times}" for code, times in outcome.codes.most_common()))
