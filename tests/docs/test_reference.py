@@ -13,4 +13,3 @@ PAGES = pages()
 def test_generated_page_is_up_to_date(name: str) -> None:
     """A reference page is what the API model makes it; `make docs` writes it anew."""
     assert (DIRECTORY / name).read_text() == PAGES[name]
-
