@@ -54,7 +54,16 @@ _DEVICE = {
     "capacity": Size(MAX_ENTRIES, Size(MAX_ENTRIES, _SCALAR)),
 }
 _SCALAR_KINDS = frozenset(
-    (static.BOOL, static.INT, static.UINT, static.DOUBLE, static.DURATION, static.TIMESTAMP, static.TYPE, static.NULL)
+    (
+        static.BOOL,
+        static.INT,
+        static.UINT,
+        static.DOUBLE,
+        static.DURATION,
+        static.TIMESTAMP,
+        static.TYPE,
+        static.NULL,
+    )
 )
 _LONGEST_SCALAR = 64
 _MAX_PROBLEM = 600
@@ -191,7 +200,7 @@ def _call_bound(node: Call, sizes: list[Size], result: Size) -> float:
 
 
 def _or_zero(name: str, result: Size) -> float:
-    """The size of the result where the cost depends on it."""
+    """The size of the result where the cost is by that."""
     return result.count if name in ("join", "lists.range", "slice", "reverse") else 0
 
 

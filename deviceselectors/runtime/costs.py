@@ -12,6 +12,7 @@ from math import ceil
 from typing import Any
 
 from deviceselectors.runtime.formats import Format
+from deviceselectors.runtime.lists import MAX_RANGE
 from deviceselectors.runtime.network import CIDR, IP
 from deviceselectors.runtime.quantities import ComputedQuantity
 from deviceselectors.runtime.semvers import Semver
@@ -19,6 +20,7 @@ from deviceselectors.runtime.urls import URL
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MAP_CLASSES,
+    MAX_ELEMENTS,
     MISSING,
     CelPanic,
     Duration,
@@ -27,6 +29,7 @@ from deviceselectors.runtime.values import (
     Uint,
     find,
     go_type,
+    out_of_memory,
 )
 from resourceapi.quantity import Quantity
 
@@ -65,7 +68,16 @@ def _of_first(factor: int) -> CostFunction:
 
 
 def _join(args: list[Any], result: Any) -> int:
-    return ceil(_plain_size(result) * 2 * 0.1)
+    """By the size of the result, computed before there is one."""
+    parts, separators = args[0], args[1:]
+    if parts.__class__ not in LIST_CLASSES or any(s.__class__ is not str for s in separators):
+        return 1
+    length = sum([len(s) for s in separators]) * (len(parts) - 1) if len(parts) else 0
+    for part in parts:
+        if part.__class__ is not str:
+            return 1
+        length += len(part)
+    return ceil(length * 2 * 0.1)
 
 
 def _pattern_search(args: list[Any], result: Any) -> int:
@@ -81,16 +93,25 @@ def _traversal(args: list[Any], result: Any) -> int:
 
 
 def _traverse(value: Any) -> int:
-    cls = value.__class__
-    if cls is str:
-        return int(_utf8_length(value) * 0.1)
-    if cls is bytes:
-        return int(len(value) * 0.1)
-    if cls in LIST_CLASSES:
-        return sum([_traverse(element) for element in value])
-    if cls in MAP_CLASSES:
-        return sum([_traverse(key) + _traverse(find(value, key)) for key in value])
-    return 1
+    cost = visited = 0
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        cls = value.__class__
+        if cls is str:
+            cost += int(_utf8_length(value) * 0.1)
+        elif cls is bytes:
+            cost += int(len(value) * 0.1)
+        elif cls in LIST_CLASSES or cls in MAP_CLASSES:
+            visited += len(value)
+            if visited > MAX_ELEMENTS:
+                raise out_of_memory()
+            pending.extend(value)
+            if cls in MAP_CLASSES:
+                pending.extend([find(value, key) for key in value])
+        else:
+            cost += 1
+    return cost
 
 
 def _utf8_length(text: str) -> int:
@@ -130,8 +151,20 @@ def _equals(args: list[Any], result: Any) -> int:
     return 1 if args[0].__class__ in _UNIT_EQUALITY else equality(args, result)
 
 
-def _list_result(args: list[Any], result: Any) -> int:
-    return size_of(result) + 11
+def _range(args: list[Any], result: Any) -> int:
+    """By the size of the result, like the next two; that of an error is 1."""
+    count = args[0]
+    return 11 + (count if count.__class__ is int and 0 <= count <= MAX_RANGE else 1)
+
+
+def _reverse(args: list[Any], result: Any) -> int:
+    return 11 + (len(args[0]) if args[0].__class__ in LIST_CLASSES else 1)
+
+
+def _slice(args: list[Any], result: Any) -> int:
+    elements, start, end = args
+    fits = elements.__class__ in LIST_CLASSES and start.__class__ is int and end.__class__ is int
+    return 11 + (end - start if fits and 0 <= start <= end <= len(elements) else 1)
 
 
 def _flatten(args: list[Any], result: Any) -> int:
@@ -172,9 +205,9 @@ def _sets(factor: int) -> CostFunction:
 
 
 _BY_OVERLOAD: dict[str, CostFunction] = {
-    "list_slice": _list_result,
-    "lists_range": _list_result,
-    "list_reverse": _list_result,
+    "list_slice": _slice,
+    "lists_range": _range,
+    "list_reverse": _reverse,
     "list_flatten": _flatten,
     "list_flatten_int": _flatten,
     "list_distinct": _self_comparison(0),

@@ -79,7 +79,9 @@ def prepare_device(device: dict[str, Any], driver: str) -> Device:
                 capacity.setdefault(domain, EntryMap())[identifier] = quantity_value
             else:
                 capacity.setdefault(driver, EntryMap())[name] = quantity_value
-    return Device(driver, device.get("allowMultipleAllocations") is True, attributes, capacity, error, bounded)
+    return Device(
+        driver, device.get("allowMultipleAllocations") is True, attributes, capacity, error, bounded
+    )
 
 
 def _add_attributes(attributes: DomainMap, given: dict[str, Any], driver: str) -> tuple[str | None, bool]:

@@ -311,7 +311,9 @@ class FastGenerator(Generator):
             plain = self.refer(frozenset(texts))
             if element.cls is str:
                 return Inline(f"({element.text} in {plain})", bool, element.raises, depth)
-            return Inline(self._by_class(element, str, f"{{0}} in {plain}", slow), bool, element.raises, depth)
+            return Inline(
+                self._by_class(element, str, f"{{0}} in {plain}", slow), bool, element.raises, depth
+            )
         container = self.inline(node.args[1])
         if container is None:
             return None

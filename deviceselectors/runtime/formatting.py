@@ -18,6 +18,8 @@ from deviceselectors.runtime.values import (
     Timestamp,
     TypeValue,
     Uint,
+    as_list,
+    checked_length,
     find,
     type_name,
 )
@@ -40,7 +42,7 @@ def format_string(template: str, arguments: Any) -> str:
         percent = template.find("%", position)
         if percent < 0:
             parts.append(template[position:])
-            return "".join(parts)
+            return checked_length("".join(parts))
         parts.append(template[position:percent])
         if template[percent + 1 : percent + 2] == "%":
             parts.append("%")
@@ -118,7 +120,7 @@ def _decode(value: bytes) -> str:
 
 
 def _list(value: Any) -> str:
-    return f"[{', '.join([_nested(element) for element in value])}]"
+    return checked_length(f"[{', '.join([_nested(element) for element in as_list(value)])}]")
 
 
 def _map(value: Any) -> str:
@@ -128,7 +130,7 @@ def _map(value: Any) -> str:
             raise CelError(f"no formatting function for map key of type {type_name(key)}")
         entries.append((_nested(key), _nested(find(value, key))))
     entries.sort(key=lambda entry: entry[0])
-    return f"{{{', '.join([f'{key}:{text}' for key, text in entries])}}}"
+    return checked_length(f"{{{', '.join([f'{key}:{text}' for key, text in entries])}}}")
 
 
 def _nested(value: Any) -> str:

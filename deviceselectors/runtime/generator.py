@@ -57,7 +57,6 @@ _NEVER_OPTIONAL = frozenset((static.LIST, static.MAP, static.STRING, static.INT,
 
 #: Calls of one or two arguments that cel-go evaluates like those of more: an error ends them at once, unpaid.
 _EARLY_EXIT = frozenset(("format",))
-_COST_NEEDS_RESULT = frozenset(("join", "lists.range", "slice", "reverse"))
 #: Calls that may make cel-go panic; that comes before they are paid.
 _MAY_PANIC = frozenset(("@in", "cel.@mapInsert"))
 
@@ -95,11 +94,15 @@ class Variable:
 class Generator(Emitter):
     """Translates the nodes of a plan; one object for one program."""
 
-    def __init__(self, plan: Plan, limit: int | None) -> None:
-        """`limit` is the cost limit, or None for a variant that does not count."""
+    def __init__(self, plan: Plan, limit: int | None, *, bounded: bool = False) -> None:
+        """`limit` is the cost limit, or None for a variant that does not count.
+
+        `bounded` promises that no evaluation reaches the limit: then it is counted but not compared.
+        """
         super().__init__()
         self.plan = plan
         self.limit = limit
+        self.bounded = bounded
         self.scope: dict[str, Variable] = {}
         #: the locals that hold variables, those that are shadowed included
         self._visible: list[str] = []
@@ -160,12 +163,17 @@ class Generator(Emitter):
         self._check_limit(repr(parts))
 
     def _check_limit(self, parts: str) -> None:
+        if self.bounded:
+            return
         self.emit(f"if c > {self.limit}: raise {self.refer(exceed)}({self.limit}, c, {parts})")
 
     def pay_dynamic(self, function: costs.CostFunction, arguments: list[Value], result: str) -> None:
         self.flush()
-        amount = self.name("t")
-        self.emit(f"{amount} = {self.refer(function)}([{', '.join([a.text for a in arguments])}], {result})")
+        amount = f"{self.refer(function)}([{', '.join([a.text for a in arguments])}], {result})"
+        if self.bounded:
+            self.emit(f"c += {amount}")
+            return
+        amount = self.temporary(amount)
         self.emit(f"c += {amount}")
         self._check_limit(f"({amount},)")
 
@@ -287,7 +295,7 @@ class Generator(Emitter):
         if function is None:
             function = functions.resolve(node.function, node.overloads)
         cost = costs.call_cost(node.function, node.overloads)
-        after = node.function in _COST_NEEDS_RESULT or node.function in _MAY_PANIC
+        after = node.function in _MAY_PANIC and node.overloads != ("in_list",)
         if early_exit and len(arguments) > 1:
             return self._call_early_exit(arguments, function, cost, after)
         values = [self.atom(self.value(argument)) for argument in arguments]

@@ -16,6 +16,7 @@ from deviceselectors.runtime.operators import (
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MAP_CLASSES,
+    MAX_ELEMENTS,
     MISSING,
     NONE,
     CelError,
@@ -24,11 +25,12 @@ from deviceselectors.runtime.values import (
     Timestamp,
     Uint,
     as_list,
+    out_of_memory,
     show,
     type_name,
 )
 
-_MAX_RANGE = 1_000_000
+MAX_RANGE = 1_000_000
 _NO_OVERLOAD = "no such overload"
 _SUMMABLE = frozenset((int, Uint, float, str, bytes, Duration, Timestamp, *LIST_CLASSES))
 
@@ -40,8 +42,8 @@ def make_range(count: int) -> list[int]:
     """`lists.range(n)`."""
     if count < 0:
         raise CelError(f"lists.range: size must be non-negative, got {count}")
-    if count > _MAX_RANGE:
-        raise CelError(f"lists.range: size {count} exceeds maximum allowed ({_MAX_RANGE})")
+    if count > MAX_RANGE:
+        raise CelError(f"lists.range: size {count} exceeds maximum allowed ({MAX_RANGE})")
     return list(range(count))
 
 
@@ -66,6 +68,8 @@ def flatten(elements: Any, depth: int = 1) -> list[Any]:
             flat.extend(flatten(element, depth - 1))
         else:
             flat.append(element)
+        if len(flat) > MAX_ELEMENTS:
+            raise out_of_memory()
     return flat
 
 
@@ -74,8 +78,11 @@ def reverse(elements: Any) -> list[Any]:
 
 
 def distinct(elements: Any) -> list[Any]:
+    elements = as_list(elements)
     unique: list[Any] = []
-    for element in as_list(elements):
+    if all(e.__class__ is str for e in elements) or all(e.__class__ is int for e in elements):
+        return list(dict.fromkeys(elements))
+    for element in elements:
         if not any(_is_equal(element, other) for other in unique):
             unique.append(element)
     return unique

@@ -17,6 +17,7 @@ from deviceselectors.runtime.values import (
     INT_MIN,
     LIST_CLASSES,
     MAP_CLASSES,
+    MAX_ELEMENTS,
     MISSING,
     UINT_MAX,
     CelError,
@@ -31,6 +32,7 @@ from deviceselectors.runtime.values import (
     contains_key,
     find,
     go_type,
+    out_of_memory,
     show,
     type_name,
     unhashable,
@@ -41,6 +43,7 @@ _NUMERIC = frozenset((int, Uint, float))
 _PLAIN = frozenset((str, bytes, bool, Duration, Timestamp, TypeValue))
 _COMPARABLE = frozenset((int, Uint, float, str, bytes, bool, Duration, Timestamp))
 #: strings, durations and timestamps get the short error text, they accept calls of any name
+_CONTAINERS = frozenset((*LIST_CLASSES, *MAP_CLASSES, Optional))
 _RECEIVERS = frozenset((str, Duration, Timestamp))
 _TIMESTAMP_MIN, _TIMESTAMP_MAX = -62135596800, 253402300799
 _NANO = 1_000_000_000
@@ -55,6 +58,10 @@ def _no_operator(function: str, operand: Any) -> CelError:
 # ---------------------------------------------------------------- equality
 
 
+#: What is known about pairs of containers inside of others, by identity: whether they are equal, or the error.
+_Known = dict[tuple[int, int], bool | CelError]
+
+
 def equal(left: Any, right: Any) -> bool:
     """`left == right`."""
     cls = left.__class__
@@ -62,7 +69,26 @@ def equal(left: Any, right: Any) -> bool:
         return right.__class__ is str and left == right
     if left is None or right is None:
         return left is right
-    return _equal_values(left, right)
+    return _equal_values(left, right, None)
+
+
+def _equal_elements(left: Any, right: Any, known: _Known) -> bool:
+    """Equality inside of a container; remembers pairs, as containers can share parts very often."""
+    if left is None or right is None:
+        return left is right
+    if left.__class__ not in _CONTAINERS:
+        return _equal_values(left, right, known)
+    key = (id(left), id(right))
+    result = known.get(key)
+    if result is None:
+        try:
+            result = _equal_values(left, right, known)
+        except CelError as error:
+            result = error
+        known[key] = result
+    if result.__class__ is CelError:
+        raise result
+    return result is True
 
 
 def not_equal(left: Any, right: Any) -> bool:
@@ -73,7 +99,7 @@ def not_equal(left: Any, right: Any) -> bool:
         return True
 
 
-def _equal_values(left: Any, right: Any) -> bool:
+def _equal_values(left: Any, right: Any, known: _Known | None) -> bool:
     cls = left.__class__
     if cls in _PLAIN:
         return right.__class__ is cls and left == right
@@ -82,28 +108,30 @@ def _equal_values(left: Any, right: Any) -> bool:
     if left is None:
         return right is None
     if cls in LIST_CLASSES:
-        return right.__class__ in LIST_CLASSES and _equal_lists(left, right)
+        return right.__class__ in LIST_CLASSES and _equal_lists(left, right, {} if known is None else known)
     if cls in MAP_CLASSES:
-        return right.__class__ in MAP_CLASSES and _equal_maps(left, right)
+        return right.__class__ in MAP_CLASSES and _equal_maps(left, right, {} if known is None else known)
     if cls is Optional:
         if right.__class__ is not Optional:
             return False
         if left.value is MISSING or right.value is MISSING:
             return left.value is right.value
-        return _equal_values(left.value, right.value)
+        return _equal_values(left.value, right.value, known)
     other, compare_opaque = EQUALITY[cls]
     if right.__class__ is not other:
         raise CelError(_NO_OVERLOAD)
     return compare_opaque(left, right)
 
 
-def _equal_lists(left: Any, right: Any) -> bool:
+def _equal_lists(left: Any, right: Any, known: _Known) -> bool:
     if len(left) != len(right):
         return False
+    if len(left) > MAX_ELEMENTS:
+        raise out_of_memory()
     failure: CelError | None = None
     for mine, other in zip(left, right, strict=True):
         try:
-            if not equal(mine, other):
+            if not _equal_elements(mine, other, known):
                 return False
         except CelError as error:
             failure = failure or error
@@ -113,7 +141,7 @@ def _equal_lists(left: Any, right: Any) -> bool:
     return True
 
 
-def _equal_maps(left: Any, right: Any) -> bool:
+def _equal_maps(left: Any, right: Any, known: _Known) -> bool:
     if len(left) != len(right):
         return False
     for key in left:
@@ -121,7 +149,7 @@ def _equal_maps(left: Any, right: Any) -> bool:
         if other is MISSING:
             return False
         try:
-            if not equal(find(left, key), other):
+            if not _equal_elements(find(left, key), other, known):
                 return False
         except CelError:
             continue
@@ -384,11 +412,18 @@ def contains(element: Any, container: Any) -> bool:
 
 def list_contains(container: Any, element: Any) -> bool:
     """Whether an element of the list equals the value; elements that cannot be compared with it don't."""
-    if element.__class__ is str:
+    if len(container) > MAX_ELEMENTS:
+        raise out_of_memory()
+    cls = element.__class__
+    if cls is str:
         return any(e.__class__ is str and e == element for e in container)
     for candidate in container:
+        if cls is int and candidate.__class__ is int:
+            if element == candidate:
+                return True
+            continue
         try:
-            if _equal_values(element, candidate):
+            if _equal_values(element, candidate, None):
                 return True
         except CelError:
             continue

@@ -39,7 +39,7 @@ class Program:
     Python code is generated on first use: the exact variant by `evaluate`, the fast one by `matches` and `attribute`.
     """
 
-    __slots__ = ("_exact", "_fast", "_finish", "_plan")
+    __slots__ = ("_bounded", "_exact", "_fast", "_finish", "_plan")
 
     def __init__(self, root: Node, *, derived: bool = False) -> None:
         """`root` has passed the type checker; `derived` tells the expression of a derived attribute from a selector.
@@ -48,7 +48,10 @@ class Program:
         """
         self._plan = Plan(root)
         self._finish: Callable[[Any], Any] = as_attribute if derived else as_match
-        self._exact: Any = None
+        #: the functions that count, without and with comparing to the limit
+        self._exact: list[Any] = [None, None]
+        #: whether no device within the API's limits can make the cost reach its limit; None if not known yet
+        self._bounded: bool | None = None
         #: the function that does not count; None before it is needed, `_NONE` if there is none
         self._fast: Any = None
 
@@ -86,22 +89,29 @@ class Program:
         return result.value
 
     def _make_fast(self) -> Any:
-        from deviceselectors.runtime.bounds import cost_bound
-        from deviceselectors.runtime.fastpath import FastGenerator
+        if self._is_bounded():
+            from deviceselectors.runtime.fastpath import FastGenerator
 
-        if cost_bound(self._plan) < COST_LIMIT:
             self._fast = FastGenerator(self._plan).program()
         else:
             self._fast = _NONE
         return self._fast
 
+    def _is_bounded(self) -> bool:
+        if self._bounded is None:
+            from deviceselectors.runtime.bounds import cost_bound
+
+            self._bounded = cost_bound(self._plan) < COST_LIMIT
+        return self._bounded
+
     def evaluate(self, device: Device) -> Result:
         """The value (a bool, or for a derived attribute the attribute) with the cost that kube-scheduler counts."""
         if device.error is not None:
             return Result(None, device.error, None)
-        exact = self._exact
+        bounded = device.plain and self._is_bounded()
+        exact = self._exact[bounded]
         if exact is None:
-            exact = self._exact = Generator(self._plan, COST_LIMIT).program()
+            exact = self._exact[bounded] = Generator(self._plan, COST_LIMIT, bounded=bounded).program()
         try:
             value, cost = exact(device)
         except CostExceededError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deviceselectors.runtime.values import CelError, show
+from deviceselectors.runtime.values import MAX_CHARACTERS, CelError, checked_length, out_of_memory, show
 
 #: what Go's strings.TrimSpace trims; Python's strip() takes more
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -80,6 +80,11 @@ def upper_ascii(text: str) -> str:
 
 
 def replace(text: str, old: str, new: str, count: int = -1) -> str:
+    if len(new) > len(old):
+        found = text.count(old)
+        occurrences = found if count < 0 else min(found, count)
+        if len(text) + occurrences * (len(new) - len(old)) > MAX_CHARACTERS:
+            raise out_of_memory()
     if count < 0 or count > len(text) + 1:
         return text.replace(old, new)
     return text.replace(old, new, count)
@@ -122,7 +127,7 @@ def join(parts: Any, separator: str = "") -> str:
     for part in parts:
         if part.__class__ is not str:
             raise CelError(f"join: invalid input: {show(part)}")
-    return separator.join(parts)
+    return checked_length(separator.join(parts))
 
 
 def quote(text: str) -> str:

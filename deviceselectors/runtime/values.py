@@ -22,8 +22,10 @@ UINT_MAX = (1 << 64) - 1
 #: not cost memory, it costs next to nothing in CEL's units.
 _COPY_LIMIT = 256
 
-#: No list is spelled out beyond this length: no evaluation within the cost limit needs more.
-MATERIALIZE_LIMIT = 2_000_000
+#: No list is spelled out or gone through beyond this length, and no text made beyond the other: hardly an evaluation
+#: within the cost limit needs more, and those that would take the server minutes, or its memory.
+MAX_ELEMENTS = 2_000_000
+MAX_CHARACTERS = 4_000_000
 
 
 _HINT = (
@@ -53,6 +55,11 @@ class CelPanic(Exception):
     def __init__(self, message: str) -> None:
         self.message = f"internal error: {message}"
         self.cost: int | None = None
+
+
+def out_of_memory() -> CelPanic:
+    """For what our own bounds forbid."""
+    return CelPanic("runtime error: out of memory")
 
 
 class Missing:
@@ -388,8 +395,8 @@ def not_optional_entry(key: Any, value: Any) -> CelError:
 def concat(left: Any, right: Any) -> Any:
     """`left + right` for two lists."""
     if left.__class__ is MutableList:
-        if len(left) + len(right) > MATERIALIZE_LIMIT:
-            raise CelPanic("runtime error: out of memory")
+        if len(left) + len(right) > MAX_ELEMENTS:
+            raise out_of_memory()
         left.extend(right)
         return left
     if not left:
@@ -404,8 +411,8 @@ def concat(left: Any, right: Any) -> Any:
 def as_list(value: Any) -> list[Any]:
     """A list spelled out, bounded: a tree of concatenations can stand for more than memory holds."""
     if value.__class__ is ConcatList:
-        if value.size > MATERIALIZE_LIMIT:
-            raise CelPanic("runtime error: out of memory")
+        if value.size > MAX_ELEMENTS:
+            raise out_of_memory()
         return list(value)
     return value  # type: ignore[no-any-return]
 
@@ -504,6 +511,13 @@ def _with_fraction(amount: int, scale: int) -> str:
     return f"{whole}.{str(fraction).zfill(len(str(scale)) - 1).rstrip('0')}"
 
 
+def checked_length(text: str) -> str:
+    """A text that is not too long."""
+    if len(text) > MAX_CHARACTERS:
+        raise out_of_memory()
+    return text
+
+
 def show(value: Any) -> str:
     """A value as Go's `%v` prints it: in errors such as `no such key: x`."""
     cls = value.__class__
@@ -520,7 +534,7 @@ def show(value: Any) -> str:
     if cls is bytes:
         return f"[{' '.join([str(b) for b in value])}]"
     if cls in LIST_CLASSES:
-        return f"[{', '.join([show(v) for v in value])}]"
+        return checked_length(f"[{', '.join([show(v) for v in as_list(value)])}]")
     if cls in MAP_CLASSES:
         return f"{{{', '.join([f'{show(k)}: {show(find(value, k))}' for k in value])}}}"
     if cls is Duration:
