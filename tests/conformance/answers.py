@@ -107,6 +107,31 @@ def pod_extract(pod: Mapping[str, Any]) -> Json:
     }
 
 
+_TEMPLATES = {
+    "CronJob": ("spec", "jobTemplate", "spec", "template"),
+    "PodTemplate": ("template",),
+    **dict.fromkeys(
+        ("DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"),
+        ("spec", "template"),
+    ),
+}
+"""Where the kinds that hold a pod template hold it."""
+
+WORKLOADS = tuple(_TEMPLATES)
+
+
+def extract(kind: str, object: Json) -> Json:
+    """What is compared of an object that a server returned: of pods and pod templates only what concerns claims."""
+    if kind == "Pod":
+        return pod_extract(object)
+    if kind not in _TEMPLATES:
+        return without_storage_fields(object)
+    metadata = {key: object["metadata"][key] for key in ("name", "namespace") if key in object["metadata"]}
+    for field in _TEMPLATES[kind]:
+        object = object.get(field) or {}
+    return {"metadata": metadata, "template": pod_extract(object)}
+
+
 def name_prefix(case: Case) -> str:
     """What the server makes a name from, if the case is to create an object that has none."""
     if case["verb"] in ("update", "status"):

@@ -10,8 +10,8 @@ from resourceapi.releases import Profile
 from tests.conformance.answers import (
     Case,
     expectation,
+    extract,
     name_prefix,
-    pod_extract,
     with_name_marked,
     without_storage_fields,
 )
@@ -112,7 +112,7 @@ def _returned(case: Case, object: Any) -> Any:
     if object is None:
         return None
     object = _replaced(object, NOW, _MARK)
-    return pod_extract(object) if case["kind"] == "Pod" else without_storage_fields(object)
+    return extract(case["kind"], object)
 
 
 def _stored(old: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from tests.conformance.answers import Case
+from tests.conformance.answers import WORKLOADS, Case
 from tests.conformance.profiles import PROFILES
 from tests.e2e.mutations import Mutator, learn
 from tests.e2e.parts import Object, Parts, in_version
@@ -16,8 +16,13 @@ from tests.e2e.rawbodies import raw_body
 from tests.e2e.tables import FIELDS, NAMESPACES, WEIGHTS, pick
 
 _GROUP = "resource.k8s.io"
-_NAMESPACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod")
+_NAMESPACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod", *WORKLOADS)
 _WITH_STATUS = ("ResourceClaim", "DeviceTaintRule")
+_OTHER_GROUPS = {
+    **dict.fromkeys(("Pod", "PodTemplate", "ReplicationController"), ""),
+    **dict.fromkeys(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), "apps"),
+    **dict.fromkeys(("CronJob", "Job"), "batch"),
+}
 _LEARNED_FROM = 120
 _KINDS: dict[str, int] = WEIGHTS["kind"]
 
@@ -27,6 +32,8 @@ def cases(
 ) -> Iterator[Case]:
     """`count` cases for the server of `profile`, without `expect`: of all kinds that it serves, or only of `kinds`.
 
+    The kinds that hold a pod template are only asked for if they are named.
+
     `verbs`: only these.
 
     In a case for `update` or `status`, `old` is the object to be stored, with its status if it has any; whoever asks a
@@ -35,19 +42,19 @@ def cases(
     served = PROFILES[profile].served
     weights = {
         kind: weight
-        for kind, weight in _KINDS.items()
-        if (kind == "Pod" or kind in served) and (not kinds or kind in kinds) and _verbs(kind, verbs)
+        for kind, weight in (_KINDS | dict.fromkeys(set(kinds) & set(WORKLOADS), 1)).items()
+        if (kind in _OTHER_GROUPS or kind in served) and (not kinds or kind in kinds) and _verbs(kind, verbs)
     }
     for number in range(count):
         source = random.Random(f"{seed} {profile} {number}")
         kind = pick(source, weights)
-        version = "v1" if kind == "Pod" else source.choice(served[kind])
+        version = "v1" if kind in _OTHER_GROUPS else source.choice(served[kind])
         verb = pick(source, _verbs(kind, verbs))
         yield _Composer(source, profile, kind, version).case(verb, f"{profile}-{seed}-{number:05}")
 
 
 def _verbs(kind: str, wanted: tuple[str, ...]) -> dict[str, int]:
-    weights: dict[str, int] = WEIGHTS["verb"][kind]
+    weights: dict[str, int] = WEIGHTS["verb"]["Pod" if kind in WORKLOADS else kind]
     return {verb: weight for verb, weight in weights.items() if not wanted or verb in wanted}
 
 
@@ -66,8 +73,13 @@ def valid_object(
     parts: Parts, kind: str, version: str, *, with_status: bool = False, name: str = ""
 ) -> Object:
     """An object of the kind in which nothing is wrong (if every gate is on)."""
-    group = "" if kind == "Pod" else f"{_GROUP}/"
-    object: Object = {"apiVersion": group + version, "kind": kind, "metadata": parts.metadata(name)}
+    object: Object = {
+        "apiVersion": _api_version(kind, version),
+        "kind": kind,
+        "metadata": parts.metadata(name),
+    }
+    if kind in WORKLOADS:
+        return object | parts.workload(kind)
     object["spec"] = {
         "ResourceClaim": parts.claim_spec,
         "ResourceClaimTemplate": lambda: _template(parts),
@@ -79,6 +91,11 @@ def valid_object(
     if with_status and kind in _WITH_STATUS:
         object["status"] = valid_status(parts, kind, object["spec"])
     return in_version(kind, version, object)
+
+
+def _api_version(kind: str, version: str) -> str:
+    group = _OTHER_GROUPS.get(kind, _GROUP)
+    return f"{group}/{version}" if group else version
 
 
 def valid_status(parts: Parts, kind: str, spec: Object) -> Object:
@@ -108,7 +125,7 @@ class _Composer:
             "id": id,
             "profile": self._profile,
             "verb": verb,
-            "apiVersion": "v1" if self._kind == "Pod" else f"{_GROUP}/{self._version}",
+            "apiVersion": _api_version(self._kind, self._version),
             "kind": self._kind,
         }
         if self._kind in _NAMESPACED:
@@ -154,7 +171,7 @@ class _Composer:
         if how == "labels":
             object["metadata"]["labels"] = {"changed": "yes"}
         elif how == "another":
-            object["spec"] = self._valid(case)["spec"]
+            object |= {key: value for key, value in self._valid(case).items() if key in ("spec", "template")}
         elif how == "of status" and self._kind in _WITH_STATUS:
             object["status"] = valid_status(self._parts, self._kind, _v1_spec(self._kind, old))
         note = self._mutated(object) if how in ("mutated", "another") else ""

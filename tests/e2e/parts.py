@@ -377,6 +377,31 @@ class Parts:
     def pod_resources(self) -> Object:
         return {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"cpu": "8", "memory": "16Gi"}}
 
+    def workload(self, kind: str) -> Object:
+        """What an object that holds a pod template has beside its metadata."""
+        labels = {"app": self.source.choice(("web", "train", "x"))}
+        template: Object = {"metadata": {"labels": dict(labels)}, "spec": self.pod_spec()}
+        template["spec"].pop("restartPolicy", None)
+        if kind == "PodTemplate":
+            return {"template": template}
+        spec: Object = {"template": template}
+        if kind in ("Job", "CronJob"):
+            template["spec"]["restartPolicy"] = self.source.choice(("Never", "OnFailure"))
+            self.maybe(0.3, spec, "parallelism", lambda: 2)
+            self.maybe(0.3, spec, "backoffLimit", lambda: self.source.choice((0, 6)))
+            return {
+                "spec": {"schedule": "0 * * * *", "jobTemplate": {"spec": spec}}
+                if kind == "CronJob"
+                else spec
+            }
+        spec["selector"] = labels if kind == "ReplicationController" else {"matchLabels": labels}
+        if kind == "StatefulSet":
+            spec["serviceName"] = "web"
+        if kind != "DaemonSet":
+            self.maybe(0.5, spec, "replicas", lambda: self.source.choice((0, 1, 3)))
+        self.maybe(0.2, spec, "minReadySeconds", lambda: 5)
+        return {"spec": spec}
+
     # --- slices
 
     def slice_spec(self) -> Object:

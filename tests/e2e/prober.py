@@ -12,8 +12,8 @@ from typing import Any
 from tests.conformance.answers import (
     Case,
     expectation,
+    extract,
     name_prefix,
-    pod_extract,
     with_name_marked,
     without_storage_fields,
 )
@@ -93,7 +93,8 @@ class Prober:
         if stored is None:
             return None
         name = stored["metadata"]["name"]
-        recorded = {**case, "old": _normal(case, stored)}
+        # All of it, also of pods: an update is compared with it.
+        recorded = {**case, "old": _times_marked(without_storage_fields(stored))}
         body = copy.deepcopy(case["object"])
         metadata = body.get("metadata") if isinstance(body, dict) else None
         if (
@@ -163,7 +164,7 @@ def _recorded(case: Case, answer: Answer, converted: Any = None, *, uid: str = "
 
 def _normal(case: Case, object: Any) -> Any:
     """An object as answers are written down: without what storage sets, new times and generated names marked."""
-    object = pod_extract(object) if case["kind"] == "Pod" else without_storage_fields(object)
+    object = extract(case["kind"], object)
     object = _times_marked(object)
     if name_prefix(case):
         object = {**object, "metadata": {**object["metadata"], "name": "<generated>"}}
