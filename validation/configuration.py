@@ -52,7 +52,5 @@ def check_raw(raw: Raw | None, path: Path, checks: Checks, limit: int, *, stored
         checks.report(REQUIRED, path)
     elif not stored and raw.exceeds(limit):
         checks.errors.append(too_long(path, limit))
-    elif raw.value is None:
-        checks.report(REQUIRED, path)
     elif not isinstance(raw.value, dict):
         checks.report(INVALID, path, "<value omitted>", "must be a valid JSON object")

@@ -35,10 +35,8 @@ def by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> bo
 
 def size_by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> bool:
     """Check only the declared limit of a list; False if its entries must not be looked at."""
-    for rule in field.rules:
-        if isinstance(rule, rules.MaxItems) and rule.stage != rules.STANDARD:
-            return _max_items(rule, value, path, found)
-    return True
+    limit = next(rule for rule in field.rules if isinstance(rule, rules.MaxItems))
+    return _max_items(limit, value, path, found)
 
 
 def unique_by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> None:

@@ -33,9 +33,7 @@ def _refuse_device(name: str, owner: Object, nodes: dict[str, Object]) -> str:
         return _first_without_feature((node,))
     if "nodeSelector" in owner:
         return _first_without_feature(node for node in nodes.values() if selects(owner["nodeSelector"], node))
-    if owner.get("allNodes"):
-        return _first_without_feature(nodes.values())
-    return f"device {quote(name)} in ResourceSlice has NodeAllocatableResources but does not map to any nodes"
+    return _first_without_feature(nodes.values())  # the rules leave nothing else but all nodes
 
 
 def _first_without_feature(nodes: Iterable[Object]) -> str:

@@ -56,14 +56,12 @@ def check_common_metadata(obj: Object, checks: Checks, *, namespaced: bool) -> N
 def _check_rest(meta: Object, checks: Checks, namespaced: bool) -> None:
     if not meta.get("name"):
         checks.report(REQUIRED, (*METADATA, "name"), "", "name or generateName is required")
-    namespace, path = meta.get("namespace", ""), (*METADATA, "namespace")
-    if not namespaced:
+    if namespaced:  # that of any other kind has been dropped
+        namespace, path = meta.get("namespace", ""), (*METADATA, "namespace")
         if namespace:
-            checks.report(FORBIDDEN, path, "", "not allowed on this type")
-    elif namespace:
-        checks.problems(objectnames.namespace_name(namespace), path)
-    else:
-        checks.report(REQUIRED, path)
+            checks.problems(objectnames.namespace_name(namespace), path)
+        else:
+            checks.report(REQUIRED, path)
     _check_generation(meta, checks)
     _check_labels_and_annotations(meta, checks)
     _check_owners(meta.get("ownerReferences") or [], (*METADATA, "ownerReferences"), checks)
@@ -102,7 +100,10 @@ def check_metadata_update(obj: Object, old: Object, checks: Checks) -> None:
 
 
 def check_common_metadata_update(obj: Object, old: Object, checks: Checks) -> None:
-    """Metadata in a request to update any object: what the server has set stays as it is."""
+    """Metadata in a request to update any object: what the server has set stays as it is.
+
+    That name, namespace, uid and resourceVersion are the stored object's has been seen to before.
+    """
     meta, before = obj.get("metadata", EMPTY), old.get("metadata", EMPTY)
     if "deletionTimestamp" in before:
         added = sorted(set(meta.get("finalizers") or ()) - set(before.get("finalizers") or ()))
@@ -111,25 +112,12 @@ def check_common_metadata_update(obj: Object, old: Object, checks: Checks) -> No
             checks.report(
                 FORBIDDEN, (*METADATA, "finalizers"), "", detail + ", ".join(map(quote, added)) + "}"
             )
-    if not meta.get("resourceVersion"):
-        checks.invalid((*METADATA, "resourceVersion"), "", "must be specified for an update")
-    for name, unset in _IMMUTABLE:
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
         if meta.get(name) != before.get(name):
-            checks.invalid((*METADATA, name), _shown(meta.get(name, unset), name), "field is immutable")
+            checks.invalid((*METADATA, name), _shown(meta.get(name), name), "field is immutable")
     _check_labels_and_annotations(meta, checks)
     _check_owners(meta.get("ownerReferences") or [], (*METADATA, "ownerReferences"), checks)
     _check_managed_fields(meta.get("managedFields") or [], checks)
-
-
-# what the server has set and a client cannot change, with how it is shown when it is not set
-_IMMUTABLE = (
-    ("name", ""),
-    ("namespace", ""),
-    ("uid", ""),
-    ("creationTimestamp", None),
-    ("deletionTimestamp", None),
-    ("deletionGracePeriodSeconds", None),
-)
 
 
 def _shown(value: Any, name: str) -> Any:

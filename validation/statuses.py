@@ -144,7 +144,8 @@ def identify_stored(
     refusal = _match_stored(meta, before, request, kind, url_name, unconditional)
     if refusal is not None:
         return refusal
-    meta.pop("generation", None)
+    for name in ("generation", "creationTimestamp"):  # of these the request's never count
+        meta.pop(name, None)
     for name in ("generation", "creationTimestamp", "deletionTimestamp"):
         if name in before:
             meta[name] = before[name]
