@@ -54,7 +54,7 @@ def cases(
 
 
 def _verbs(kind: str, wanted: tuple[str, ...]) -> dict[str, int]:
-    weights: dict[str, int] = WEIGHTS["verb"]["Pod" if kind in WORKLOADS else kind]
+    weights: dict[str, int] = WEIGHTS["verb"]["holds a pod template" if kind in WORKLOADS else kind]
     return {verb: weight for verb, weight in weights.items() if not wanted or verb in wanted}
 
 
