@@ -28,6 +28,7 @@ from deviceselectors.declarations import (
     Overload,
     find_fields,
     find_function,
+    find_type,
 )
 from deviceselectors.environment import Environment
 from deviceselectors.folding import FUNCTIONS as FOLDED_FUNCTIONS
@@ -183,7 +184,7 @@ class _Checker:
     def _find_global(self, name: str) -> Type | None:
         if name == DEVICE_VARIABLE:
             return DEVICE_TYPE
-        named = NAMED_TYPES.get(name)
+        named = find_type(name, self._environment)
         if named is not None:
             if name not in RUNTIME_TYPES:
                 self.has_constants = True
@@ -241,6 +242,8 @@ class _Checker:
 
     def _check_call(self, node: Call) -> Type:
         function = node.function
+        if function[0] == "." and find_function(function[1:], self._environment) is not None:
+            node.function = function = function[1:]
         if function in _SPECIAL_FUNCTIONS:
             if function == "_?._":
                 return self._check_optional_select(node)
@@ -266,12 +269,7 @@ class _Checker:
             return self._check_member_call(node, target, types)
         overloads = find_function(function, self._environment)
         if overloads is None:
-            if function[0] != ".":
-                return self._undeclared(node, function)
-            overloads = find_function(function[1:], self._environment)
-            if overloads is None:
-                return self._undeclared(node, function)
-            node.function = function[1:]
+            return self._undeclared(node, function)
         return self._resolve(node, overloads, types)
 
     def _check_member_call(self, node: Call, target: Node, types: tuple[Type, ...]) -> Type:
@@ -417,7 +415,7 @@ class _Checker:
 
     def _check_struct(self, node: StructLiteral) -> Type:
         name = node.type_name.lstrip(".")
-        instance = NAMED_TYPES.get(name)
+        instance = find_type(name, self._environment)
         if instance is None:
             return self._undeclared(node, node.type_name)
         node.type_name = name
@@ -445,7 +443,7 @@ class _Checker:
             return instance, _WELL_KNOWN[instance.kind, instance.name]
         if instance.kind == LIST:
             return instance, "google.protobuf.ListValue"
-        if instance.kind == MAP and instance.parameters[0] == STRING_TYPE:
+        if instance.kind == MAP and instance.parameters == (STRING_TYPE, DYN_TYPE):
             return instance, "google.protobuf.Struct"
         self._report(node, f"'{instance.declared}' is not a message type")
         return ERROR_TYPE, name

@@ -263,13 +263,35 @@ _FIELDLESS = frozenset(
 
 
 class _AnyFields(dict[str, Type]):
-    """Whatever the field, it is there and may be anything."""
+    """Whatever the field, it is there and has the same type."""
+
+    __slots__ = ("_type",)
+
+    def __init__(self, field_type: Type) -> None:
+        self._type = field_type
 
     def __contains__(self, name: object) -> bool:
         return True
 
     def __missing__(self, name: str) -> Type:
-        return ANY_TYPE
+        return self._type
+
+
+# The server registers the maps in a device under names of their own, of which people know nothing.
+_ATTRIBUTES_NAME, _CAPACITY_NAME = f"{DEVICE_TYPE.name}.attributes", f"{DEVICE_TYPE.name}.capacity"
+#: All names that denote types.
+TYPE_NAMES = frozenset((*NAMED_TYPES, _ATTRIBUTES_NAME, _CAPACITY_NAME))
+
+
+def find_type(name: str, environment: Environment) -> Type | None:
+    """The type that a name denotes, or None."""
+    if name == _ATTRIBUTES_NAME:
+        return _attributes_type(environment)
+    return _CAPACITY_TYPE if name == _CAPACITY_NAME else NAMED_TYPES.get(name)
+
+
+def _attributes_type(environment: Environment) -> Type:
+    return _UNTYPED_ATTRIBUTES if environment.has_untyped_attributes else _TYPED_ATTRIBUTES
 
 
 def find_fields(message: str, environment: Environment) -> dict[str, Type] | None:
@@ -277,7 +299,7 @@ def find_fields(message: str, environment: Environment) -> dict[str, Type] | Non
     if message == DEVICE_TYPE.name:
         fields = {
             "driver": STRING_TYPE,
-            "attributes": _UNTYPED_ATTRIBUTES if environment.has_untyped_attributes else _TYPED_ATTRIBUTES,
+            "attributes": _attributes_type(environment),
             "capacity": _CAPACITY_TYPE,
         }
         if environment.has_multiple_allocations:
@@ -286,7 +308,11 @@ def find_fields(message: str, environment: Environment) -> dict[str, Type] | Non
     if message.startswith(_MESSAGE_PREFIX):
         return _MESSAGE_FIELDS.get(message[len(_MESSAGE_PREFIX) :])
     if message == "map":
-        return _AnyFields()
+        return _AnyFields(ANY_TYPE)
+    if message in (_ATTRIBUTES_NAME, _CAPACITY_NAME):
+        named = find_type(message, environment)
+        assert named is not None
+        return _AnyFields(named.parameters[1])
     return {} if message in _FIELDLESS else None
 
 

@@ -6,7 +6,7 @@ Only a quick look, so that `deviceselectors.runtime.planning` is asked about few
 from __future__ import annotations
 
 from deviceselectors.ast import LIST, MAP, Call, Ident, Literal, MapLiteral, Node
-from deviceselectors.declarations import NAMED_TYPES
+from deviceselectors.declarations import TYPE_NAMES
 from deviceselectors.types import BOOL, BYTES, INT, STRING, UINT
 
 _CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"))
@@ -47,5 +47,5 @@ def _is_odd_index(node: Node) -> bool:
     if isinstance(node, Literal):
         return node.literal_type.kind not in _SIMPLE_INDEXES
     if isinstance(node, Ident):
-        return node.name.lstrip(".") in NAMED_TYPES
+        return node.name.lstrip(".") in TYPE_NAMES
     return _may_be_constant(node)

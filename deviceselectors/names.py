@@ -12,10 +12,10 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
-from deviceselectors.declarations import ENUM_CONSTANTS, NAMED_TYPES
+from deviceselectors.declarations import ENUM_CONSTANTS, TYPE_NAMES
 
 #: First parts of all dotted names; where none of them occurs in a source there is nothing to resolve.
-_FIRST_PARTS = frozenset(name.partition(".")[0] for name in (*NAMED_TYPES, *ENUM_CONSTANTS) if "." in name)
+_FIRST_PARTS = frozenset(name.partition(".")[0] for name in (*TYPE_NAMES, *ENUM_CONSTANTS) if "." in name)
 
 
 def qualified_name(node: Node) -> str | None:
@@ -69,7 +69,7 @@ class _Resolver:
         if name is not None:
             plain = name.lstrip(".")
             is_hidden = name == plain and plain.partition(".")[0] in self._variables
-            if not is_hidden and (plain in NAMED_TYPES or plain in ENUM_CONSTANTS):
+            if not is_hidden and (plain in TYPE_NAMES or plain in ENUM_CONSTANTS):
                 return Ident(node.position, name)
         node.operand = self.resolve(node.operand)
         return node
