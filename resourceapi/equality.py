@@ -21,8 +21,8 @@ _MAPS = frozenset(
         "requests",
     )
 )
-# Structs that are no pointers; the `devices` of a slice is a list.
-_VALUES = frozenset(("devices", "metadata", "pool", "spec", "status", "taint"))
+# Structs that are no pointers; the `devices` of a slice is a list, the `resources` of a whole pod a pointer.
+_VALUES = frozenset(("devices", "metadata", "pool", "resources", "spec", "status", "taint"))
 
 
 def equal(one: Any, other: Any) -> bool:

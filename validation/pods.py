@@ -121,7 +121,8 @@ class _Review:
             self.obj["spec"] = self.old.get("spec", {})
         elif self.is_pod and self.old is None:
             prepare_pod(self.obj, self.server.profile)
-        elif self.is_pod:
+        elif self.is_pod and self.old is not None:
+            _keep_admitted(self.obj["spec"], self.old.get("spec", {}))
             drop_disabled(self.obj["spec"], self.server.profile)
         elif (template := template_of(self.request.kind, self.obj)) is not None:
             drop_disabled(template["spec"], self.server.profile)
@@ -155,6 +156,13 @@ class _Review:
         return [] if template is None else spec_warnings(template["spec"], path)
 
 
+def _keep_admitted(spec: Object, stored: Object) -> None:
+    """What admission has filled in when the pod was created, it fills in again if an update leaves it out."""
+    for name in ("priority", "preemptionPolicy"):
+        if name in stored:
+            spec.setdefault(name, stored[name])
+
+
 def check_pod(pod: Object, old: Object | None, checks: Checks) -> None:
     """A pod but for its metadata; ``old``: the stored one, in an update."""
     meta, spec = pod["metadata"], pod["spec"]
@@ -165,14 +173,22 @@ def check_pod(pod: Object, old: Object | None, checks: Checks) -> None:
     check_pod_spec(spec, meta, SPEC, checks)
     check_images(spec, SPEC, checks)
     if old is not None:
-        if not equal(_fixed(spec), _fixed(old.get("spec", {}))):
-            checks.report(FORBIDDEN, SPEC, "", MUTABLE)
+        _check_update(spec, old.get("spec", {}), checks)
         return
     if spec.get("ephemeralContainers"):
         checks.report(FORBIDDEN, (*SPEC, "ephemeralContainers"), "", "cannot be set on create")
     if spec.get("nodeName") and spec.get("schedulingGates"):
         detail = "cannot be set until all schedulingGates have been cleared"
         checks.report(FORBIDDEN, (*SPEC, "nodeName"), "", detail)
+
+
+def _check_update(spec: Object, stored: Object, checks: Checks) -> None:
+    for name in ("containers", "initContainers"):
+        if len(spec.get(name) or ()) != len(stored.get(name) or ()):
+            checks.report(FORBIDDEN, (*SPEC, name), "", "pod updates may not add or remove containers")
+            return
+    if not equal(_fixed(spec), _fixed(stored)):
+        checks.report(FORBIDDEN, SPEC, "", MUTABLE)
 
 
 def _fixed(spec: Object) -> Object:

@@ -59,7 +59,7 @@ def conflict(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
         409,
         reason="Conflict",
         message=f'Operation cannot be fulfilled on {qualified} "{name}": {why}',
-        details={"name": name, "group": group, "kind": resource},
+        details=_details(name, group, resource),
     )
 
 

@@ -505,6 +505,31 @@ def test_update_of_a_pod() -> None:
     )
 
 
+def test_update_of_a_pod_as_stored() -> None:
+    """What admission has filled in when the pod was created need not be repeated, nor what is empty."""
+    old = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod", "namespace": "default"}}
+    old["spec"] = {**asking(), "priority": 0, "preemptionPolicy": "Never", "containers": [container()]}
+    spec = {**asking(), "containers": [container(resources={"claims": []})]}
+    assert post("Pod", "v1", stored(old, spec=spec), verb=UPDATE, old=old).code == 200
+
+
+@pytest.mark.parametrize("field", ["containers", "initContainers"])
+def test_containers_of_a_pod_stay(field: str) -> None:
+    """An update that adds a container is refused for that alone."""
+    spec: dict[str, Any] = asking()
+    old = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "pod", "namespace": "default"},
+        "spec": spec,
+    }
+    more = [*spec.get(field, []), container(name="more")]
+    answer = post("Pod", "v1", stored(old, spec={**asking(), field: more}), verb=UPDATE, old=old)
+    assert [str(error) for error in answer.errors] == [
+        f"spec.{field}: Forbidden: pod updates may not add or remove containers"
+    ]
+
+
 def test_status_of_a_pod() -> None:
     """A request to /status leaves the spec alone."""
     old = {
