@@ -386,6 +386,8 @@ class _Checker:
 
     def _check_list(self, node: ListLiteral) -> Type:
         element: Type | None = None
+        if node.optionals:
+            self.has_constants = True
         for index, child in enumerate(node.elements):
             t = self.check(child)
             if index in node.optionals:

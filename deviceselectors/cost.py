@@ -181,10 +181,12 @@ def _type_of(node: Node) -> Type:
 class _Argument:
     """A target or argument of a call, as the cost of the function needs it."""
 
-    __slots__ = ("node", "path", "size", "type")
+    __slots__ = ("is_sized", "node", "path", "size", "type")
 
     def __init__(self, node: Node, size: Size | None, path: _Path) -> None:
         self.node = node
+        #: whether a size has been computed, be it without a bound
+        self.is_sized = size is not None
         self.size = _UNKNOWN if size is None else size
         self.path = path
         self.type = _type_of(node)
@@ -624,8 +626,7 @@ def _equality(overload: str, target: _Argument | None, args: list[_Argument]) ->
             if t.name == "kubernetes.NamedFormat":
                 return scale(_FORMAT_SIZE, _TRAVERSAL), None
             if t.name == "kubernetes.URL":
-                known = args[1].size
-                return scale(1 if known == _UNKNOWN else known[1], _TRAVERSAL), None
+                return scale(args[1].size[1] if args[1].is_sized else 1, _TRAVERSAL), None
     return _comparison(overload, target, args)
 
 

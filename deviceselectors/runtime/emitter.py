@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from deviceselectors.runtime.values import CelError
+
 #: Blocks nested deeper are put into a function of their own: Python allows 100 levels and 20 loops.
 MAX_INDENT = 12
 
@@ -65,7 +67,7 @@ class Emitter:
             return Value(repr(value), cls=cls)
         if cls is int and -_LARGEST_DIGITS < value < _LARGEST_DIGITS:
             return Value(str(value) if value >= 0 else f"({value})", cls=cls)
-        return Value(self.refer(value), cls=cls)
+        return Value(self.refer(value), cls is CelError, cls)
 
     def refer(self, value: Any) -> str:
         """The global name of a value."""

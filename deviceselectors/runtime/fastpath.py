@@ -29,7 +29,6 @@ from deviceselectors.runtime.generator import (
     DEVICE_FIELDS,
     Generator,
     flatten,
-    is_call,
     split_access,
 )
 from deviceselectors.runtime.planning import Plan
@@ -140,7 +139,7 @@ class FastGenerator(Generator):
     def _inline(self, node: Node) -> Inline | None:
         constant = self.plan.constants.get(id(node), MISSING)
         if constant is not MISSING:
-            return self._constant(constant)
+            return None if constant.__class__ is CelError else self._constant(constant)
         if node.kind == IDENT:
             return self._inline_ident(node)  # type: ignore[arg-type]
         if node.kind == SELECT:
@@ -199,7 +198,7 @@ class FastGenerator(Generator):
             value = Inline(text, cls, False)
         else:
             found = self.inline(base)
-            if found is None or found.cls is None or found.cls is Attribute and not steps:
+            if found is None or found.cls is None or (found.cls is Attribute and not steps):
                 return None
             value = found
         capacity = value.text == "d.capacity"

@@ -15,9 +15,7 @@ from typing import Any
 
 from deviceselectors import types as static
 from deviceselectors.ast import (
-    CALL,
     IDENT,
-    SELECT,
     Call,
     Comprehension,
     Ident,
@@ -123,7 +121,8 @@ class Generator(Emitter):
     def compile(self) -> Any:
         """Compiles what has been written."""
         namespace = dict(self.constants)
-        exec(compile(self.source(), "<cel>", "exec"), namespace)  # our own text, no user input in it
+        # our own text: what users write gets into it as literals made by repr only
+        exec(compile(self.source(), "<cel>", "exec"), namespace)  # noqa: S102
         return namespace["program"]
 
     @contextmanager
@@ -566,7 +565,7 @@ class Generator(Emitter):
         if self.plan.is_constant(node.accu_init):
             value = self.constant(self.plan.constants[id(node.accu_init)])
             text = self.temporary(f"{self.refer(thaw)}({value.text})") if value.cls is list else value.text
-            self._declare(node.accu_var, Variable(text, cls=value.cls))
+            self._declare(node.accu_var, Variable(text, value.fails, value.cls))
         elif self.limit is None:
             bound = self.value(node.accu_init)
             text = self.temporary(f"{self.refer(thaw)}({bound.text})")
@@ -842,13 +841,13 @@ def thaw(value: Any) -> Any:
 
 
 def is_call(node: Node, name: str) -> bool:
-    return node.kind == CALL and node.function == name
+    return isinstance(node, Call) and node.function == name
 
 
 def is_access(node: Node) -> bool:
-    if node.kind == SELECT:
+    if isinstance(node, Select):
         return not node.test_only
-    return node.kind == CALL and node.function in _ACCESS  # type: ignore[attr-defined]
+    return isinstance(node, Call) and node.function in _ACCESS
 
 
 def split_access(node: Node) -> tuple[Node, list[tuple[Node | str, bool]]]:

@@ -23,7 +23,13 @@ from deviceselectors.ast import (
 )
 from deviceselectors.runtime import functions, operators
 from deviceselectors.runtime.regexes import RegexError
-from deviceselectors.runtime.values import CelError, TypeValue, Uint
+from deviceselectors.runtime.values import (
+    CelError,
+    TypeValue,
+    Uint,
+    not_optional_element,
+    not_optional_entry,
+)
 
 _CONVERSIONS = frozenset(
     ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
@@ -39,7 +45,8 @@ class ProgramError(ValueError):
 class Plan:
     """A checked expression with what is known before its evaluation.
 
-    Per node (by `id`): `constants` the value of constant nodes, `members` the set of a lookup in a constant list,
+    Per node (by `id`): `constants` the value of constant nodes (a CelError where computing it fails without making the
+    program impossible: `["a", ?dyn("b")]`), `members` the set of a lookup in a constant list,
     `patterns` the function for a call with a literal regular expression.
     """
 
@@ -97,14 +104,18 @@ class Plan:
 
     def _fold_conversion(self, node: Call, arguments: list[Node]) -> None:
         if len(arguments) == 1 and self.is_constant(arguments[0]):
-            function = functions.resolve(node.function, node.overloads)
-            self.constants[id(node)] = function(self.constants[id(arguments[0])])
+            argument = self.constants[id(arguments[0])]
+            if argument.__class__ is CelError:
+                raise argument
+            self.constants[id(node)] = functions.resolve(node.function, node.overloads)(argument)
 
     def _fold_membership(self, node: Call) -> None:
         container = node.args[1]
         if not self.is_constant(container):
             return
         elements = self.constants[id(container)]
+        if elements.__class__ is CelError:
+            return
         if not elements:
             self.constants[id(node)] = False
             return
@@ -115,18 +126,31 @@ class Plan:
     def _visit_list(self, node: ListLiteral) -> None:
         for element in node.elements:
             self._visit(element)
-        if not node.optionals and all(self.is_constant(e) for e in node.elements):
-            self.constants[id(node)] = [self.constants[id(e)] for e in node.elements]
+        if not all(self.is_constant(e) for e in node.elements):
+            return
+        values = [self.constants[id(e)] for e in node.elements]
+        failures = [
+            value if value.__class__ is CelError else not_optional_element(value)
+            for index, value in enumerate(values)
+            if value.__class__ is CelError or index in node.optionals  # a constant is never an optional
+        ]
+        self.constants[id(node)] = failures[0] if failures else values
 
     def _visit_map(self, node: MapLiteral) -> None:
         for entry in node.entries:
             self._visit(entry.key)
             self._visit(entry.value)
-        if all(
-            self.is_constant(e.key) and self.is_constant(e.value) and not e.optional for e in node.entries
-        ):
-            pairs = [(self.constants[id(e.key)], self.constants[id(e.value)]) for e in node.entries]
-            self.constants[id(node)] = operators.map_literal(pairs)
+        if not all(self.is_constant(e.key) and self.is_constant(e.value) for e in node.entries):
+            return
+        pairs = [(self.constants[id(e.key)], self.constants[id(e.value)]) for e in node.entries]
+        for (key, value), entry in zip(pairs, node.entries, strict=True):
+            failure = next((part for part in (key, value) if part.__class__ is CelError), None)
+            if failure is None and entry.optional:
+                failure = not_optional_entry(key, value)
+            if failure is not None:
+                self.constants[id(node)] = failure
+                return
+        self.constants[id(node)] = operators.map_literal(pairs)
 
     def _visit_struct(self, node: StructLiteral) -> None:
         for field in node.fields:
