@@ -6,6 +6,7 @@ from typing import Any
 
 Object = dict[str, Any]
 EMPTY: Object = {}
+INT64_DIGITS = 19
 
 
 def selects(selector: Object, node: Object) -> bool:
@@ -44,11 +45,19 @@ def _satisfies(requirement: Object, values: Object) -> bool:
 
 
 def _compares(operator: str | None, value: str | None, wanted: list[str]) -> bool:
-    """`Gt` and `Lt` compare whole numbers; what is none satisfies neither."""
+    """`Gt` and `Lt` compare whole numbers of 64 bits; what is none satisfies neither."""
     if value is None or len(wanted) != 1:
         return False
-    try:
-        number, bound = int(value), int(wanted[0])
-    except ValueError:
+    number, bound = _whole_number(value), _whole_number(wanted[0])
+    if number is None or bound is None:
         return False
     return number > bound if operator == "Gt" else operator == "Lt" and number < bound
+
+
+def _whole_number(text: str) -> int | None:
+    """The number in a text as Go reads it: digits, perhaps after a sign, in 64 bits."""
+    digits = text[1:] if text.startswith(("+", "-")) else text
+    if not (digits.isascii() and digits.isdecimal()) or len(digits.lstrip("0")) > INT64_DIGITS:
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
