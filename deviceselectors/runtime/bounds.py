@@ -248,11 +248,29 @@ def _flattened(sizes: list[Size]) -> Size:
 _RESULT_SIZES: dict[str, Any] = {
     "_+_": _sum,
     **dict.fromkeys(
-        ("dyn", "lowerAscii", "upperAscii", "trim", "substring", "find", "optional.of", "optional.ofNonZeroValue", "value",
-         "slice", "reverse", "distinct", "sort", "@sortByAssociatedKeys", "url", "getScheme", "getHost", "getHostname",
-         "getPort"),
+        (
+            "dyn",
+            "lowerAscii",
+            "upperAscii",
+            "trim",
+            "substring",
+            "find",
+            "optional.of",
+            "optional.ofNonZeroValue",
+            "value",
+            "slice",
+            "reverse",
+            "distinct",
+            "sort",
+            "@sortByAssociatedKeys",
+            "url",
+            "getScheme",
+            "getHost",
+            "getHostname",
+            "getPort",
+        ),
         _first,
-    ),  # fmt: skip
+    ),
     "getEscapedPath": lambda sizes: Size(sizes[0].count * 12),
     "string": lambda sizes: Size(max(sizes[0].count, _LONGEST_SCALAR)),
     "bytes": lambda sizes: Size(sizes[0].count * 4),
@@ -270,4 +288,4 @@ _RESULT_SIZES: dict[str, Any] = {
     "validate": lambda sizes: Size(4, Size(_MAX_PROBLEM)),
     "cel.@mapInsert": lambda sizes: Size(sizes[0].count + 1, _union(sizes[1:])),
     **dict.fromkeys(("ip", "cidr", "masked", "quantity", "semver", "add", "sub"), lambda sizes: Size(32)),
-}  # fmt: skip
+}

@@ -32,6 +32,7 @@ from deviceselectors.runtime.generator import (
     split_access,
 )
 from deviceselectors.runtime.planning import Plan
+from deviceselectors.runtime.regexes import RegexError, compile_regex
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MISSING,
@@ -39,6 +40,7 @@ from deviceselectors.runtime.values import (
     CelPanic,
     DomainMap,
     EntryMap,
+    Optional,
 )
 from resourceapi.quantity import Quantity
 
@@ -198,7 +200,12 @@ class FastGenerator(Generator):
             value = Inline(text, cls, False)
         else:
             found = self.inline(base)
-            if found is None or found.cls is None or (found.cls is Attribute and not steps):
+            if (
+                found is None
+                or found.cls is None
+                or found.cls is Optional
+                or (found.cls is Attribute and not steps)
+            ):
                 return None
             value = found
         capacity = value.text == "d.capacity"
@@ -587,9 +594,10 @@ def _matches(
     text, pattern = arguments
     if pattern.constant.__class__ is not str:
         return None
-    from deviceselectors.runtime.regexes import compile_regex
-
-    search = self.refer(compile_regex(pattern.constant).search)
+    try:
+        search = self.refer(compile_regex(pattern.constant).search)
+    except RegexError:
+        return None
     slow = f"{self.refer(function)}({{0}}, '')"
     result = self._by_class(text, str, f"{search}({{0}}) is not None", slow)
     return Inline(result, bool, text.raises or text.cls is not str, text.depth + 1)

@@ -670,7 +670,7 @@ class _Chain:
         self.fails, self.cls = value.fails, value.cls
         self.text = value.text
         kind = base.type.kind if base.type is not None else static.DYN
-        if value.cls is None and kind not in _NEVER_OPTIONAL:
+        if value.cls is Optional or (value.cls is None and kind not in _NEVER_OPTIONAL):
             self._find_out()
 
     def _find_out(self) -> None:

@@ -191,7 +191,7 @@ def compare(left: Any, right: Any) -> int:
         left, right = left.nanoseconds, right.nanoseconds
     elif cls is Timestamp:
         left, right = (left.seconds, left.nanosecond), (right.seconds, right.nanosecond)
-    return (left > right) - (left < right)
+    return 1 if left > right else -1 if left < right else 0
 
 
 def is_comparable(value: Any) -> bool:
@@ -434,7 +434,7 @@ def index_of(index: Any) -> int:
     """A list index, which may be any whole number."""
     cls = index.__class__
     if cls is int:
-        return index  # type: ignore[no-any-return]
+        return int(index)
     if cls is float or cls is Uint:
         if INT_MIN < index <= INT_MAX and index == int(index):
             return int(index)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from deviceselectors.ast import Node
+from deviceselectors.environment import Environment
 from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.generator import CostExceededError, Generator
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.results import as_attribute, as_match
 from deviceselectors.runtime.values import CelError, CelPanic, with_hint
+
+if TYPE_CHECKING:
+    from deviceselectors.compiler import Compiled
 
 COST_LIMIT = 1_000_000
 _LIMIT_ERROR = "operation cancelled: actual cost limit exceeded"
@@ -67,7 +73,8 @@ class Program:
         if value is True or value is False:
             return value
         if value.__class__ is CelError:
-            raise value
+            # without the traceback of earlier evaluations, if it is a constant
+            raise value.with_traceback(None)
         return as_match(value)
 
     def attribute(self, device: Device) -> dict[str, Any]:
@@ -80,7 +87,8 @@ class Program:
         except CelPanic as panic:
             raise CelError(panic.message) from None
         if value.__class__ is CelError:
-            raise value
+            # without the traceback of earlier evaluations, if it is a constant
+            raise value.with_traceback(None)
         return as_attribute(value)
 
     def _checked(self, result: Result) -> Any:
@@ -126,4 +134,30 @@ class Program:
             return Result(None, str(error), cost)
 
 
-__all__ = ["COST_LIMIT", "EvaluationError", "Program", "ProgramError", "Result"]
+_CACHE_SIZE = 512
+#: Longer expressions get a new program each time, so that the cache cannot hold much memory.
+_MAX_CACHED_LENGTH = 4096
+_cache: OrderedDict[tuple[str, Environment], Program] = OrderedDict()
+_lock = Lock()
+
+
+def program(compiled: Compiled) -> Program:
+    """The program of an expression that compiled without error; programs are cached, by expression and environment."""
+    if compiled.ast is None:
+        raise ValueError(f"the expression does not compile: {compiled.error}")
+    key = (compiled.expression, compiled.environment)
+    with _lock:
+        found = _cache.get(key)
+        if found is not None:
+            _cache.move_to_end(key)
+            return found
+    made = Program(compiled.ast, derived=compiled.environment.derived)
+    if len(compiled.expression) <= _MAX_CACHED_LENGTH:
+        with _lock:
+            _cache[key] = made
+            if len(_cache) > _CACHE_SIZE:
+                _cache.popitem(last=False)
+    return made
+
+
+__all__ = ["COST_LIMIT", "EvaluationError", "Program", "ProgramError", "Result", "program"]

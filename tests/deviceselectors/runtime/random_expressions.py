@@ -17,7 +17,12 @@ TEXTS = (
 INTS = (0, 1, -1, 2, 3, 5, 7, 42, 255, -100, 1024, 2**31, 2**53 + 1, 2**63 - 1, -(2**63))
 DOUBLES = ("0.0", "1.0", "-1.5", "2.5", "1e21", "1e-7", "3.14159", "-0.0", "1e308", "100.0", "0.1")
 DURATIONS = ("0", "1s", "90m", "1h30m", "-2.5s", "100ms", "1us", "2562047h47m16s")
-TIMESTAMPS = ("2024-02-29T12:30:45Z", "1970-01-01T00:00:00Z", "2023-12-31T23:59:59.123456789+02:00", "0001-01-01T00:00:00Z")
+TIMESTAMPS = (
+    "2024-02-29T12:30:45Z",
+    "1970-01-01T00:00:00Z",
+    "2023-12-31T23:59:59.123456789+02:00",
+    "0001-01-01T00:00:00Z",
+)
 PATTERNS = ("^a", "a.*", "[0-9]+", "x$", "", "(a|b)+", "^gpu", "\\\\d", ".", "b*", "^$", "[^a-c]")
 ZONES = ("UTC", "America/New_York", "+02:00", "-05:30", "Asia/Kolkata", "Nowhere/At")
 FORMATS = ("dns1123Label", "dns1123Subdomain", "dns1035Label", "qualifiedName", "dns1123LabelPrefix", "labelValue", "uri", "uuid",
@@ -122,11 +127,28 @@ class Expressions:
         return f'timestamp("{self.pick(TIMESTAMPS)}")'
 
     def leaf_semver(self) -> str:
-        return str(self.pick(('semver("1.2.3")', 'semver("2.0.0-rc.1")', 'semver("v1.2", true)', f"semver({self.leaf_string()})")))
+        return str(
+            self.pick(
+                (
+                    'semver("1.2.3")',
+                    'semver("2.0.0-rc.1")',
+                    'semver("v1.2", true)',
+                    f"semver({self.leaf_string()})",
+                )
+            )
+        )
 
     def leaf_quantity(self) -> str:
         return str(
-            self.pick(('quantity("80Gi")', 'quantity("1500m")', 'quantity("1k")', self.capacity(), f"quantity({self.leaf_string()})"))
+            self.pick(
+                (
+                    'quantity("80Gi")',
+                    'quantity("1500m")',
+                    'quantity("1k")',
+                    self.capacity(),
+                    f"quantity({self.leaf_string()})",
+                )
+            )
         )
 
     def leaf_ip(self) -> str:
@@ -136,7 +158,9 @@ class Expressions:
         return str(self.pick(('cidr("10.0.0.0/8")', 'cidr("fe80::/10")', f"cidr({self.leaf_string()})")))
 
     def leaf_url(self) -> str:
-        return str(self.pick((f"url({json.dumps(TEXTS[17])})", 'url("/only/path")', f"url({self.leaf_string()})")))
+        return str(
+            self.pick((f"url({json.dumps(TEXTS[17])})", 'url("/only/path")', f"url({self.leaf_string()})"))
+        )
 
     # -------------------------------------------------------- devices
 
@@ -199,7 +223,15 @@ class Expressions:
         if choice == 21:
             kind = self.pick(("ip", "cidr"))
             if kind == "ip":
-                function = self.pick(("isUnspecified", "isLoopback", "isLinkLocalMulticast", "isLinkLocalUnicast", "isGlobalUnicast"))
+                function = self.pick(
+                    (
+                        "isUnspecified",
+                        "isLoopback",
+                        "isLinkLocalMulticast",
+                        "isLinkLocalUnicast",
+                        "isGlobalUnicast",
+                    )
+                )
                 return f"{self.make('ip', depth)}.{function}()"
             other = self.pick(("containsIP", "containsCIDR"))
             argument = self.pick(("string", "ip" if other == "containsIP" else "cidr"))
@@ -274,18 +306,28 @@ class Expressions:
                 lambda: f"({self.make('int', depth)} {self.pick('+-*/%')} {self.make('int', depth)})",
                 lambda: f"-({self.make('int', depth)})",
                 lambda: f"size({self.make(self.pick(('string', 'bytes', 'list:int')), depth)})",
-                lambda: f"int({self.make(self.pick(('string', 'double', 'uint', 'duration', 'timestamp', 'int')), depth)})",
-                lambda: f"{self.make('string', depth)}.{self.pick(('indexOf', 'lastIndexOf'))}({self.make('string', depth)})",
-                lambda: f"{self.make('string', depth)}.indexOf({self.make('string', depth)}, {self.make('int', 0)})",
+                lambda: (
+                    f"int({self.make(self.pick(('string', 'double', 'uint', 'duration', 'timestamp', 'int')), depth)})"
+                ),
+                lambda: (
+                    f"{self.make('string', depth)}.{self.pick(('indexOf', 'lastIndexOf'))}({self.make('string', depth)})"
+                ),
+                lambda: (
+                    f"{self.make('string', depth)}.indexOf({self.make('string', depth)}, {self.make('int', 0)})"
+                ),
                 lambda: f"{self.make('list:int', depth)}.{self.pick(('sum', 'min', 'max'))}()",
                 lambda: f"{self.make('list:string', depth)}.indexOf({self.make('string', 0)})",
                 lambda: f"{self.make('semver', depth)}.{self.pick(('major', 'minor', 'patch'))}()",
-                lambda: f"{self.make('quantity', depth)}.{self.pick(('asInteger', 'sign'))}()"
-                if self.random.random() < 0.5
-                else f"sign({self.make('quantity', depth)})",
+                lambda: (
+                    f"{self.make('quantity', depth)}.{self.pick(('asInteger', 'sign'))}()"
+                    if self.random.random() < 0.5
+                    else f"sign({self.make('quantity', depth)})"
+                ),
                 lambda: f"{self.make('quantity', depth)}.compareTo({self.make('quantity', depth)})",
                 lambda: f"{self.make('timestamp', depth)}.{self.time_part()}",
-                lambda: f"{self.make('duration', depth)}.{self.pick(('getHours', 'getMinutes', 'getSeconds', 'getMilliseconds'))}()",
+                lambda: (
+                    f"{self.make('duration', depth)}.{self.pick(('getHours', 'getMinutes', 'getSeconds', 'getMilliseconds'))}()"
+                ),
                 lambda: f"{self.make('ip', depth)}.family()",
                 lambda: f"{self.make('cidr', depth)}.prefixLength()",
                 lambda: f"{self.make('list:list:int', depth)}.flatten().sum()",
@@ -307,7 +349,12 @@ class Expressions:
         if self.random.random() < 0.6:
             return f"({self.make('double', depth)} {self.pick('+-*/')} {self.make('double', depth)})"
         return str(
-            self.pick((f"double({self.make(self.pick(('string', 'int', 'uint')), depth)})", f"{self.leaf_quantity()}.asApproximateFloat()"))
+            self.pick(
+                (
+                    f"double({self.make(self.pick(('string', 'int', 'uint')), depth)})",
+                    f"{self.leaf_quantity()}.asApproximateFloat()",
+                )
+            )
         )
 
     def make_string(self, depth: int) -> str:
@@ -316,16 +363,24 @@ class Expressions:
                 lambda: f"({self.make('string', depth)} + {self.make('string', depth)})",
                 lambda: f"string({self.make(self.pick((*SCALARS, 'ip', 'cidr')), depth)})",
                 lambda: f"{self.make('string', depth)}.{self.pick(('lowerAscii', 'upperAscii', 'trim'))}()",
-                lambda: f"{self.make('string', depth)}.substring({self.make('int', 0)}, {self.make('int', 0)})",
+                lambda: (
+                    f"{self.make('string', depth)}.substring({self.make('int', 0)}, {self.make('int', 0)})"
+                ),
                 lambda: f"{self.make('string', depth)}.substring({self.make('int', 0)})",
                 lambda: f"{self.make('string', depth)}.charAt({self.make('int', 0)})",
-                lambda: f"{self.make('string', depth)}.replace({self.make('string', 0)}, {self.make('string', 0)})",
-                lambda: f"{self.make('string', depth)}.replace({self.make('string', 0)}, {self.make('string', 0)}, {self.make('int', 0)})",
+                lambda: (
+                    f"{self.make('string', depth)}.replace({self.make('string', 0)}, {self.make('string', 0)})"
+                ),
+                lambda: (
+                    f"{self.make('string', depth)}.replace({self.make('string', 0)}, {self.make('string', 0)}, {self.make('int', 0)})"
+                ),
                 lambda: f"{self.make('list:string', depth)}.join({self.make('string', 0)})",
                 lambda: f"{self.make('string', depth)}.find({self.pattern()})",
                 lambda: f"strings.quote({self.make('string', depth)})",
                 lambda: self.format(depth),
-                lambda: f"{self.make('url', depth)}.{self.pick(('getScheme', 'getHost', 'getHostname', 'getPort', 'getEscapedPath'))}()",
+                lambda: (
+                    f"{self.make('url', depth)}.{self.pick(('getScheme', 'getHost', 'getHostname', 'getPort', 'getEscapedPath'))}()"
+                ),
                 lambda: f"format.{self.pick(FORMATS)}().validate({self.make('string', depth)}).value()[0]",
                 lambda: f"{self.make('url', depth)}.getQuery()[{self.make('string', 0)}][0]",
             )
@@ -408,12 +463,28 @@ class Expressions:
                 lambda: self.filtered(kind, depth),
                 lambda: self.mapped(kind, depth),
                 lambda: f"{self.make('list:' + kind, depth)}.{self.pick(('reverse', 'distinct'))}()",
-                lambda: f"{self.make('list:' + kind, depth)}.slice({self.make('int', 0)}, {self.make('int', 0)})",
-                lambda: f"{self.make('list:' + kind, depth)}.sort()" if kind in SCALARS else self.filtered(kind, depth),
+                lambda: (
+                    f"{self.make('list:' + kind, depth)}.slice({self.make('int', 0)}, {self.make('int', 0)})"
+                ),
+                lambda: (
+                    f"{self.make('list:' + kind, depth)}.sort()"
+                    if kind in SCALARS
+                    else self.filtered(kind, depth)
+                ),
                 lambda: f"optional.unwrap([{self.make('optional:' + kind, depth)}])",
-                lambda: f"{self.make('string', depth)}.split({self.make('string', 0)})" if kind == "string" else self.mapped(kind, depth),
-                lambda: f"lists.range({self.random.randrange(6)})" if kind == "int" else self.mapped(kind, depth),
-                lambda: f"{self.make('string', depth)}.findAll({self.pattern()})" if kind == "string" else self.leaf("list:" + kind),
+                lambda: (
+                    f"{self.make('string', depth)}.split({self.make('string', 0)})"
+                    if kind == "string"
+                    else self.mapped(kind, depth)
+                ),
+                lambda: (
+                    f"lists.range({self.random.randrange(6)})" if kind == "int" else self.mapped(kind, depth)
+                ),
+                lambda: (
+                    f"{self.make('string', depth)}.findAll({self.pattern()})"
+                    if kind == "string"
+                    else self.leaf("list:" + kind)
+                ),
             )
         )()
 
@@ -435,7 +506,9 @@ class Expressions:
         if choice == 2:
             test = self.with_variable(name, inner, "bool", depth)
             return f"{self.make('list:' + inner, depth)}.map({name}, {test}, {self.with_variable(name, inner, kind, depth)})"
-        return f"{self.make('list:' + inner, depth)}.map({name}, {self.with_variable(name, inner, kind, depth)})"
+        return (
+            f"{self.make('list:' + inner, depth)}.map({name}, {self.with_variable(name, inner, kind, depth)})"
+        )
 
 
 def random_device(source: random.Random) -> dict[str, Any]:
@@ -443,9 +516,17 @@ def random_device(source: random.Random) -> dict[str, Any]:
     attributes: dict[str, Any] = {}
     for name in IDENTIFIERS[:-1]:
         if source.random() < 0.75:
-            attributes[name if source.random() < 0.8 else f"{source.choice(DOMAINS)}/{name}"] = random_attribute(source, name)
-    capacity = {name: {"value": source.choice(("80Gi", "0", "1500m", "1k", "12e3"))} for name in ("memory", "cores")}
-    device: dict[str, Any] = {"driver": source.choice(DOMAINS[:2]), "attributes": attributes, "capacity": capacity}
+            attributes[name if source.random() < 0.8 else f"{source.choice(DOMAINS)}/{name}"] = (
+                random_attribute(source, name)
+            )
+    capacity = {
+        name: {"value": source.choice(("80Gi", "0", "1500m", "1k", "12e3"))} for name in ("memory", "cores")
+    }
+    device: dict[str, Any] = {
+        "driver": source.choice(DOMAINS[:2]),
+        "attributes": attributes,
+        "capacity": capacity,
+    }
     if source.random() < 0.5:
         device["allowMultipleAllocations"] = source.random() < 0.5
     return device
@@ -464,7 +545,7 @@ def random_attribute(source: random.Random, name: str) -> dict[str, Any]:
     }
     if source.random() < 0.6:
         return usual[name]
-    return source.choice(  # type: ignore[no-any-return]
+    return source.choice(
         (
             {"string": source.choice(TEXTS)},
             {"int": source.choice(INTS)},

@@ -1,0 +1,152 @@
+"""Programs as other packages use them: devices, errors, caching, threads."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from deviceselectors.compiler import compile_expression
+from deviceselectors.environment import Environment
+from deviceselectors.runtime import program as programs
+from deviceselectors.runtime.device import MAX_TEXT, prepare_device
+from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
+
+_STORED = Environment("stored")
+_DERIVED = Environment("stored", derived=True)
+
+
+def make(expression: str, environment: Environment = _STORED) -> Program:
+    return program(compile_expression(expression, environment))
+
+
+def device(attributes: dict[str, Any] | None = None, driver: str = "d.example.com", **rest: Any) -> Any:
+    return prepare_device({"attributes": attributes or {}, **rest}, driver)
+
+
+def test_default_domain() -> None:
+    """A name without domain belongs to the driver's; with one it does not."""
+    subject = device({"a": {"int": 2}, "x.example.com/a": {"int": 3}})
+    assert make('device.attributes["d.example.com"].a == 2').matches(subject)
+    assert make('device.attributes["x.example.com"].a == 3').matches(subject)
+
+
+def test_unknown_domain_is_an_empty_map() -> None:
+    """Of an unknown domain only its identifiers are missing."""
+    subject = device()
+    assert make('device.attributes["nope"].size() == 0 && !("nope" in device.attributes)').matches(subject)
+    with pytest.raises(EvaluationError, match=r"^no such key: a\. consider using CEL optional chaining"):
+        make('device.attributes["nope"].a == 1').matches(subject)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "text"),
+    [
+        pytest.param({}, "attribute a: unsupported attribute value", id="no-value"),
+        pytest.param(
+            {"version": "1"},
+            "attribute a: parse semantic version: No Major.Minor.Patch elements found",
+            id="bad-version",
+        ),
+        pytest.param(
+            {"versions": ["1.2.3", ""]},
+            "attribute a: parse semantic version: Version string empty",
+            id="bad-version-in-list",
+        ),
+    ],
+)
+def test_improper_attribute_fails_every_evaluation(attribute: dict[str, Any], text: str) -> None:
+    """Even `true` fails on a device with an attribute that has no proper value, and costs nothing."""
+    subject = device({"a": attribute})
+    result = make("true").evaluate(subject)
+    assert (result.value, result.error, result.cost) == (None, text, None)
+    with pytest.raises(EvaluationError) as failure:
+        make("true").matches(subject)
+    assert str(failure.value) == text
+
+
+def test_list_wins_over_scalar() -> None:
+    """Of several values of an attribute, ints come first, then bools, strings, versions; lists before scalars."""
+    subject = device(
+        {"a": {"string": "x", "int": 1, "strings": ["y"], "bools": [True]}, "b": {"string": "x", "int": 1}}
+    )
+    assert make('device.attributes["d.example.com"].a == [true]').matches(subject)
+    assert make('device.attributes["d.example.com"].b == 1').matches(subject)
+
+
+@pytest.mark.parametrize(
+    ("expression", "attribute"),
+    [
+        pytest.param('"a" + "b"', {"string": "ab"}, id="string"),
+        pytest.param("[1, 2]", {"ints": [1, 2]}, id="ints"),
+        pytest.param('[semver("1.2.3")]', {"versions": ["1.2.3"]}, id="versions"),
+        pytest.param('["a"].filter(x, false)', {}, id="empty-list"),
+    ],
+)
+def test_derived_attribute(expression: str, attribute: dict[str, Any]) -> None:
+    """A derived attribute is given in the form of the API."""
+    assert make(expression, _DERIVED).attribute(device()) == attribute
+
+
+def test_result_that_is_no_bool() -> None:
+    """A selector of the attribute's type must give a bool at run time."""
+    subject = device({"a": {"string": "x"}})
+    text = "CEL result of type string could not be converted to bool: unsupported native conversion from string to 'bool'"
+    with pytest.raises(EvaluationError) as failure:
+        make('device.attributes["d.example.com"].a').matches(subject)
+    assert str(failure.value) == text
+
+
+def test_constant_error_makes_no_program() -> None:
+    """A conversion of a constant that fails is found when the program is made."""
+    compiled = compile_expression('int("x") == 1', _STORED)
+    assert compiled.error == "program instantiation failed: type conversion error from 'string' to 'int'"
+    with pytest.raises(ValueError, match="does not compile"):
+        program(compiled)
+    assert issubclass(ProgramError, ValueError)
+
+
+def test_cost_limit_at_and_above() -> None:
+    """An evaluation may cost 1,000,000 but no more."""
+    # lists.range(n) costs n + 11, size and equality one each
+    assert make("lists.range(999987).size() == 999987").evaluate(device()).cost == 1_000_000
+    result = make("lists.range(999988).size() == 999988").evaluate(device())
+    assert (result.error, result.cost) == ("operation cancelled: actual cost limit exceeded", 1_000_001)
+
+
+def test_oversized_device_is_counted() -> None:
+    """On a device beyond the API's limits the cost is counted, although the expression alone would be harmless."""
+    text = "a" * 60_000
+    subject = device({"a": {"string": text}})
+    expression = 'device.attributes["d.example.com"].a.contains(device.attributes["d.example.com"].a)'
+    assert len(text) > MAX_TEXT
+    with pytest.raises(EvaluationError, match="actual cost limit exceeded"):
+        make(expression).matches(subject)
+    assert make(expression).matches(device({"a": {"string": "aaa"}}))
+
+
+def test_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same expression gives the same program; the oldest programs are forgotten."""
+    monkeypatch.setattr(programs, "_CACHE_SIZE", 2)
+    programs._cache.clear()
+    first = make("1 < 2")
+    assert make("1 < 2") is first
+    for i in range(3):
+        make(f"1 < {i}0")
+    assert len(programs._cache) == 2
+    assert make("1 < 2") is not first
+
+
+def test_threads_share_a_program() -> None:
+    """Evaluations in several threads don't disturb each other, from the first use on."""
+    expression = (
+        'device.attributes["d.example.com"].exists(a, a == "a") && device.attributes["d.example.com"].n > 500'
+    )
+    subject = program(compile_expression(expression, _STORED))
+    devices = [device({"a": {"bool": True}, "n": {"int": n}}) for n in range(1000)]
+    with ThreadPoolExecutor(4) as pool:
+        matches = list(pool.map(subject.matches, devices))
+        costs = {result.cost for result in pool.map(subject.evaluate, devices)}
+    assert matches == [n > 500 for n in range(1000)]
+    assert len(costs) == 1
