@@ -263,29 +263,21 @@ class _Checker:
         return result
 
     def _check_plain_call(self, node: Call) -> Type:
-        function, target = node.function, node.target
+        target = node.target
         types = tuple([self.check(arg) for arg in node.args])
         if target is not None:
             return self._check_member_call(node, target, types)
-        overloads = find_function(function, self._environment)
-        if overloads is None:
-            return self._undeclared(node, function)
-        return self._resolve(node, overloads, types)
+        return self._resolve(node, types)
 
     def _check_member_call(self, node: Call, target: Node, types: tuple[Type, ...]) -> Type:
         prefix = qualified_name(target)
         if prefix is not None:
             name = f"{prefix}.{node.function}".lstrip(".")
-            overloads = find_function(name, self._environment)
-            if overloads is not None:
+            if find_function(name, self._environment) is not None:
                 node.function = name
                 node.target = None
-                return self._resolve(node, overloads, types)
-        target_type = self.check(target)
-        overloads = find_function(node.function, self._environment)
-        if overloads is None:
-            return self._undeclared(node, node.function)
-        return self._resolve(node, overloads, (target_type, *types))
+                return self._resolve(node, types)
+        return self._resolve(node, (self.check(target), *types))
 
     def _check_optional_select(self, node: Call) -> Type:
         operand, field = node.args
@@ -295,38 +287,70 @@ class _Checker:
         node.overloads = ("select_optional_field",)
         return substitute(self._bindings, result)
 
-    def _resolve(self, node: Call, overloads: tuple[Overload, ...], types: tuple[Type, ...]) -> Type:
+    def _resolve(self, node: Call, types: tuple[Type, ...]) -> Type:
         """The type of the call's result; its overloads go into the node."""
-        if node.function == "_&&_" or node.function == "_||_":
-            return self._check_logic(node, overloads[0], types)
-        is_member = node.target is not None
-        is_open = False
+        is_plain = True
         for t in types:
-            if t.has_parameters:
-                is_open = True
+            if not t.is_plain:
+                is_plain = False
+        if not is_plain:
+            return self._find_overloads(node, types)[0]
+        key = (node.function, node.target is not None, self._environment.functions, types)
+        known = _resolved.get(key)
+        if known is None:
+            first_variable = self._variables
+            result, is_final = self._find_overloads(node, types)
+            if is_final:
+                if len(_resolved) >= _MAX_RESOLVED:
+                    _resolved.clear()
+                _resolved[key] = result, node.overloads, self._variables - first_variable
+            return result
+        result, node.overloads, variables = known
+        self._variables += variables
+        return result
+
+    def _find_overloads(self, node: Call, types: tuple[Type, ...]) -> tuple[Type, bool]:
+        """The type of a call's result, and whether the same types always give that and no error."""
+        overloads = find_function(node.function, self._environment)
+        if overloads is None:
+            return self._undeclared(node, node.function), False
+        if node.function in ("_&&_", "_||_"):
+            return self._check_logic(node, overloads[0], types), False
+        is_member = node.target is not None
         result: Type | None = None
+        is_final = True
         matching: list[str] = []
         for overload in overloads:
             if overload.is_member != is_member:
                 continue
-            first_variable = self._variables
-            self._variables += len(overload.type_parameters)
-            if not _could_match(overload.arguments, types):
-                continue
-            candidate = None if is_open else _match_closed(overload, types)
-            if is_open or (candidate is not None and candidate.has_parameters):
-                candidate = self._match_open(overload, types, first_variable)
+            candidate, is_closed = self._match(overload, types)
             if candidate is None:
                 continue
+            is_final = is_final and is_closed
             matching.append(overload.id)
             if result is None:
                 result = candidate
             elif not is_dyn(result) and candidate != result:
                 result = DYN_TYPE
         if result is None:
-            return self._no_overload(node, types)
+            return self._no_overload(node, types), False
         node.overloads = tuple(matching)
-        return result
+        return result, is_final
+
+    def _match(self, overload: Overload, types: tuple[Type, ...]) -> tuple[Type | None, bool]:
+        """The result type of an overload if the arguments fit it, and whether no type parameter is involved."""
+        first_variable = self._variables
+        self._variables += len(overload.type_parameters)
+        if not _could_match(overload.arguments, types):
+            return None, True
+        if not any(t.has_parameters for t in types):
+            bindings: Bindings = {}
+            if not are_assignable(bindings, types, overload.arguments):
+                return None, True
+            result = substitute(bindings, overload.result)
+            if not result.has_parameters:
+                return result, True
+        return self._match_open(overload, types, first_variable), False
 
     def _match_open(self, overload: Overload, types: tuple[Type, ...], first_variable: int) -> Type | None:
         """The result type of an overload if the arguments fit it; binds type parameters in the arguments."""
@@ -523,13 +547,10 @@ _DISTINCT = frozenset(
 )
 
 
-def _match_closed(overload: Overload, types: tuple[Type, ...]) -> Type | None:
-    """The result type of an overload if the arguments, which have no type parameters, fit it."""
-    bindings: Bindings = {}
-    if not are_assignable(bindings, types, overload.arguments):
-        return None
-    return substitute(bindings, overload.result)
-
+# What calls with plain argument types give: result, overloads, and how many type variables were tried on the way.
+_Resolution = tuple[Type, tuple[str, ...], int]
+_resolved: dict[tuple[str, bool, int, tuple[Type, ...]], _Resolution] = {}
+_MAX_RESOLVED = 2048
 
 _WELL_KNOWN: dict[tuple[int, str], str] = {(NULL, "null_type"): "google.protobuf.NullValue"}
 for _name, _type in NAMED_TYPES.items():

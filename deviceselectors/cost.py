@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil
 
+from deviceselectors.ast import LIST as LIST_NODE
 from deviceselectors.ast import (
+    LITERAL,
     Call,
     Comprehension,
     Ident,
@@ -21,6 +23,7 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
+from deviceselectors.ast import MAP as MAP_NODE
 from deviceselectors.types import (
     BOOL,
     BYTES,
@@ -51,6 +54,7 @@ _FORMAT_SIZE = 64
 #: The least and the greatest number of characters, bytes, elements or entries.
 Size = tuple[int, int]
 _UNKNOWN: Size = (0, UNLIMITED)
+_SCALARS = frozenset((BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT))
 _ONE: Size = (1, 1)
 
 
@@ -164,13 +168,13 @@ class _Variable:
 
 def estimate(root: Node) -> int:
     """The greatest cost of one evaluation of a type-checked expression."""
-    return _Estimator().cost(root)
+    return min(_Estimator().cost(root), UNLIMITED)
 
 
 def _is_scalar(t: Type) -> bool:
-    if is_optional(t):
-        return _is_scalar(t.parameters[0])
-    return t.kind in (BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT)
+    if t.kind in _SCALARS:
+        return True
+    return is_optional(t) and _is_scalar(t.parameters[0])
 
 
 def _type_of(node: Node) -> Type:
@@ -181,15 +185,22 @@ def _type_of(node: Node) -> Type:
 class _Argument:
     """A target or argument of a call, as the cost of the function needs it."""
 
-    __slots__ = ("is_sized", "node", "path", "size", "type")
+    __slots__ = ("_estimator", "is_sized", "node", "size")
 
-    def __init__(self, node: Node, size: Size | None, path: _Path) -> None:
+    def __init__(self, node: Node, size: Size | None, estimator: _Estimator) -> None:
         self.node = node
         #: whether a size has been computed, be it without a bound
         self.is_sized = size is not None
         self.size = _UNKNOWN if size is None else size
-        self.path = path
-        self.type = _type_of(node)
+        self._estimator = estimator
+
+    @property
+    def type(self) -> Type:
+        return _type_of(self.node)
+
+    @property
+    def path(self) -> _Path:
+        return self._estimator.path(self.node)
 
 
 class _Estimator:
@@ -204,25 +215,8 @@ class _Estimator:
         self._variables: dict[str, list[_Variable]] = {}
 
     def cost(self, node: Node) -> int:
-        if isinstance(node, Literal):
-            return 0
-        if isinstance(node, Ident):
-            return self._ident(node)
-        if isinstance(node, Select):
-            return self._select(node)
-        if isinstance(node, Call):
-            return self._call(node)
-        if isinstance(node, ListLiteral):
-            return self._list(node)
-        if isinstance(node, MapLiteral):
-            return self._map(node)
-        if isinstance(node, StructLiteral):
-            total = _MESSAGE_COST
-            for field in node.fields:
-                total = add(total, self.cost(field.value))
-            return total
-        assert isinstance(node, Comprehension)
-        return self._bind(node) if _is_bind(node) else self._comprehension(node)
+        """The cost, not cut off at the greatest number yet."""
+        return _COSTS[node.kind](self, node)
 
     # What is known of sizes
 
@@ -233,7 +227,7 @@ class _Estimator:
                 return stack[-1]
         return None
 
-    def _path(self, node: Node) -> _Path:
+    def path(self, node: Node) -> _Path:
         variable = self._variable(node)
         return self._paths.get(node, _NO_PATH) if variable is None else variable.path
 
@@ -241,16 +235,16 @@ class _Estimator:
         known = self._sizes.get(node)
         if known is not None:
             return known
-        known = _literal_size(node)
-        if known is not None:
-            return known
-        declared = self._path(node).declared()
+        if node.kind in _LITERAL_NODES:
+            return _literal_size(node)
+        variable = self._variable(node)
+        path = self._paths.get(node, _NO_PATH) if variable is None else variable.path
+        declared = path.declared()
         if declared is not None:
             self._sizes[node] = declared.size
             return declared.size
         if _is_scalar(_type_of(node)):
             return _ONE
-        variable = self._variable(node)
         return None if variable is None else variable.size
 
     def _size_or_unknown(self, node: Node) -> Size:
@@ -274,6 +268,9 @@ class _Estimator:
 
     # Kinds of nodes
 
+    def _literal(self, node: Literal) -> int:
+        return 0
+
     def _ident(self, node: Ident) -> int:
         variable = self._variable(node)
         self._paths[node] = _Path([node.name], 1) if variable is None else variable.path
@@ -284,15 +281,15 @@ class _Estimator:
         if node.test_only:
             return total
         if _type_of(node.operand).kind in (MAP, STRUCT, TYPE_PARAMETER):
-            total = add(total, 1)
-        self._paths[node] = self._path(node.operand).extend(node.field)
+            total += 1
+        self._paths[node] = self.path(node.operand).extend(node.field)
         return total
 
     def _list(self, node: ListLiteral) -> int:
         total = _LIST_COST
         least, most = (UNLIMITED, 0) if node.elements else (0, 0)
         for element in node.elements:
-            total = add(total, self.cost(element))
+            total += self.cost(element)
             size = self._size_or_unknown(element)
             least, most = min(least, size[0]), max(most, size[1])
         self._entries[node] = _Entries(LIST, _ONE, (least, most))
@@ -303,33 +300,39 @@ class _Estimator:
         key: Size = (UNLIMITED, 0) if node.entries else (0, 0)
         value = key
         for entry in node.entries:
-            total = add(add(total, self.cost(entry.key)), self.cost(entry.value))
+            total += self.cost(entry.key) + self.cost(entry.value)
             key = _union(key, self._size_or_unknown(entry.key))
             value = _union(value, self._size_or_unknown(entry.value))
         self._entries[node] = _Entries(MAP, key, value)
         return total
 
+    def _struct(self, node: StructLiteral) -> int:
+        return _MESSAGE_COST + sum(self.cost(field.value) for field in node.fields)
+
+    def _loop(self, node: Comprehension) -> int:
+        return self._bind(node) if _is_bind(node) else self._comprehension(node)
+
     def _bind(self, node: Comprehension) -> int:
-        total = add(self.cost(node.iter_range), self.cost(node.accu_init))
+        total = self.cost(node.iter_range) + self.cost(node.accu_init)
         self._push_value(node.accu_var, node.accu_init)
-        total = add(total, self.cost(node.result))
+        total += self.cost(node.result)
         self._variables[node.accu_var].pop()
         self._copy_sizes(node, node.result)
         return total
 
     def _comprehension(self, node: Comprehension) -> int:
-        total = add(self.cost(node.iter_range), self.cost(node.accu_init))
+        total = self.cost(node.iter_range) + self.cost(node.accu_init)
         self._push_value(node.accu_var, node.accu_init)
         self._push_iteration(node)
-        per_element = add(self.cost(node.condition), self.cost(node.step))
+        per_element = self.cost(node.condition) + self.cost(node.step)
         self._variables[node.iter_var].pop()
         if node.iter_var2:
             self._variables[node.iter_var2].pop()
-        total = add(total, self.cost(node.result))
+        total += self.cost(node.result)
         self._variables[node.accu_var].pop()
         count = self._size_or_unknown(node.iter_range)
         self._note_result(node, count)
-        return add(total, multiply(count[1], per_element))
+        return total + multiply(count[1], per_element)
 
     def _note_result(self, node: Comprehension, count: Size) -> None:
         if isinstance(node.accu_init, Literal):
@@ -346,10 +349,10 @@ class _Estimator:
         self._variables.setdefault(name, []).append(variable)
 
     def _push_value(self, name: str, value: Node) -> None:
-        self._push(name, _Variable(self._path(value), self._size(value), self._entries_of(value)))
+        self._push(name, _Variable(self.path(value), self._size(value), self._entries_of(value)))
 
     def _push_iteration(self, node: Comprehension) -> None:
-        path = self._path(node.iter_range)
+        path = self.path(node.iter_range)
         entries = self._entries_of(node.iter_range)
         kind = _type_of(node.iter_range).kind if entries is None else entries.kind
         key_size = None if entries is None else entries.key
@@ -369,17 +372,17 @@ class _Estimator:
         if node.function == "dyn":
             total = self.cost(node.args[0])
             self._copy_sizes(node, node.args[0])
-            return add(1, total)
+            return 1 + total
         costs: list[int] = []
         args: list[_Argument] = []
         for arg in node.args:
-            costs.append(self.cost(arg))
-            args.append(self._argument(arg))
+            costs.append(_COSTS[arg.kind](self, arg))
+            args.append(_Argument(arg, self._size(arg), self))
         target_cost = 0
         target: _Argument | None = None
         if node.target is not None:
             target_cost = self.cost(node.target)
-            target = self._argument(node.target)
+            target = _Argument(node.target, self._size(node.target), self)
         most = 0
         result: Size | None = None
         for overload in node.overloads:
@@ -387,19 +390,16 @@ class _Estimator:
             most = max(most, cost)
             if size is not None:
                 result = size if result is None else _union(result, size)
-            if overload == "index_list" or overload == "index_map":
+            if overload in _INDEXING:
                 result = self._note_element(node, args[0].node, overload)
             if result is None:
                 result = self._size(node)
         if result is not None:
             self._sizes[node] = result
-        return add(target_cost, most)
-
-    def _argument(self, node: Node) -> _Argument:
-        return _Argument(node, self._size(node), self._path(node))
+        return target_cost + most
 
     def _note_element(self, node: Node, collection: Node, overload: str) -> Size | None:
-        self._paths[node] = self._path(collection).extend("@items" if overload == "index_list" else "@values")
+        self._paths[node] = self.path(collection).extend("@items" if overload == "index_list" else "@values")
         entries = self._entries_of(collection)
         return None if entries is None else entries.value
 
@@ -408,23 +408,20 @@ class _Estimator:
     ) -> tuple[int, Size | None]:
         """The cost of a call with its arguments, and the size of its result if the function says something of it."""
         if overload in ("logical_and", "logical_or"):
-            return add(costs[0], costs[1]), None
+            return costs[0] + costs[1], None
         if overload == "conditional":
             return self._conditional_cost(node, args, costs)
-        total = 0
-        for cost in costs:
-            total = add(total, cost)
         if overload in _ADDITIONS:
             cost, size = self._addition_cost(node, overload, args)
         else:
             cost, size = _function_cost(node.function, overload, target, args)
-        return add(total, cost), size
+        return sum(costs) + cost, size
 
     def _conditional_cost(
         self, node: Call, args: list[_Argument], costs: list[int]
     ) -> tuple[int, Size | None]:
         self._note_entries_of_either(node, args[1].node, args[2].node)
-        return add(costs[0], max(costs[1], costs[2])), _union(args[1].size, args[2].size)
+        return costs[0] + max(costs[1], costs[2]), _union(args[1].size, args[2].size)
 
     def _addition_cost(self, node: Call, overload: str, args: list[_Argument]) -> tuple[int, Size | None]:
         left, right = args[0].size, args[1].size
@@ -440,6 +437,20 @@ class _Estimator:
             )
 
 
+# By kind of node. That each gets its own kind, mypy cannot know.
+_COSTS: tuple[Callable[..., int], ...] = (
+    _Estimator.cost,
+    _Estimator._literal,
+    _Estimator._ident,
+    _Estimator._select,
+    _Estimator._call,
+    _Estimator._list,
+    _Estimator._map,
+    _Estimator._struct,
+    _Estimator._loop,
+)
+_LITERAL_NODES = frozenset((LITERAL, LIST_NODE, MAP_NODE))
+_INDEXING = frozenset(("index_list", "index_map"))
 _ADDITIONS = frozenset(("add_string", "add_bytes", "add_list"))
 
 
@@ -454,23 +465,24 @@ def _is_bind(node: Comprehension) -> bool:
     )
 
 
-def _literal_size(node: Node) -> Size | None:
+def _literal_size(node: Node) -> Size:
     if isinstance(node, Literal):
         size = len(node.value) if isinstance(node.value, str | bytes) else 1
     elif isinstance(node, ListLiteral):
         size = len(node.elements)
-    elif isinstance(node, MapLiteral):
-        size = len(node.entries)
     else:
-        return None
+        assert isinstance(node, MapLiteral)
+        size = len(node.entries)
     return size, size
 
 
 def _function_cost(
     function: str, overload: str, target: _Argument | None, args: list[_Argument]
 ) -> tuple[int, Size | None]:
-    estimator = _BY_OVERLOAD.get(overload) or _BY_FUNCTION.get(function) or _STANDARD.get(overload)
-    found = None if estimator is None else estimator(overload, target, args)
+    estimator = _BY_OVERLOAD.get(overload, _nominal)
+    if estimator is _nominal:
+        estimator = _BY_FUNCTION.get(function, _nominal)
+    found = estimator(overload, target, args)
     return (1, None) if found is None else found
 
 
@@ -740,6 +752,22 @@ _BY_OVERLOAD: dict[str, _Estimate] = {
     "list_sets_contains_list": _set_relation,
     "list_sets_intersects_list": _set_relation,
     "list_sets_equivalent_list": _set_relation,
+    "not_equals": _comparison,
+    **{
+        f"{relation}_{kind}": _comparison
+        for relation in ("less", "greater", "less_equals", "greater_equals")
+        for kind in ("string", "bytes")
+    },
+    "contains_string": _contains,
+    "starts_with_string": _prefix,
+    "ends_with_string": _prefix,
+    "matches": _matches,
+    "matches_string": _matches,
+    "in_list": _in_list,
+    "string_format": _format,
+    "string_to_bytes": _to_bytes,
+    "bytes_to_string": _to_string,
+    "strings_quote": _quote,
 }
 
 _BY_FUNCTION: dict[str, _Estimate] = {
@@ -760,23 +788,4 @@ _BY_FUNCTION: dict[str, _Estimate] = {
     "validate": _validate_name,
     "check": _authorization_check,
     "_==_": _equality,
-}
-
-_STANDARD: dict[str, _Estimate] = {
-    "not_equals": _comparison,
-    **{
-        f"{relation}_{kind}": _comparison
-        for relation in ("less", "greater", "less_equals", "greater_equals")
-        for kind in ("string", "bytes")
-    },
-    "contains_string": _contains,
-    "starts_with_string": _prefix,
-    "ends_with_string": _prefix,
-    "matches": _matches,
-    "matches_string": _matches,
-    "in_list": _in_list,
-    "string_format": _format,
-    "string_to_bytes": _to_bytes,
-    "bytes_to_string": _to_string,
-    "strings_quote": _quote,
 }

@@ -95,16 +95,15 @@ def _parameter_names(types: tuple[Type, ...]) -> dict[str, None]:
 
 
 _signatures: dict[str, list[str]] = {}
-_functions: dict[tuple[str, bool, bool], tuple[Overload, ...] | None] = {}
+_functions: dict[tuple[str, int], tuple[Overload, ...]] = {}
 
 
 def find_function(name: str, environment: Environment) -> tuple[Overload, ...] | None:
     """The overloads of a function in the order in which they are tried, or None when it is not declared."""
-    key = (name, environment.has_untyped_attributes, environment.kind == "stored")
-    try:
-        return _functions[key]
-    except KeyError:
-        pass
+    key = (name, environment.functions)
+    known = _functions.get(key)
+    if known is not None:
+        return known
     if not _signatures:
         _signatures.update(_read_table())
     if name not in _signatures:

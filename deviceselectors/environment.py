@@ -15,7 +15,7 @@ class Environment:
     Immutable and hashable. Source: KEP-4381, KEP-5075, KEP-5491; k8s.io/dynamic-resource-allocation 0.37.
     """
 
-    __slots__ = ("_key", "derived", "has_multiple_allocations", "has_untyped_attributes", "kind")
+    __slots__ = ("_key", "derived", "functions", "has_multiple_allocations", "has_untyped_attributes", "kind")
 
     def __init__(
         self,
@@ -33,6 +33,8 @@ class Environment:
         #: whether attributes are `dyn` rather than `any`, and `includes` is declared
         self.has_untyped_attributes = stored or list_attributes
         self.derived = derived
+        #: equal for environments that declare the same functions
+        self.functions = 2 if stored else int(list_attributes)
         self._key = (kind, self.has_multiple_allocations, self.has_untyped_attributes, derived)
 
     def __eq__(self, other: object) -> bool:

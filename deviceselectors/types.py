@@ -44,7 +44,17 @@ class Type:
     may also be null.
     """
 
-    __slots__ = ("_short", "_size", "has_parameters", "kind", "name", "parameters", "wrapper")
+    __slots__ = (
+        "_hash",
+        "_short",
+        "_size",
+        "has_parameters",
+        "is_plain",
+        "kind",
+        "name",
+        "parameters",
+        "wrapper",
+    )
 
     def __init__(
         self, kind: int, name: str, parameters: tuple[Type, ...] = (), short: str = "", wrapper: bool = False
@@ -56,14 +66,18 @@ class Type:
         self._short = short
         #: whether a type parameter occurs in it, so that substitution has something to do
         self.has_parameters: bool = kind == TYPE_PARAMETER
+        #: whether neither type parameters nor wrappers occur in it, so that equal types can be used alike
+        self.is_plain: bool = not (wrapper or kind == TYPE_PARAMETER)
         size: int = 1
         for parameter in parameters:
             size += parameter._size
-            if parameter.has_parameters:
-                self.has_parameters = True
+            if not parameter.is_plain:
+                self.is_plain = False
+                self.has_parameters = self.has_parameters or parameter.has_parameters
         if size > _MAX_SIZE:
             raise TypeSizeError("the type of a part of the expression is too large")
         self._size: int = size
+        self._hash = hash((kind, name, size))
 
     @property
     def declared(self) -> str:
@@ -95,7 +109,7 @@ class Type:
         )
 
     def __hash__(self) -> int:
-        return hash((self.kind, self.name, len(self.parameters)))
+        return self._hash
 
     def __repr__(self) -> str:
         return f"Type({self.output})"
