@@ -31,6 +31,7 @@ _NULLABLE_KINDS = frozenset((OPAQUE, STRUCT, ANY, DURATION, TIMESTAMP))
 
 
 _MAX_SIZE = 5_000
+_MAX_PLAIN_SIZE = 16
 
 
 class TypeSizeError(ValueError):
@@ -66,16 +67,19 @@ class Type:
         self._short = short
         #: whether a type parameter occurs in it, so that substitution has something to do
         self.has_parameters: bool = kind == TYPE_PARAMETER
-        #: whether neither type parameters nor wrappers occur in it, so that equal types can be used alike
+        #: whether neither type parameters nor wrappers occur in it, so that equal types can be used alike, and it is small
         self.is_plain: bool = not (wrapper or kind == TYPE_PARAMETER)
         size: int = 1
         for parameter in parameters:
             size += parameter._size
             if not parameter.is_plain:
                 self.is_plain = False
-                self.has_parameters = self.has_parameters or parameter.has_parameters
+            if parameter.has_parameters:
+                self.has_parameters = True
         if size > _MAX_SIZE:
             raise TypeSizeError("the type of a part of the expression is too large")
+        if size > _MAX_PLAIN_SIZE:
+            self.is_plain = False
         self._size: int = size
         self._hash = hash((kind, name, size))
 
