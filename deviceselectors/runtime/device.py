@@ -62,23 +62,25 @@ def prepare_device(device: dict[str, Any], driver: str) -> Device:
     Raises ValueError for a capacity that is no quantity; the API server lets none through.
     """
     attributes, capacity = DomainMap(), DomainMap()
-    given = device.get("attributes")
     error = None
     bounded = len(driver) <= MAX_TEXT
+    given = device.get("attributes")
     if given:
         error, within = _add_attributes(attributes, given, driver)
         bounded = bounded and within
     capacities = device.get("capacity")
     if capacities:
         bounded = bounded and len(capacities) <= MAX_ENTRIES
+        own = EntryMap()
         for name, entry in capacities.items():
-            domain, slash, identifier = name.partition("/")
             value = entry["value"]
-            quantity_value = _quantities.get(value) or _quantity(value)
-            if slash:
-                capacity.setdefault(domain, EntryMap())[identifier] = quantity_value
+            value = _quantities.get(value) or _quantity(value)
+            if "/" in name:
+                _add_qualified(capacity, name, value)
             else:
-                capacity.setdefault(driver, EntryMap())[name] = quantity_value
+                own[name] = value
+        if own:
+            _add_own(capacity, driver, own)
     return Device(
         driver, device.get("allowMultipleAllocations") is True, attributes, capacity, error, bounded
     )
@@ -91,7 +93,9 @@ def _add_attributes(attributes: DomainMap, given: dict[str, Any], driver: str) -
     own = EntryMap()
     for name, attribute in given.items():
         # the usual case first: one field with a string, bool or int
-        key = next(iter(attribute)) if len(attribute) == 1 else None
+        key = None
+        if len(attribute) == 1:
+            (key,) = attribute
         value = attribute[key] if key in _SCALARS else None
         if value is None:
             try:
@@ -99,18 +103,34 @@ def _add_attributes(attributes: DomainMap, given: dict[str, Any], driver: str) -
             except CelError as failure:
                 error = error or f"attribute {name}: {failure.message}"
                 continue
-        cls = value.__class__
-        if (cls is str or cls is list) and len(value) > MAX_TEXT:
+            if value.__class__ is list and len(value) > MAX_TEXT:
+                bounded = False
+        if value.__class__ is str and len(value) > MAX_TEXT:
             bounded = False
         if "/" in name:
-            domain, _, identifier = name.partition("/")
-            attributes.setdefault(domain, EntryMap())[identifier] = value
+            _add_qualified(attributes, name, value)
         else:
             own[name] = value
     if own:
-        # both `a` and `driver/a` name the same attribute; which one wins is up to Go's map order
-        attributes.setdefault(driver, own).update(own)
+        _add_own(attributes, driver, own)
     return error, bounded
+
+
+def _add_qualified(domains: DomainMap, name: str, value: Any) -> None:
+    domain, _, identifier = name.partition("/")
+    entries = domains.get(domain)
+    if entries is None:
+        entries = domains[domain] = EntryMap()
+    entries[identifier] = value
+
+
+def _add_own(domains: DomainMap, driver: str, own: EntryMap) -> None:
+    """Adds what has no domain; where both `a` and `driver/a` are given, Go's map order decides on the server."""
+    entries = domains.get(driver)
+    if entries is None:
+        domains[driver] = own
+    else:
+        entries.update(own)
 
 
 def _attribute_value(attribute: dict[str, Any]) -> Any:

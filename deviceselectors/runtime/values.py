@@ -37,8 +37,11 @@ _HINT = (
 class CelError(ValueError):
     """An error of an evaluation. `message` is CEL's text; printed it is kube-scheduler's, which may add a hint."""
 
-    def __init__(self, message: str) -> None:
-        self.message = message
+    # no __init__: errors that something absorbs are common, and it would double their price
+
+    @property
+    def message(self) -> str:
+        return self.args[0]  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         return with_hint(self.message)
