@@ -82,7 +82,8 @@ def _check_immutable(spec: Object, old: Object, checks: Checks) -> None:
         checks.invalid((*SPEC, "driver"), spec.get("driver", ""), "field is immutable")
     if spec.get("nodeName") != old.get("nodeName"):
         node = spec.get("nodeName")
-        checks.invalid((*SPEC, "nodeName"), node, "field is immutable")
+        shown = None if node is None else Named(node)  # a pointer
+        checks.invalid((*SPEC, "nodeName"), shown, "field is immutable")
 
 
 # --- nodes ------------------------------------------------------------------------------------------------------

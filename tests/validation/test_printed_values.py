@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from resourceapi.releases import Profile
-from validation.requests import Request
+from validation.requests import UPDATE, Request
 from validation.server import Server
 
 STRANGE = "a<\u0000"
@@ -100,6 +100,23 @@ def test_printed(release: str, api_version: str, kind: str, spec: Any, detail: s
         Request(api_version=api_version, kind=kind, namespace="n", body=body)
     )
     assert f"Invalid value: {printed}: {detail}" in [error.message for error in answer.errors]
+
+
+def test_printed_as_a_pointer() -> None:
+    """The node of a slice is a pointer, the driver is not."""
+    spec = {
+        "driver": STRANGE,
+        "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+        "nodeName": STRANGE,
+    }
+    body = {"apiVersion": DRA, "kind": "ResourceSlice", "metadata": {"name": "x"}, "spec": spec}
+    old = {**body, "spec": {**spec, "driver": "d", "nodeName": "n"}}
+    answer = Server(Profile("1.37")).handle(
+        Request(verb=UPDATE, api_version=DRA, kind="ResourceSlice", body=body, old=old, name="x")
+    )
+    messages = [str(error) for error in answer.errors]
+    assert f"spec.driver: Invalid value: {AS_GO}: field is immutable" in messages
+    assert f"spec.nodeName: Invalid value: {AS_JSON}: field is immutable" in messages
 
 
 def test_printed_where_it_is_not_found() -> None:
