@@ -57,8 +57,9 @@ bench: setup ## time against kubectl-validate, side by side
 fuzz: setup ## the full run of mutated documents
 	$(BIN)/python -m tests.fuzz
 
-docs: setup ## write the generated pages of docs/reference
+docs: setup ## write what is generated: docs/reference and manifests/crds
 	$(BIN)/python -m docs.tools.reference
+	$(BIN)/python -m docs.tools.crds
 
 lock: ## pin the newest versions that pyproject.toml allows (needs uv)
 	{ echo '# Made by "make lock" from pyproject.toml: do not edit.'; \

@@ -79,10 +79,22 @@ class Field:
 
     ``pointer``: in Go a pointer, so that unset and zero differ.  ``omitempty``: left out of JSON when empty.
     ``gates``: feature gates that must all be on for the field to be kept.  ``inline``: the fields of the (embedded)
-    struct appear in its parent.  ``rules``: what must hold, in the order in which the server checks it.
+    struct appear in its parent.  ``list_keys``: the fields by which clients that merge tell the entries of a list
+    apart (without them a list is replaced as a whole).  ``rules``: what must hold, in the order in which the server checks it.
     """
 
-    __slots__ = ("default", "gates", "go", "inline", "name", "omitempty", "pointer", "rules", "type")
+    __slots__ = (
+        "default",
+        "gates",
+        "go",
+        "inline",
+        "list_keys",
+        "name",
+        "omitempty",
+        "pointer",
+        "rules",
+        "type",
+    )
 
     def __init__(
         self,
@@ -95,6 +107,7 @@ class Field:
         gates: tuple[str, ...] = (),
         default: object = None,
         inline: bool = False,
+        list_keys: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.type = type
@@ -105,6 +118,7 @@ class Field:
         self.gates = gates
         self.default = default
         self.inline = inline
+        self.list_keys = list_keys
 
     def __repr__(self) -> str:
         return f"<Field {self.name}>"

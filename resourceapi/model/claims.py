@@ -210,6 +210,7 @@ ResourceClaimStatus = Struct(
         Optional(),
         MaxItems(limits.RESERVED_FOR),
         Unique("uid"),
+        list_keys=("uid",),
     ),
     Field(
         "devices",
@@ -273,7 +274,7 @@ AllocatedDeviceStatus = Struct(
     Field("pool", STRING, omitempty=False),
     Field("device", STRING, omitempty=False),
     Field("shareID", STRING, Optional(), formats.UUID, pointer=True, gates=CONSUMABLE),
-    Field("conditions", list_of(ref("Condition", package="v1")), omitempty=False),
+    Field("conditions", list_of(ref("Condition", package="v1")), omitempty=False, list_keys=("type",)),
     Field("data", RAW, pointer=True),
     Field("networkData", ref("NetworkDeviceData"), Optional(), pointer=True),
 )

@@ -23,7 +23,7 @@ DeviceTaintSelector = Struct(
     Field("device", STRING, pointer=True),
 )
 DeviceTaintRuleStatus = Struct(
-    "DeviceTaintRuleStatus", Field("conditions", list_of(ref("Condition", package="v1")))
+    "DeviceTaintRuleStatus", Field("conditions", list_of(ref("Condition", package="v1")), list_keys=("type",))
 )
 
 STRUCTS = (DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector, DeviceTaintRuleStatus)

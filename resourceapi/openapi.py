@@ -1,0 +1,60 @@
+"""Structural OpenAPI schemas of the API, as CustomResourceDefinitions want them.
+
+They say of what shape an object is, not what must hold for its values: that is for validation, in its own words.  So
+nothing is required, and texts have no formats.  A null is dropped by the API server where a value may be absent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from resourceapi.schema import Field, Schema, Type
+
+Object = dict[str, Any]
+
+_SCALARS: dict[str, Object] = {
+    "string": {"type": "string"},
+    "time": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "int64": {"type": "integer", "format": "int64"},
+    "int32": {"type": "integer", "format": "int32"},
+    "quantity": {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True},
+    "raw": {"x-kubernetes-preserve-unknown-fields": True},
+}
+
+
+def struct_schema(schema: Schema, name: str) -> Object:
+    """The schema of a struct of a version."""
+    return {"type": "object", "properties": _properties(schema, name)}
+
+
+def _properties(schema: Schema, name: str) -> Object:
+    properties: Object = {}
+    for field in schema[name].fields:
+        if field.inline:
+            properties.update(_properties(schema, field.type.struct))
+        else:
+            properties[field.name] = _field_schema(schema, field)
+    return properties
+
+
+def _field_schema(schema: Schema, field: Field) -> Object:
+    result = _type_schema(schema, field.type)
+    if field.type.kind == "list":
+        result["x-kubernetes-list-type"] = "map" if field.list_keys else "atomic"
+        if field.list_keys:
+            result["x-kubernetes-list-map-keys"] = list(field.list_keys)
+            for key in field.list_keys:  # a key must be there, or be filled in
+                result["items"]["properties"][key]["default"] = ""
+    return result
+
+
+def _type_schema(schema: Schema, of: Type) -> Object:
+    if of.kind == "struct":
+        return struct_schema(schema, of.struct)
+    if of.element is None:
+        return dict(_SCALARS[of.kind])
+    element = _type_schema(schema, of.element)
+    if of.kind == "list":
+        return {"type": "array", "items": element}
+    return {"type": "object", "additionalProperties": element}

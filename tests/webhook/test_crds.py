@@ -1,0 +1,67 @@
+"""The CustomResourceDefinitions follow from the API model, and the API server takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from docs.tools.crds import files
+from resourceapi.releases import KINDS
+from webhook.crds import CRD_VERSIONS, definitions
+
+DEFINITIONS = {
+    document["spec"]["names"]["kind"]: document for document in definitions(service="s", namespace="n")
+}
+
+
+def _versions(kind: str) -> dict[str, dict[str, Any]]:
+    return {version["name"]: version for version in DEFINITIONS[kind]["spec"]["versions"]}
+
+
+def _at(kind: str, version: str, *path: str) -> dict[str, Any]:
+    node = _versions(kind)[version]["schema"]["openAPIV3Schema"]
+    for name in path:
+        node = node["items"] if name == "[]" else node["properties"][name]
+    return dict(node)
+
+
+def test_files_are_up_to_date() -> None:
+    """`make docs` has been run since the model changed."""
+    for path, text in files().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path} is out of date: run `make docs`"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_version_that_the_kind_has_is_served_and_v1_is_stored(kind: str) -> None:
+    """As kube-apiserver serves them; older alphas are not brought back."""
+    versions = _versions(kind)
+    assert list(versions) == [version for version in CRD_VERSIONS if version in KINDS[kind].versions]
+    assert [name for name, version in versions.items() if version["storage"]] == ["v1"]
+    assert ("status" in _at(kind, "v1")["properties"]) == ("subresources" in versions["v1"])
+
+
+def test_versions_have_their_own_shapes() -> None:
+    """v1beta1 has flat requests and basic devices."""
+    requests = ("spec", "devices", "requests", "[]")
+    assert "exactly" in _at("ResourceClaim", "v1", *requests)["properties"]
+    assert "deviceClassName" in _at("ResourceClaim", "v1beta1", *requests)["properties"]
+    assert "exactly" not in _at("ResourceClaim", "v1beta1", *requests)["properties"]
+    assert list(_at("ResourceSlice", "v1beta1", "spec", "devices", "[]")["properties"]) == ["name", "basic"]
+
+
+def test_values_have_the_types_of_the_api() -> None:
+    """Quantities are texts or numbers, opaque parameters are anything, integers have 64 bits."""
+    exactly = ("spec", "devices", "requests", "[]", "exactly")
+    assert _at("ResourceClaim", "v1", *exactly, "count") == {"type": "integer", "format": "int64"}
+    amounts = _at("ResourceClaim", "v1", *exactly, "capacity", "requests")["additionalProperties"]
+    assert amounts["x-kubernetes-int-or-string"] is True
+    parameters = _at("DeviceClass", "v1", "spec", "config", "[]", "opaque", "parameters")
+    assert parameters == {"x-kubernetes-preserve-unknown-fields": True}
+
+
+def test_lists_are_merged_as_the_built_in_ones_are() -> None:
+    """Reservations by uid, conditions by type, everything else as a whole."""
+    reserved = _at("ResourceClaim", "v1", "status", "reservedFor")
+    assert reserved["x-kubernetes-list-map-keys"] == ["uid"]
+    assert reserved["items"]["properties"]["uid"]["default"] == ""
+    assert _at("ResourceClaim", "v1", "spec", "devices", "requests")["x-kubernetes-list-type"] == "atomic"

@@ -1,0 +1,89 @@
+"""CustomResourceDefinitions for clusters that do not serve ``resource.k8s.io`` themselves.
+
+They stand in the very same group, with the versions and resources that kube-apiserver would serve, so that clients
+find no difference.  Admission and conversion are left to the webhooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from resourceapi.model.versions import GROUP, SCHEMAS
+from resourceapi.openapi import struct_schema
+from resourceapi.releases import KINDS, Kind
+
+Object = dict[str, Any]
+STORAGE_VERSION = "v1"
+CRD_VERSIONS = ("v1", "v1beta2", "v1beta1")
+SERVICE_PATH = "/convert"
+# the group belongs to Kubernetes, which asks those who put kinds of their own there to say so
+APPROVAL = {"api-approved.kubernetes.io": "unapproved, experimental-only"}
+AGE = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+# what `kubectl get` shows for the built-in kinds, as far as a path can tell it
+COLUMNS = {
+    "ResourceSlice": (
+        {"name": "Node", "type": "string", "jsonPath": ".spec.nodeName"},
+        {"name": "Driver", "type": "string", "jsonPath": ".spec.driver"},
+        {"name": "Pool", "type": "string", "jsonPath": ".spec.pool.name"},
+    ),
+}
+SELECTABLE = {"ResourceSlice": (".spec.nodeName", ".spec.driver", ".spec.pool.name")}
+
+
+def definitions(*, service: str, namespace: str, ca_bundle: str = "") -> Iterator[Object]:
+    """One definition per kind; conversion asks ``service`` in ``namespace``, trusting ``ca_bundle`` (base64)."""
+    for kind in KINDS.values():
+        yield _definition(kind, _conversion(service, namespace, ca_bundle))
+
+
+def _conversion(service: str, namespace: str, ca_bundle: str) -> Object:
+    client: Object = {"service": {"name": service, "namespace": namespace, "path": SERVICE_PATH}}
+    if ca_bundle:
+        client["caBundle"] = ca_bundle
+    return {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": client}}
+
+
+def _definition(kind: Kind, conversion: Object) -> Object:
+    singular = kind.name.lower()
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.resource}.{GROUP}", "annotations": dict(APPROVAL)},
+        "spec": {
+            "group": GROUP,
+            "names": {
+                "kind": kind.name,
+                "listKind": f"{kind.name}List",
+                "plural": kind.resource,
+                "singular": singular,
+            },
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
+            "conversion": conversion,
+            "versions": [_version(kind, version) for version in CRD_VERSIONS if version in kind.versions],
+        },
+    }
+
+
+def _version(kind: Kind, version: str) -> Object:
+    schema = SCHEMAS[version]
+    properties = struct_schema(schema, kind.name)["properties"]
+    properties["metadata"] = {"type": "object"}
+    described: Object = {
+        "name": version,
+        "served": True,
+        "storage": version == STORAGE_VERSION,
+        "schema": {
+            "openAPIV3Schema": {
+                "type": "object",
+                "properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, **properties},
+            }
+        },
+        "additionalPrinterColumns": [*COLUMNS.get(kind.name, ()), AGE],
+    }
+    if "status" in properties:
+        described["subresources"] = {"status": {}}
+    # the API server refuses selectable fields that are the same in all versions
+    if kind.name in SELECTABLE and version == STORAGE_VERSION:
+        described["selectableFields"] = [{"jsonPath": path} for path in SELECTABLE[kind.name]]
+    return described
