@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from docs.tools.crds import files
 from resourceapi.releases import KINDS
 from webhook.crds import CRD_VERSIONS, definitions
