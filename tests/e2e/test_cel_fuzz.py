@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conformance import cel
+from tests.conformance.comparison import Comparison
 from tests.deviceselectors.runtime.random_expressions import Expressions, random_device
 from tests.e2e import referee
 
@@ -86,7 +87,7 @@ def _is_one_of_upstream_s(question: dict[str, Any], given: dict[str, Any]) -> bo
     return any(_compare(question, given, expected).answer for expected in again)
 
 
-def _compare(question: dict[str, Any], given: dict[str, Any], expected: dict[str, Any]) -> cel.Comparison:
+def _compare(question: dict[str, Any], given: dict[str, Any], expected: dict[str, Any]) -> Comparison:
     expected = {part: value for part, value in expected.items() if part != "expr"}
     if expected.get("error", "").startswith("panic: "):
         # where upstream panics in compiling, the referee has caught it and knows nothing else

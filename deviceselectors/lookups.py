@@ -1,0 +1,189 @@
+"""Where an expression looks up attributes and capacities of the device, and which look-ups a guard protects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deviceselectors.ast import (
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
+
+ATTRIBUTES, CAPACITY = "attributes", "capacity"
+_MAPS = (ATTRIBUTES, CAPACITY)
+
+Key = tuple[str, str, str]
+"""`attributes` or `capacity`, the domain, the name in it."""
+
+
+class Lookup:
+    """One look-up: `device.attributes["gpu.example.com"].model`.
+
+    `optional` tells one that finds nothing without failing (`.?model`, `[?"gpu.example.com"]`). `position` and `length`
+    are those of the name (of the opening bracket, where there is one) in code points of the source.
+    """
+
+    __slots__ = ("domain", "length", "map", "name", "node", "optional", "position")
+
+    def __init__(self, map_: str, domain: str, name: str, node: Node, optional: bool) -> None:
+        self.map = map_
+        self.domain = domain
+        self.name = name
+        self.node = node
+        self.optional = optional
+        named = isinstance(node, Select) or (isinstance(node, Call) and node.function == "_?._")
+        self.position = node.position + 1
+        self.length = len(name) if named else len(name) + 2
+
+    @property
+    def key(self) -> Key:
+        return self.map, self.domain, self.name
+
+    @property
+    def qualified(self) -> str:
+        """The name with its domain: `gpu.example.com/model`."""
+        return f"{self.domain}/{self.name}"
+
+
+def member(node: Node) -> tuple[Node, str, bool] | None:
+    """Operand, name and optionality of `x.name`, `x["name"]`, `x.?name` and `x[?"name"]`."""
+    if isinstance(node, Select):
+        return None if node.test_only else (node.operand, node.field, False)
+    if isinstance(node, Call) and node.function in ("_[_]", "_[?_]", "_?._"):
+        key = node.args[1]
+        if isinstance(key, Literal) and isinstance(key.value, str):
+            return node.args[0], key.value, node.function != "_[_]"
+    return None
+
+
+def device_map(node: Node) -> str:
+    """`attributes` or `capacity` for `device.attributes` and `device.capacity`, else nothing."""
+    found = member(node)
+    if found is not None and found[1] in _MAPS and isinstance(found[0], Ident) and found[0].name == "device":
+        return found[1]
+    return ""
+
+
+def domain_of(node: Node) -> tuple[str, str, bool] | None:
+    """Map, domain and optionality of `device.attributes["gpu.example.com"]`."""
+    found = member(node)
+    if found is None:
+        return None
+    map_ = device_map(found[0])
+    return (map_, found[1], found[2]) if map_ else None
+
+
+def as_lookup(node: Node) -> Lookup | None:
+    """The look-up that a node is, if its domain and name are literal."""
+    found = member(node)
+    if found is None:
+        return None
+    operand, name, optional = found
+    domain = domain_of(operand)
+    if domain is None:
+        return None
+    return Lookup(domain[0], domain[1], name, node, optional or domain[2])
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The parts of a node, in the order of the source as far as macros keep it."""
+    if isinstance(node, Select):
+        yield node.operand
+    elif isinstance(node, Call):
+        if node.target is not None:
+            yield node.target
+        yield from node.args
+    elif isinstance(node, ListLiteral):
+        yield from node.elements
+    elif isinstance(node, MapLiteral):
+        for entry in node.entries:
+            yield entry.key
+            yield entry.value
+    elif isinstance(node, StructLiteral):
+        for field in node.fields:
+            yield field.value
+    elif isinstance(node, Comprehension):
+        yield from (node.iter_range, node.accu_init, node.condition, node.step, node.result)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all its parts, each before its own parts."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, (Literal, Ident)):
+            waiting.extend(reversed(tuple(children(node))))
+
+
+def lookups(root: Node) -> list[Lookup]:
+    """All look-ups with literal domain and name, in the order of the source."""
+    return [found for node in walk(root) if (found := as_lookup(node)) is not None]
+
+
+def unguarded(root: Node) -> list[Lookup]:
+    """The look-ups that fail where their attribute is missing, each attribute once.
+
+    A guard (`has(…)`, `"model" in …`, `.hasValue()`) counts on either side of `&&`, because `false` absorbs the other
+    side's error, and with `!` on either side of `||`; that of a condition counts in its branches.
+    """
+    found: dict[Key, Lookup] = {}
+    _collect_unguarded(root, frozenset(), found)
+    return list(found.values())
+
+
+def _collect_unguarded(node: Node, present: frozenset[Key], found: dict[Key, Lookup]) -> None:
+    lookup = as_lookup(node)
+    if lookup is not None and not lookup.optional and lookup.key not in present:
+        found.setdefault(lookup.key, lookup)
+    if isinstance(node, Call) and node.target is None:
+        function, args = node.function, node.args
+        if function in ("_&&_", "_||_"):
+            left, right = (_present(arg, function == "_&&_") for arg in args)
+            _collect_unguarded(args[0], present | right, found)
+            _collect_unguarded(args[1], present | left, found)
+            return
+        if function == "_?_:_":
+            _collect_unguarded(args[0], present, found)
+            _collect_unguarded(args[1], present | _present(args[0], True), found)
+            _collect_unguarded(args[2], present | _present(args[0], False), found)
+            return
+    for child in children(node):
+        _collect_unguarded(child, present, found)
+
+
+def _present(node: Node, outcome: bool) -> frozenset[Key]:
+    """What a device must have for the node to give this outcome."""
+    if isinstance(node, Select) and node.test_only:
+        domain = domain_of(node.operand)
+        return (
+            frozenset(((domain[0], domain[1], node.field),))
+            if domain is not None and outcome
+            else frozenset()
+        )
+    if not isinstance(node, Call):
+        return frozenset()
+    function = node.function
+    if function == "!_":
+        return _present(node.args[0], not outcome)
+    if function in ("_&&_", "_||_"):
+        left, right = (_present(arg, outcome) for arg in node.args)
+        return left | right if (function == "_&&_") == outcome else left & right
+    if not outcome:
+        return frozenset()
+    if function == "@in" and isinstance(node.args[0], Literal):
+        domain = domain_of(node.args[1])
+        return (
+            frozenset() if domain is None else frozenset(((domain[0], domain[1], str(node.args[0].value)),))
+        )
+    if function == "hasValue" and node.target is not None:
+        lookup = as_lookup(node.target)
+        return frozenset() if lookup is None else frozenset((lookup.key,))
+    return frozenset()
