@@ -18,11 +18,10 @@ Case = dict[str, Any]
 
 _SET_BY_STORAGE = ("uid", "creationTimestamp", "resourceVersion", "managedFields", "generation", "selfLink")
 
-# Fields that are Go maps: errors about their entries come in any order. Requests and limits of resources are checked
-# together, in the order of either.
+# Fields that are Go maps: errors about their entries come in any order.
 _MAP = re.compile(
     r"^(.*?(?:\.(?:attributes|capacity\.requests|capacity|counters|nodeAllocatableResources|consumedCapacity"
-    r"|labels|annotations)|resources(?=\.requests|\.limits)|^spec\.nodeSelector))(?=\[|\.(?!nodeSelectorTerms)|$)"
+    r"|labels|annotations)|resources\.(?:requests|limits)|^spec\.nodeSelector))(?=\[|\.(?!nodeSelectorTerms)|$)"
 )
 
 
