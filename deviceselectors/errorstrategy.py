@@ -1,0 +1,242 @@
+"""How the server's parser goes on after a syntax error: ANTLR's default error strategy.
+
+It drops or invents a token, or skips to where an enclosing rule can go on. Source: ANTLR 4.13, "Automatic error
+recovery"; the limits are cel-go's.
+"""
+
+from __future__ import annotations
+
+from deviceselectors.issues import Issues
+from deviceselectors.lexer import EOF, NAMES, Token, TokenStream
+
+_NO_ALTERNATIVE = "no viable alternative at input "
+_MAX_ERRORS = 100
+_MAX_RECOVERIES = 30
+_MAX_SKIPPED = 256
+
+# Sets of token types are bit masks; this bit says that the rule may end here.
+END = 1 << 40
+
+
+def mask(*kinds: int) -> int:
+    mask = 0
+    for kind in kinds:
+        mask |= 1 << kind
+    return mask
+
+
+class State:
+    """A place in a rule: the tokens that can come there."""
+
+    __slots__ = ("next",)
+
+    def __init__(self, next_tokens: int) -> None:
+        self.next = next_tokens
+
+
+class Rule:
+    """A rule that is being parsed, and the tokens that can follow where it was called."""
+
+    __slots__ = ("follow", "parent")
+
+    def __init__(self, parent: Rule | None, follow: int) -> None:
+        self.parent = parent
+        self.follow = follow
+
+
+class RuleError(Exception):
+    """The rule cannot go on; its error has been reported."""
+
+
+class AbortError(Exception):
+    """Parsing is over; `message` is an error that has not been reported yet, if any."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class ErrorStrategy:
+    """ANTLR's default error strategy with cel-go's limits, over a token stream."""
+
+    __slots__ = (
+        "_errors",
+        "_failed_at",
+        "_failed_in",
+        "_issues",
+        "_recoveries",
+        "_recovering",
+        "rule",
+        "tokens",
+    )
+
+    def __init__(self, issues: Issues) -> None:
+        self._issues = issues
+        self._errors = 0
+        self._recoveries = 0
+        self._recovering = False
+        self._failed_at = -1
+        self._failed_in: set[State] = set()
+        self.rule: Rule | None = None
+        self.tokens = TokenStream(issues.source.text, self._syntax_error)
+
+    def _syntax_error(self, position: int, message: str) -> None:
+        if self._errors == _MAX_ERRORS:
+            self._issues.report(position, f"Syntax error: More than {_MAX_ERRORS} syntax errors")
+            raise AbortError
+        self._errors += 1
+        head, quoted = message[: len(_NO_ALTERNATIVE)], message[len(_NO_ALTERNATIVE) :]
+        if head == _NO_ALTERNATIVE and quoted[2:-1] in ("true", "false", "null"):
+            message = f"mismatched input '{quoted[2:-1]}' expecting IDENTIFIER"
+        self._issues.report(position, f"Syntax error: {message}")
+
+    def _end_recovery(self) -> None:
+        self._recovering = False
+        self._failed_in = set()
+        self._failed_at = -1
+
+    def _report(self, token: Token, message: str) -> None:
+        """Report an error unless it may come from the one before."""
+        if not self._recovering:
+            self._recovering = True
+            self._syntax_error(token.start, message)
+
+    # What is expected
+
+    def _expected(self, state: State) -> int:
+        """The tokens that can come in a state, with those behind the rules around it where they can end."""
+        following = state.next
+        expected = following & ~END
+        rule = self.rule
+        while following & END and rule is not None and rule.parent is not None:
+            following = rule.follow
+            expected |= following & ~END
+            rule = rule.parent
+        return expected | mask(EOF) if following & END else expected
+
+    def _recovery_set(self) -> int:
+        found = 0
+        rule = self.rule
+        while rule is not None and rule.parent is not None:
+            found |= rule.follow
+            rule = rule.parent
+        return found & ~END
+
+    # Errors
+
+    def _report_mismatch(self, state: State) -> None:
+        token = self.tokens.ahead()
+        self._report(
+            token, f"mismatched input {_quote(token.text)} expecting {_describe(self._expected(state))}"
+        )
+
+    def _report_unwanted(self, state: State) -> None:
+        token = self.tokens.ahead()
+        self._report(
+            token, f"extraneous input {_quote(token.text)} expecting {_describe(self._expected(state))}"
+        )
+
+    def no_viable_alternative(self, state: State, offending: Token) -> RuleError:
+        """The error that no alternative of a rule fits the tokens up to the offending one."""
+        start = self.tokens.ahead()
+        text = "<EOF>" if start.kind == EOF else self.tokens.text_between(start, offending)
+        self._report(offending, f"{_NO_ALTERNATIVE}{_quote(text)}")
+        return self._fail(state)
+
+    def _fail(self, state: State) -> RuleError:
+        """Skip to where a rule around can go on; the caller is to raise the result."""
+        self._count_recovery()
+        skip = _Skipper(self.tokens)
+        if self._failed_at == self.tokens.index and state in self._failed_in:
+            # No token was consumed since the same state failed here: leave this one behind.
+            skip.consume()
+        self._failed_at = self.tokens.index
+        self._failed_in.add(state)
+        skip.to(self._recovery_set())
+        return RuleError()
+
+    def _count_recovery(self) -> None:
+        if self._recoveries == _MAX_RECOVERIES:
+            self._recoveries += 1
+            token = self.tokens.ahead()
+            self._syntax_error(token.start, f"error recovery attempt limit exceeded: {_MAX_RECOVERIES}")
+            raise AbortError
+        self._recoveries += 1
+
+    # Steps of rules
+
+    def sync(self, state: State, is_loop_end: bool = False) -> None:
+        """Before a choice: leave out a token that cannot come here, or fail."""
+        if self._recovering or state.next & END or state.next >> self.tokens.ahead().kind & 1:
+            return
+        if is_loop_end:
+            self._report_unwanted(state)
+            _Skipper(self.tokens, unlimited=True).to(self._expected(state) | self._recovery_set())
+        elif self._delete_token(state, _Skipper(self.tokens, unlimited=True)) is None:
+            self._report_mismatch(state)
+            raise self._fail(state)
+
+    def match(self, kind: int, state: State, behind: State) -> Token:
+        """Take a token of the type, or leave one out before it, or invent it, or fail."""
+        token = self.tokens.ahead()
+        if token.kind == kind:
+            self._end_recovery()
+            self.tokens.consume()
+            return token
+        self._count_recovery()
+        skip = _Skipper(self.tokens)
+        found = self._delete_token(state, skip)
+        if found is not None:
+            skip.consume()
+            return found
+        if self._expected(behind) >> token.kind & 1:
+            self._report(token, f"missing {_describe(self._expected(state))} at {_quote(token.text)}")
+            return self._invent(kind, token)
+        self._report_mismatch(state)
+        raise self._fail(state)
+
+    def _delete_token(self, state: State, skip: _Skipper) -> Token | None:
+        """Leave out the current token if the next one fits here; returns that."""
+        if not self._expected(state) >> self.tokens.ahead(2).kind & 1:
+            return None
+        self._report_unwanted(state)
+        skip.consume()
+        self._end_recovery()
+        return self.tokens.ahead()
+
+    def _invent(self, kind: int, token: Token) -> Token:
+        if token.kind == EOF and self.tokens.index:
+            token = self.tokens.tokens[self.tokens.index - 1]
+        return Token(kind, f"<missing {NAMES[kind]}>", token.start, token.start)
+
+
+class _Skipper:
+    """Consumes tokens during one recovery, up to a limit."""
+
+    __slots__ = ("_count", "_tokens")
+
+    def __init__(self, tokens: TokenStream, unlimited: bool = False) -> None:
+        self._tokens = tokens
+        self._count = -(10**9) if unlimited else 0
+
+    def consume(self) -> None:
+        if self._count >= _MAX_SKIPPED:
+            raise AbortError(f"error recovery token lookahead limit exceeded: {_MAX_SKIPPED}")
+        self._count += 1
+        self._tokens.consume()
+
+    def to(self, kinds: int) -> None:
+        while True:
+            kind = self._tokens.ahead().kind
+            if kind == EOF or kinds >> kind & 1:
+                return
+            self.consume()
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r") + "'"
+
+
+def _describe(kinds: int) -> str:
+    names = [name for kind, name in enumerate(NAMES) if kinds >> kind & 1]
+    return names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
