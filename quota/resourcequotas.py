@@ -57,6 +57,7 @@ class ResourceQuota(NamedTuple):
     hard: Amounts
     used: Amounts
     scopes: tuple[Object, ...] = ()
+    uid: str = ""
 
 
 def review(server: Server, value: Any, namespace: str) -> Answer:
@@ -95,6 +96,7 @@ def from_object(value: Any) -> ResourceQuota:
         hard,
         {name: known.get(name, ZERO) for name in hard},
         tuple(_selectors(spec)),
+        metadata.get("uid", ""),
     )
 
 

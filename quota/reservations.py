@@ -1,0 +1,284 @@
+"""Reservations: a claim is charged before it is admitted, so that no number of replicas admits more than fits.
+
+Usage is reserved in a ledger of the namespace by compare-and-swap.  Nothing is given back when a claim is refused later
+or its creation fails: the next recount finds no claim and strikes the reservation once none can come any more.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import Lock
+from time import monotonic, sleep
+from typing import Any, Protocol
+
+from quota.admission import Verdict, admit
+from quota.amounts import only, without_zeros
+from quota.evaluators import Evaluator
+from quota.ledger import EMPTY, Charged, Ledger, from_json, to_json
+from quota.resourcequotas import ResourceQuota
+from quota.store import Conflict, Store, Stored
+from resourceapi.quantity import ZERO
+
+Object = dict[str, Any]
+TOO_MANY_OTHERS = "the ledger of the namespace is being changed by too many others"
+# A ConfigMap holds 1 MiB at most.
+MAX_LEDGER_BYTES = 900 * 1024
+# When so much is reserved, a recount is due, which strikes what has been stored since the last one.
+MANY_RESERVATIONS = 500
+# Waiting between attempts, in seconds, doubled from the first to the last.
+FIRST_PAUSE, LAST_PAUSE = 0.002, 0.1
+
+
+class Busy(Exception):
+    """Too many others change the ledger, or too much is reserved: the request must be tried again later."""
+
+
+class Namespaces(Protocol):
+    """What is known of the cluster's namespaces."""
+
+    def quotas(self, namespace: str) -> Sequence[ResourceQuota]:
+        """The ResourceQuotas; only their limits matter."""
+
+    def charged(self, namespace: str) -> Iterable[Charged]:
+        """Everything stored that is charged; it includes all that was stored before the call."""
+
+    def evaluator(self, namespace: str) -> Evaluator:
+        """How claims are counted there."""
+
+
+class Reservations:
+    """Reserves usage for new claims and recounts what is used; for any number of threads and processes."""
+
+    def __init__(
+        self,
+        store: Store,
+        namespaces: Namespaces,
+        *,
+        is_enforced: Callable[[str], bool] = lambda name: True,
+        patience: float = 5.0,
+        grace: float = 300.0,
+        freshness: float = 1.0,
+        clock: Callable[[], float] = monotonic,
+        pause: Callable[[float], None] = sleep,
+    ) -> None:
+        """Times are in seconds.
+
+        :param is_enforced: which limits (names in a quota) are held here; others hold the rest.
+        :param patience: how long a reservation may take.
+        :param grace: how long after its reservation a claim may still be stored: more than the API server gives a
+            request in all.
+        :param freshness: before a claim is refused, usage is recounted unless that was done so recently.
+        """
+        self.store = store
+        self.namespaces = namespaces
+        self._is_enforced = is_enforced
+        self._patience = patience
+        self._grace = grace
+        self._freshness = freshness
+        self._clock = clock
+        self._pause = pause
+        self._locks: dict[str, Lock] = {}
+        self._recounted: dict[str, float] = {}
+        # When a reservation was first seen by this process, so that no clocks need to agree.
+        self._first_seen: dict[str, dict[str, float]] = {}
+
+    def reserve(self, namespace: str, claim: Object, *, dry_run: bool = False) -> tuple[Verdict, Ledger]:
+        """Reserve what a new claim (v1, with name and uid) counts, if that fits into every quota.
+
+        The verdict is that of :func:`quota.admission.admit`; the ledger tells who uses what.  A dry run reserves
+        nothing.  Reserving the same claim again changes nothing.
+
+        :raises Busy: if it cannot be decided now.
+        """
+        quotas = self._limits(namespace)
+        evaluator = self.namespaces.evaluator(namespace)
+        covered = limits_of(quotas, evaluator)
+        if not covered:
+            return Verdict(tuple(quotas)), EMPTY
+        if dry_run:
+            return self._preview(namespace, claim, quotas, evaluator)
+        lock = self._locks.setdefault(namespace, Lock())
+        if not lock.acquire(timeout=self._patience):
+            raise Busy(TOO_MANY_OTHERS)
+        try:
+            return self._reserve(namespace, claim, quotas, evaluator)
+        finally:
+            lock.release()
+
+    def recount(self, namespace: str) -> Ledger:
+        """Count what is stored, and strike reservations that are settled or that nothing will come of.
+
+        :raises Busy: if it cannot be written now.
+        """
+        quotas = self._limits(namespace)
+        covered = limits_of(quotas, self.namespaces.evaluator(namespace))
+        return self._recount(namespace, covered, self._clock() + self._patience)
+
+    def forget(self, namespace: str) -> None:
+        """Delete the ledger of a namespace without quotas; if one comes back, it begins with a recount."""
+        stored = self.store.get(namespace)
+        if stored is not None and not limits_of(
+            self._limits(namespace), self.namespaces.evaluator(namespace)
+        ):
+            try:
+                self.store.delete(namespace, stored.version)
+            except Conflict:
+                return  # it is in use again
+        self._first_seen.pop(namespace, None)
+
+    # --- reserving -----------------------------------------------------------------------------------------------
+
+    def _reserve(
+        self, namespace: str, claim: Object, quotas: Sequence[ResourceQuota], evaluator: Evaluator
+    ) -> tuple[Verdict, Ledger]:
+        covered = limits_of(quotas, evaluator)
+        entry = self._entry(claim, evaluator)
+        deadline, pauses = self._clock() + self._patience, _pauses()
+        fresh = False
+        while True:
+            stored, ledger = self._read(namespace)
+            if stored is None or not covered <= ledger.covered:
+                self._recount(namespace, covered, deadline)
+                self._insist(deadline)
+                continue
+            if entry.uid in ledger.reserved:
+                return Verdict(tuple(quotas)), ledger
+            verdict = admit(with_usage(quotas, ledger), evaluator, claim)
+            crowded = len(ledger.reserved) >= MANY_RESERVATIONS
+            if (verdict.message or crowded) and not fresh and self._is_stale(namespace):
+                self._recount(namespace, covered, deadline)
+                fresh = True
+                continue
+            if verdict.message or not entry.usage:
+                return verdict, ledger
+            reserved = ledger.with_reservation(entry)
+            try:
+                self._write(namespace, reserved, stored)
+                return verdict, reserved
+            except Conflict:
+                self._wait(pauses, deadline)
+
+    def _preview(
+        self, namespace: str, claim: Object, quotas: Sequence[ResourceQuota], evaluator: Evaluator
+    ) -> tuple[Verdict, Ledger]:
+        """The verdict alone; what is stored is counted if it must be, but not written down."""
+        _, ledger = self._read(namespace)
+        verdict = admit(with_usage(quotas, ledger), evaluator, claim)
+        covered = limits_of(quotas, evaluator)
+        if covered <= ledger.covered and not (verdict.message and self._is_stale(namespace)):
+            return verdict, ledger
+        ledger = ledger.recounted(self.namespaces.charged(namespace), (), covered)
+        return admit(with_usage(quotas, ledger), evaluator, claim), ledger
+
+    def _entry(self, claim: Object, evaluator: Evaluator) -> Charged:
+        """What is to be reserved; the API server gives a claim its uid before it asks."""
+        metadata, usage = claim["metadata"], without_zeros(evaluator.usage(claim))
+        held = {name: amount for name, amount in usage.items() if self._is_enforced(name)}
+        name = metadata.get("name", "")
+        return Charged(metadata.get("uid") or name, "ResourceClaim", name, held)
+
+    def _is_stale(self, namespace: str) -> bool:
+        last = self._recounted.get(namespace)
+        return last is None or self._clock() - last >= self._freshness
+
+    def _limits(self, namespace: str) -> list[ResourceQuota]:
+        """The quotas, with those of their limits that are held here."""
+        quotas = self.namespaces.quotas(namespace)
+        return [
+            quota._replace(hard={name: a for name, a in quota.hard.items() if self._is_enforced(name)})
+            for quota in quotas
+        ]
+
+    # --- recounting ----------------------------------------------------------------------------------------------
+
+    def _recount(self, namespace: str, covered: frozenset[str], deadline: float) -> Ledger:
+        """One recount.
+
+        The ledger is read first and what is stored is listed then, so that whatever has been struck from the ledger
+        is in the list.  Reservations that come while the list is made are kept; but if another recount comes in
+        between, it may have struck what this list does not have yet, and all begins again.
+        """
+        pauses = _pauses()
+        while True:
+            _, before = self._read(namespace)
+            found = list(self.namespaces.charged(namespace))
+            hopeless = self._hopeless(namespace, before, {entry.uid for entry in found})
+            while True:
+                stored, now = self._read(namespace)
+                if now.recount != before.recount:
+                    break
+                counted = now.recounted(found, hopeless, covered)
+                try:
+                    self._write(namespace, counted, stored)
+                except Conflict:
+                    self._wait(pauses, deadline)
+                    continue
+                self._recounted[namespace] = self._clock()
+                return counted
+            self._wait(pauses, deadline)
+
+    def _hopeless(self, namespace: str, ledger: Ledger, found: set[str]) -> set[str]:
+        """Reservations whose claim has not come for so long that it cannot any more."""
+        now, seen = self._clock(), self._first_seen.get(namespace, {})
+        waiting = {uid: seen.get(uid, now) for uid in ledger.reserved if uid not in found}
+        self._first_seen[namespace] = waiting
+        return {uid for uid, since in waiting.items() if now - since >= self._grace}
+
+    # --- the stored ledger ---------------------------------------------------------------------------------------
+
+    def _read(self, namespace: str) -> tuple[Stored | None, Ledger]:
+        stored = self.store.get(namespace)
+        if stored is None:
+            return None, EMPTY
+        try:
+            return stored, from_json(stored.content)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            # Somebody has put something else there. It covers nothing, so a recount writes it anew.
+            return stored, EMPTY
+
+    def _write(self, namespace: str, ledger: Ledger, stored: Stored | None) -> None:
+        content = to_json(ledger)
+        if len(ledger.reserved) > 1 and len(json.dumps(content)) > MAX_LEDGER_BYTES:
+            raise Busy(f"too many claims are being created in namespace {namespace}")
+        if stored is None:
+            self.store.create(namespace, content)
+        else:
+            self.store.replace(namespace, content, stored.version)
+
+    def _wait(self, pauses: Iterator[float], deadline: float) -> None:
+        """Pause before the next attempt. Raises Busy if there is no time for one."""
+        length = next(pauses)
+        self._insist(deadline - length)
+        self._pause(length)
+
+    def _insist(self, deadline: float) -> None:
+        if self._clock() >= deadline:
+            raise Busy(TOO_MANY_OTHERS)
+
+
+def limits_of(quotas: Iterable[ResourceQuota], evaluator: Evaluator) -> frozenset[str]:
+    """The limits that concern claims, each with its quota: as long as there is one, claims are reserved."""
+    return frozenset(
+        f"{quota.uid or quota.name}/{name}"
+        for quota in quotas
+        if not quota.scopes
+        for name in evaluator.matching(quota.hard)
+    )
+
+
+def with_usage(quotas: Iterable[ResourceQuota], ledger: Ledger) -> list[ResourceQuota]:
+    """The quotas with what the ledger says is used of them."""
+    used = ledger.used()
+    return [
+        quota._replace(used={**dict.fromkeys(quota.hard, ZERO), **only(used, quota.hard)}) for quota in quotas
+    ]
+
+
+def _pauses() -> Iterator[float]:
+    """Lengths of pauses, random so that those who compete do not meet again."""
+    length = FIRST_PAUSE
+    while True:
+        yield random.uniform(length / 2, length)
+        length = min(length * 2, LAST_PAUSE)
