@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SUBCOMMANDS = {
     "validate": ("commandline.validate", "what kube-apiserver would say about manifests"),
     "convert": ("commandline.convert", "rewrite manifests in another API version"),
+    "serve": ("commandline.serve", "answer kube-apiserver's webhooks"),
     "cel": ("commandline.cel", "what a CEL expression is, costs, and gives on devices"),
     "quota": ("commandline.quota", "what claims count against quotas, and whether they fit"),
 }

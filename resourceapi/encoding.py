@@ -15,17 +15,21 @@ from resourceapi.gotext import Literal, json_text
 from resourceapi.schema import Field, Schema, Type
 
 _RETURNED, _PRINTED, _INTERNAL = "returned", "printed", "internal"
+# As returned, but raw JSON stays the value that was decoded, whatever its numbers look like.
+_VERBATIM = "verbatim"
 
 _Encoder = Callable[[Any], Any]
 _Writer = Callable[[dict[str, Any], dict[str, Any]], None]
 
 
-def encode(schema: Schema, struct: str, obj: dict[str, Any]) -> dict[str, Any]:
+def encode(schema: Schema, struct: str, obj: dict[str, Any], *, verbatim: bool = False) -> dict[str, Any]:
     """The JSON object that the server returns for an object, in Go's order of fields.
 
-    ``kind`` and ``apiVersion`` are the caller's to add.
+    ``kind`` and ``apiVersion`` are the caller's to add.  ``verbatim``: raw JSON is the very value that was decoded,
+    which may have a :class:`resourceapi.jsontext.Number`; otherwise its numbers are Python's.
     """
-    encoded: dict[str, Any] = _struct_encoder(schema, struct, _RETURNED)(obj)
+    form = _VERBATIM if verbatim else _RETURNED
+    encoded: dict[str, Any] = _struct_encoder(schema, struct, form)(obj)
     return encoded
 
 
@@ -55,7 +59,7 @@ def _encoder(schema: Schema, type: Type, form: str) -> _Encoder:
         case "quantity":
             return str
         case "raw":
-            return _value_of_raw if form == _RETURNED else _text_of_raw
+            return {_RETURNED: _value_of_raw, _VERBATIM: _raw_as_decoded}.get(form, _text_of_raw)
         case "time":
             return _time
         case _:
@@ -100,7 +104,7 @@ def _writer(schema: Schema, field: Field, form: str) -> _Writer:
     omitempty = field.omitempty and form != _INTERNAL
     kind = field.type.kind
     if field.pointer or kind in ("list", "map"):
-        drops_empty = not field.pointer and (omitempty or form == _RETURNED)
+        drops_empty = not field.pointer and (omitempty or form in (_RETURNED, _VERBATIM))
         return _nullable_writer(name, key, encoder, omitempty, drops_empty)
     if kind == "struct":
         return lambda obj, out: out.__setitem__(key, encoder(obj.get(name) or {}))
@@ -149,6 +153,10 @@ def _time(value: str) -> str | None:
 
 def _value_of_raw(value: Any) -> Any:
     return value.plain
+
+
+def _raw_as_decoded(value: Any) -> Any:
+    return value.value
 
 
 def _text_of_raw(value: Any) -> Literal:

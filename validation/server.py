@@ -36,18 +36,22 @@ class Server:
         nodes: Iterable[Object] = (),
         expressions: ExpressionChecker | None = None,
         now: Callable[[], str] | None = None,
+        verbatim: bool = False,
     ) -> None:
         """
         :param namespaces: labels of the namespaces that are known.
         :param nodes: Nodes (JSON), for what admission wants to know of them.
         :param expressions: the checker of CEL expressions.
         :param now: the time, RFC 3339 in seconds.
+        :param verbatim: raw JSON in the objects of answers is the very value that was given; see
+            :func:`resourceapi.encoding.encode`.
         """
         self.profile = profile
         self._namespaces = {} if namespaces is None else namespaces
         self.nodes = {node["metadata"]["name"]: node for node in nodes}
         self._expressions = expressions or Compiler()
         self._now = now or _now
+        self._verbatim = verbatim
         self.schema_of = schemas_of(profile.schemas)
         self._passes: dict[str, DeclarativePass] = {}
 
@@ -113,7 +117,7 @@ class Server:
     def present(self, kind: str, version: str, hub: Object) -> Object:
         """An object of the hub as JSON of a version."""
         schema = self.profile.schemas[version]
-        encoded = encode(schema, kind, from_hub(kind, version, hub))
+        encoded = encode(schema, kind, from_hub(kind, version, hub), verbatim=self._verbatim)
         return {"kind": kind, "apiVersion": f"{GROUP}/{version}", **encoded}
 
     def checks(self) -> Checks:

@@ -33,7 +33,7 @@ class Policy(Protocol):
 class Context:
     """Everything that verdicts need; it is replaced as a whole, never changed.
 
-    ``server`` answers as the API server would.  ``rules``: whether its rules and defaults are applied, which is for
+    ``server`` answers as the API server would (``verbatim``, so that raw JSON survives).  ``rules``: whether its rules and defaults are applied, which is for
     kinds that CRDs serve; for built-in kinds the API server has done so itself.  ``facts``: what lints know of other
     objects, None for no lints.
     """

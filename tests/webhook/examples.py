@@ -61,7 +61,8 @@ def conversion(objects: list[Any], version: str) -> dict[str, Any]:
 
 def server(*, release: str = "1.37", labels: dict[str, str] | None = None, **gates: bool) -> Server:
     """A server that knows one namespace, `team`."""
-    return Server(Profile(release, gates), namespaces={"team": labels or {}}, now=lambda: NOW)
+    namespaces = {"team": labels or {}}
+    return Server(Profile(release, gates), namespaces=namespaces, now=lambda: NOW, verbatim=True)
 
 
 def context(*, rules: bool = True, labels: dict[str, str] | None = None, **more: Any) -> Context:

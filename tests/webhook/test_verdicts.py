@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resourceapi.jsontext import parse
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS
 from tests.fuzz.objects import make_object
@@ -276,3 +277,15 @@ def test_version_that_a_kind_lacks() -> None:
     """A version that the kind has not is a failure of the object."""
     message = convert(conversion([claim()], "v1alpha3"), context())["response"]["result"]["message"]
     assert message == "objects[0] (team/claim): there is no ResourceClaim in resource.k8s.io/v1alpha3"
+
+
+def test_patch_leaves_opaque_parameters_alone() -> None:
+    """Whatever numbers they have, parameters are not in the patch."""
+    text = '{"a": 1.50, "b": 1e400, "c": -0, "d": ' + "9" * 5000 + "}"
+    obj = claim()
+    obj["spec"]["devices"]["config"] = [
+        {"opaque": {"driver": "d.example.com", "parameters": parse(text)}, "requests": ["main"]}
+    ]
+    patch = patch_of(mutate(admission(obj), context()))
+    assert patch
+    assert all("config" not in operation["path"] for operation in patch)

@@ -1,0 +1,162 @@
+"""Certificates: valid at any time, renewed and rotated without a moment at which a client would not trust them."""
+
+from __future__ import annotations
+
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.x509.verification import PolicyBuilder, Store
+
+from webhook.certificates import BUNDLE, LEAF, LEAF_KEY, SUCCESSOR, Entries, Terms, advance
+from webhook.certstore import Conflict, DirectoryStore, maintain
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+TERMS = Terms(("localhost", "127.0.0.1", "webhook.system.svc"), 90 * DAY, 30 * DAY, 2 * DAY)
+
+
+def leaf(entries: Entries) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(entries[LEAF])
+
+
+def bundle(entries: Entries) -> list[x509.Certificate]:
+    return x509.load_pem_x509_certificates(entries[BUNDLE])
+
+
+def trusts(trusted: list[x509.Certificate], entries: Entries, now: datetime) -> bool:
+    """Whether a client that trusts these certificates accepts the leaf."""
+    policy = PolicyBuilder().store(Store(trusted)).time(now)
+    try:
+        policy.build_server_verifier(x509.DNSName("webhook.system.svc")).verify(leaf(entries), [])
+    except x509.verification.VerificationError:
+        return False
+    return True
+
+
+def test_first_certificates() -> None:
+    """The first leaf is trusted by the bundle, for its names, from five minutes ago on."""
+    entries = advance(None, TERMS, START)
+    assert trusts(bundle(entries), entries, START)
+    assert leaf(entries).not_valid_before_utc == START - timedelta(minutes=5)
+    assert leaf(entries).not_valid_after_utc == START + 30 * DAY
+    names = leaf(entries).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost", "webhook.system.svc"]
+    assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1"]
+
+
+@pytest.mark.parametrize(
+    ("after", "changes"),
+    [(timedelta(), False), (20 * DAY - timedelta(seconds=1), False), (20 * DAY, True)],
+)
+def test_leaf_is_renewed_after_two_thirds(after: timedelta, changes: bool) -> None:
+    """A leaf is renewed after two thirds of its life, not before; its authority stays."""
+    first = advance(None, TERMS, START)
+    second = advance(first, TERMS, START + after)
+    assert (second is not first) == changes
+    assert (leaf(second) != leaf(first)) == changes
+    assert bundle(second) == bundle(first)
+
+
+def test_new_names_need_a_new_leaf() -> None:
+    """A leaf for other names is replaced at once."""
+    first = advance(None, TERMS, START)
+    second = advance(first, TERMS._replace(names=("other",)), START)
+    assert leaf(second) != leaf(first)
+
+
+def test_leaf_never_outlives_its_authority() -> None:
+    """A leaf that would last longer than its authority ends with it."""
+    entries = advance(None, TERMS._replace(leaf_life=365 * DAY), START)
+    assert leaf(entries).not_valid_after_utc == bundle(entries)[0].not_valid_after_utc
+
+
+def test_new_authority_is_trusted_before_it_signs() -> None:
+    """After two thirds a successor is trusted; leaves are of the old one until the lead has passed, then of the new."""
+    first = advance(None, TERMS, START)
+    known = advance(first, TERMS, START + 60 * DAY)
+    assert len(bundle(known)) == 2
+    assert leaf(known).issuer == bundle(first)[0].subject
+    before = advance(known, TERMS, START + 62 * DAY - timedelta(seconds=1))
+    assert leaf(before).issuer == bundle(first)[0].subject
+    after = advance(before, TERMS, START + 62 * DAY)
+    assert leaf(after).issuer == bundle(known)[1].subject
+    assert SUCCESSOR not in after
+    assert set(bundle(after)) == set(bundle(known))
+    assert advance(after, TERMS, START + 62 * DAY) is after
+
+
+@pytest.mark.parametrize("step", [timedelta(hours=7), timedelta(days=1), timedelta(days=1, hours=23)])
+def test_years_of_rotation(step: timedelta) -> None:
+    """At any time in years the leaf is valid, and trusted by clients whose bundle is as old as the lead."""
+    now = START
+    entries = advance(None, TERMS, now)
+    history = [(now, bundle(entries))]
+    authorities = {bundle(entries)[0]}
+    while now < START + 400 * DAY:
+        now += step
+        entries = advance(entries, TERMS, now)
+        history.append((now, bundle(entries)))
+        authorities.update(bundle(entries))
+        late = next(known for time, known in reversed(history) if time <= max(START, now - TERMS.trust_lead))
+        assert trusts(late, entries, now)
+        assert leaf(entries).not_valid_after_utc > now + step
+        assert len(bundle(entries)) <= 2
+    assert len(authorities) >= 6
+
+
+def test_after_a_long_sleep() -> None:
+    """Whatever has ended meanwhile is made anew."""
+    entries = advance(advance(None, TERMS, START), TERMS, START + 1000 * DAY)
+    assert trusts(bundle(entries), entries, START + 1000 * DAY)
+    assert len(bundle(entries)) == 1
+
+
+def test_damaged_entries_are_replaced() -> None:
+    """Entries that cannot be read, or that do not belong together, are made anew."""
+    good, other = advance(None, TERMS, START), advance(None, TERMS, START)
+    damaged: list[Entries] = [
+        {},
+        {**good, LEAF: b"nothing"},
+        {**good, LEAF_KEY: other[LEAF_KEY]},
+        {name: value for name, value in good.items() if name != BUNDLE},
+    ]
+    for entries in damaged:
+        made = advance(entries, TERMS, START)
+        assert trusts(bundle(made), made, START)
+
+
+def test_directory_is_adopted(tmp_path: Path) -> None:
+    """Who comes second serves with what the first has made; files are for their owner only."""
+    store = DirectoryStore(tmp_path / "certificates")
+    first = maintain(store, TERMS, START)
+    assert maintain(DirectoryStore(tmp_path / "certificates"), TERMS, START) == first
+    files = list((tmp_path / "certificates" / "current").iterdir())
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+
+
+def test_race_has_one_winner(tmp_path: Path) -> None:
+    """Entries that were made from an old revision are not written."""
+    one, other = DirectoryStore(tmp_path), DirectoryStore(tmp_path)
+    _, seen = one.load()
+    first = maintain(other, TERMS, START)
+    with pytest.raises(Conflict):
+        one.save(advance(None, TERMS, START), seen)
+    assert maintain(one, TERMS, START) == first
+
+
+def test_old_directories_go(tmp_path: Path) -> None:
+    """Only the current set and the one before are kept."""
+    store = DirectoryStore(tmp_path)
+    for days in range(0, 200, 10):
+        maintain(store, TERMS, START + days * DAY)
+    assert len(list(tmp_path.glob("certificates-*"))) == 2
+
+
+def test_openssl_takes_them(tmp_path: Path) -> None:
+    """The leaf and its key are what a TLS server needs."""
+    maintain(DirectoryStore(tmp_path), TERMS, datetime.now(UTC))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(tmp_path / "current" / LEAF, tmp_path / "current" / LEAF_KEY)

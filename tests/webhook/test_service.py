@@ -1,0 +1,259 @@
+"""The running service: what it answers to good and bad requests, and that nothing gets lost when something changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from tests.webhook.examples import admission, claim, conversion
+from tests.webhook.running import Running, running, write_config
+from webhook.certificates import Terms
+from webhook.certstore import DirectoryStore, maintain
+from webhook.service import BODY_BYTES
+
+JSON = {"Content_Type": "application/json"}
+REVIEW = json.dumps(admission(claim())).encode()
+CRDS = {"serves": "CustomResources"}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(
+        tmp_path_factory.mktemp("service"),
+        listen={"workers": 2},
+        apiServer=CRDS,
+        timeouts={"body": 1, "idle": 2, "lameDuck": 0.2},
+    ) as started:
+        yield started
+
+
+def test_webhooks_answer(service: Running) -> None:
+    """Each webhook answers at its path."""
+    bad = service.review("/validate", admission(claim(count=-1)))["response"]
+    assert (bad["allowed"], bad["status"]["code"]) == (False, 422)
+    assert service.review("/mutate", admission(claim()))["response"]["patchType"] == "JSONPatch"
+    converted = service.review("/convert", conversion([claim()], "v1beta1"))["response"]
+    assert converted["convertedObjects"][0]["apiVersion"] == "resource.k8s.io/v1beta1"
+
+
+def test_numbers_come_back_as_they_were(service: Running) -> None:
+    """Conversion keeps numbers that Python cannot."""
+    obj = claim()
+    obj["spec"]["devices"]["config"] = [
+        {"opaque": {"driver": "d.example.com", "parameters": {"a": "NUMBER"}}}
+    ]
+    text = json.dumps(conversion([obj], "v1beta1")).replace('"NUMBER"', "1.500e400")
+    code, body = service.ask("POST", "/convert", text.encode(), **JSON)
+    assert code == 200
+    assert b'"parameters":{"a":1.500e400}' in body
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_health(service: Running, path: str) -> None:
+    """Probes are answered."""
+    assert service.ask("GET", path) == (200, b"ok\n")
+
+
+def test_metrics(service: Running) -> None:
+    """Metrics are those of all workers together."""
+    for _ in range(20):
+        service.review("/validate", admission(claim(count=-1)))
+    text = service.ask("GET", "/metrics")[1].decode()
+    denied = 'kind="ResourceClaim",reason="Invalid",verdict="denied",webhook="validate"'
+    counted = next(line for line in text.splitlines() if denied in line)
+    assert float(counted.split()[-1]) >= 20
+    assert 'claimcheck_webhook_latency_seconds_bucket{le="0.001",webhook="validate"}' in text
+    assert 'claimcheck_webhook_requests_in_flight{webhook="validate"} 0.0' in text
+
+
+def test_logs_have_the_uid(service: Running) -> None:
+    """A refusal can be found by the uid of its request."""
+    review = admission(claim(count=-1), uid="find-me")
+    service.review("/validate", review)
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline and not any(entry.get("uid") == "find-me" for entry in service.logged):
+        time.sleep(0.02)
+    entry = next(entry for entry in service.logged if entry.get("uid") == "find-me")
+    assert (entry["message"], entry["level"], entry["kind"]) == ("refused", "info", "ResourceClaim")
+
+
+BAD = {
+    "garbage": (b"\xff\x00garbage", JSON, 400),
+    "empty": (b"", JSON, 400),
+    "no-review": (b"[]", JSON, 400),
+    "nested-deeply": (b"[" * 200_000, JSON, 400),
+    "nested-deeply-and-closed": (b'{"a":' + b"[" * 9_000 + b"]" * 9_000 + b"}", JSON, 400),
+    "yaml": (REVIEW, {"Content_Type": "application/yaml"}, 415),
+    "no-content-type": (REVIEW, {"Content_Type": ""}, 415),
+    "compressed": (REVIEW, {**JSON, "Content_Encoding": "gzip"}, 415),
+    "one-byte-too-many": (b" " * (BODY_BYTES + 1), JSON, 413),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_requests(service: Running, name: str) -> None:
+    """What is no review is answered with a 4xx that says why."""
+    body, headers, expected = BAD[name]
+    code, text = service.ask("POST", "/validate", body, **headers)
+    assert code == expected, text
+    assert text
+    assert service.ask("GET", "/healthz")[0] == 200
+
+
+def test_body_of_the_largest_size(service: Running) -> None:
+    """The limit itself is allowed."""
+    code, _ = service.ask("POST", "/validate", REVIEW.ljust(BODY_BYTES), **JSON)
+    assert code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code"), [("GET", "/validate", 405), ("POST", "/healthz", 405), ("GET", "/", 404)]
+)
+def test_other_methods_and_paths(service: Running, method: str, path: str, code: int) -> None:
+    """Only what is documented is there."""
+    assert service.ask(method, path)[0] == code
+
+
+def test_slow_body(service: Running) -> None:
+    """A body that does not come is given up, with an answer that says so."""
+    connection = service.connect()
+    connection.putrequest("POST", "/validate")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", "100")
+    connection.endheaders(b"{")
+    response = connection.getresponse()
+    assert (response.status, response.read()) == (408, b"the body took longer than 1 s\n")
+    connection.close()
+
+
+def test_slow_head(service: Running) -> None:
+    """A connection on which no request comes is closed, whatever trickles in."""
+    context = ssl.create_default_context(cafile=str(service.authority))
+    plain = socket.create_connection(("127.0.0.1", service.port), 10)
+    with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+        connection.sendall(b"POST /validate HTTP/1.1\r\n")
+        start = time.monotonic()
+        assert connection.recv(1) == b""
+        assert time.monotonic() - start < 6
+
+
+def test_idle_connections_are_in_nobodys_way(service: Running) -> None:
+    """With many idle connections, and many that never begin TLS, the others are answered."""
+    idle = [socket.create_connection(("127.0.0.1", service.port), 10) for _ in range(300)]
+    try:
+        assert service.ask("GET", "/healthz")[0] == 200
+        assert service.review("/validate", admission(claim()))["response"]["allowed"]
+    finally:
+        for each in idle:
+            each.close()
+
+
+def test_old_tls_is_refused(service: Running) -> None:
+    """TLS 1.1 is not spoken."""
+    context = ssl.create_default_context(cafile=str(service.authority))
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    with socket.create_connection(("127.0.0.1", service.port), 10) as plain, pytest.raises(ssl.SSLError):
+        context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+
+class Load:
+    """Reviews on several connections that stay open; a connection is replaced only when the service says so."""
+
+    def __init__(self, service: Running, clients: int = 4) -> None:
+        self.service = service
+        self.answered = 0
+        self.problems: list[str] = []
+        self._ending = threading.Event()
+        self._threads = [threading.Thread(target=self._run) for _ in range(clients)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        connection = self.service.connect()
+        try:
+            while not self._ending.is_set():
+                connection.request("POST", "/validate", REVIEW, {"Content-Type": "application/json"})
+                response = connection.getresponse()
+                if response.status != 200 or b'"allowed":true' not in response.read():
+                    self.problems.append(f"status {response.status}")
+                self.answered += 1
+                if response.will_close:
+                    connection.close()
+                    if self.service.process.poll() is not None or "draining" in self._messages():
+                        return
+        except (OSError, ssl.SSLError) as error:
+            self.problems.append(repr(error))
+        finally:
+            connection.close()
+
+    def _messages(self) -> set[str]:
+        return {str(entry.get("message")) for entry in list(self.service.logged)}
+
+
+def test_changes_lose_no_request(tmp_path: Path) -> None:
+    """Under load the configuration changes, the certificate is renewed, a broken configuration comes and goes, and
+    the service is told to end: every request is answered."""
+    with running(tmp_path, listen={"workers": 2}, apiServer=CRDS, timeouts={"lameDuck": 1}) as service:
+        with Load(service) as load:
+            write_config(
+                tmp_path, listen={"workers": 2}, apiServer=CRDS, lints="Off", timeouts={"lameDuck": 1}
+            )
+            service.wait_for("configuration changed", 2)
+            (tmp_path / "webhook.yaml").write_text("tls: [")
+            service.wait_for("configuration not changed", 2)
+            terms = Terms(("localhost", "127.0.0.1", "new.name"), timedelta(9), timedelta(9), timedelta(1))
+            maintain(DirectoryStore(tmp_path / "certificates"), terms, datetime.now(UTC))
+            service.wait_for("certificate replaced", 2)
+            service.process.send_signal(signal.SIGTERM)
+            service.process.wait(20)
+        assert load.problems == []
+        assert load.answered > 50
+        assert service.process.returncode == 0
+        service.wait_for("stopped", 2)
+
+
+def test_dead_worker_is_replaced(tmp_path: Path) -> None:
+    """A worker that is killed is started again."""
+    with running(tmp_path) as service:
+        os.kill(service.wait_for("serving")["process"], signal.SIGKILL)
+        service.wait_for("serving", 2)
+        assert service.ask("GET", "/readyz")[0] == 200
+
+
+def test_damaged_certificate_changes_nothing(tmp_path: Path) -> None:
+    """A certificate without its key is not taken; the service goes on with the old one."""
+    first = tmp_path / "first"
+    terms = Terms(("127.0.0.1",), timedelta(9), timedelta(9), timedelta(1))
+    maintain(DirectoryStore(first), terms, datetime.now(UTC))
+    for name in ("tls.crt", "tls.key"):
+        shutil.copy(first / "current" / name, tmp_path / name)
+    shutil.copytree(first, tmp_path / "certificates", symlinks=True)
+    with running(tmp_path, tls={"certificateFile": "tls.crt", "keyFile": "tls.key"}) as service:
+        other = tmp_path / "other"
+        maintain(DirectoryStore(other), terms, datetime.now(UTC))
+        shutil.copy(other / "current" / "tls.key", tmp_path / "tls.key")
+        service.wait_for("certificate not replaced")
+        assert service.ask("GET", "/healthz")[0] == 200
+        shutil.copy(first / "current" / "tls.key", tmp_path / "tls.key")

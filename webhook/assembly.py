@@ -1,0 +1,124 @@
+"""From a configuration to what verdicts need: server, policies, inventory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from documents.document import Document
+from documents.errors import DocumentError
+from documents.loading import load
+from resourceapi.gates import GateError
+from resourceapi.releases import Profile, UnknownRelease
+from validation.lints import Facts
+from validation.lints.shapes import mapping, name_of
+from validation.server import Server
+from webhook.config import Config, ConfigError
+from webhook.context import OFF, WARN, Context, Policy
+from webhook.policies import AdminAccess, LabelRule, OpaqueParameters, SchemaKey
+from webhook.schemas import SchemaError, compile_schema
+
+Step = str | int
+
+
+def make_context(config: Config) -> Context:
+    """The context that a configuration describes; reads the files that it names.
+
+    :raises ConfigError: for what a schema cannot tell: unknown releases and gates, unreadable inventories, and others.
+    """
+    profile = _profile(config)
+    facts = Facts(profile)
+    namespaces: dict[str, dict[str, str]] = {}
+    nodes: list[dict[str, Any]] = []
+    for value in _inventory(config):
+        if value.get("apiVersion") == "v1" and value.get("kind") == "Namespace":
+            labels = mapping(value, "metadata", "labels")
+            namespaces[name_of(value)] = {key: text for key, text in labels.items() if isinstance(text, str)}
+        elif value.get("apiVersion") == "v1" and value.get("kind") == "Node" and name_of(value):
+            nodes.append(value)
+        else:
+            facts.learn(value)
+    return Context(
+        server=Server(profile, namespaces=namespaces, nodes=nodes, verbatim=True),
+        rules=config.get("apiServer", "serves") == "CustomResources",
+        policies=list(_policies(config)),
+        facts=facts if config.get("lints") == WARN else None,
+    )
+
+
+def watched_files(config: Config) -> list[Path]:
+    """The files whose change may change the context, the configuration itself among them."""
+    watched = [Path(config.document.file)]
+    for name in config.get("inventory"):
+        path = config.path(name)
+        watched += sorted(path.rglob("*")) if path.is_dir() else [path]
+    schemas = config.get("policies", "opaqueParameters", "schemas") or ()
+    return watched + [config.path(entry["schemaFile"]) for entry in schemas if "schemaFile" in entry]
+
+
+def certificate_files(config: Config) -> tuple[Path, Path]:
+    """Where the leaf and its key are."""
+    directory = config.get("tls", "directory")
+    if directory is not None:
+        return config.path(directory) / "current" / "tls.crt", config.path(directory) / "current" / "tls.key"
+    return config.path(config.get("tls", "certificateFile")), config.path(config.get("tls", "keyFile"))
+
+
+def _profile(config: Config) -> Profile:
+    try:
+        return Profile(config.get("apiServer", "release"), config.get("apiServer", "featureGates"))
+    except UnknownRelease as error:
+        raise config.error(("apiServer", "release"), f"apiServer.release: {error}") from None
+    except GateError as error:
+        raise config.error(("apiServer", "featureGates"), f"apiServer.featureGates: {error}") from None
+
+
+def _inventory(config: Config) -> Iterator[dict[str, Any]]:
+    names = [str(config.path(name)) for name in config.get("inventory")]
+    problems: list[DocumentError] = []
+    for item in load(names) if names else ():
+        if isinstance(item, Document):
+            yield item.value
+        else:
+            problems.append(item)
+    if problems:
+        raise ConfigError(problems)
+
+
+def _policies(config: Config) -> Iterator[Policy]:
+    admin = config.get("policies", "adminAccess")
+    if admin and admin["mode"] != OFF:
+        yield AdminAccess(
+            admin["mode"], [LabelRule(label["key"], label.get("value")) for label in admin["labels"]]
+        )
+    opaque = config.get("policies", "opaqueParameters")
+    if opaque and opaque["mode"] != OFF:
+        at = ("policies", "opaqueParameters", "schemas")
+        validators = {}
+        for index, entry in enumerate(opaque["schemas"]):
+            key = SchemaKey(entry["driver"], entry["apiVersion"], entry["kind"])
+            if key in validators:
+                raise config.error(
+                    (*at, index), "there is a schema for this driver, apiVersion and kind above"
+                )
+            document, schema, path = _schema(config, entry, (*at, index))
+            try:
+                validators[key] = compile_schema(schema)
+            except SchemaError as error:
+                raise ConfigError([document.error((*path, *error.path), error.message)]) from None
+        yield OpaqueParameters(opaque["mode"], validators)
+
+
+def _schema(
+    config: Config, entry: dict[str, Any], path: tuple[Step, ...]
+) -> tuple[Document, Any, tuple[Step, ...]]:
+    """A schema with the document and the place in which it stands."""
+    if "schemaFile" not in entry:
+        return config.document, entry["schema"], (*path, "schema")
+    found = list(load([str(config.path(entry["schemaFile"]))]))
+    if len(found) != 1:
+        raise config.error((*path, "schemaFile"), f"expected one document in the file, found {len(found)}")
+    if isinstance(found[0], DocumentError):
+        raise ConfigError([found[0]])
+    return found[0], found[0].value, ()

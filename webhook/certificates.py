@@ -1,0 +1,259 @@
+"""An authority of our own and the leaf certificate of the service.
+
+Certificates are kept as ``Entries``, PEM by name, in any store (:mod:`webhook.certstore`).  :func:`advance` says what
+the entries are to be at a time, so that calling it now and then does all renewal and rotation:
+
+* A leaf is replaced after two thirds of its life, and never outlives its authority.
+* An authority gets a successor after two thirds of its life.  The successor is trusted at once, but signs nothing before
+  the *trust lead* has passed, in which clients get to know it.  The old one stays trusted until it ends.
+* All are valid from five minutes ago, for clients whose clocks are late.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from typing import NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+BACKDATED = timedelta(minutes=5)
+# The names of kubernetes.io/tls Secrets, and others beside them. `BUNDLE` is what clients are to trust.
+BUNDLE, LEAF, LEAF_KEY = "ca.crt", "tls.crt", "tls.key"
+AUTHORITY, AUTHORITY_KEY = "authority.crt", "authority.key"
+SUCCESSOR, SUCCESSOR_KEY = "successor.crt", "successor.key"
+
+Entries = dict[str, bytes]
+
+
+class Terms(NamedTuple):
+    """Whom the leaf is for (DNS names and IP addresses), and how long everything lasts.
+
+    The trust lead should be well below a third of the authority's life: what is left of it after the renewal has begun.
+    """
+
+    names: tuple[str, ...]
+    authority_life: timedelta
+    leaf_life: timedelta
+    trust_lead: timedelta
+
+
+def advance(entries: Entries | None, terms: Terms, now: datetime) -> Entries:
+    """What the entries are to be at a time; the same object if nothing is to change.
+
+    Entries that cannot be read are treated like none: a new authority is made.
+    """
+    try:
+        current = _Chain(entries) if entries is not None else None
+    except (ValueError, KeyError):
+        current = None
+    if entries is not None and current is not None and not current.is_due(terms, now):
+        return entries
+    if current is None:
+        return _issued({}, _authority(terms, now), [], terms, now)
+    return current.advanced(terms, now)
+
+
+class _Signed(NamedTuple):
+    """A certificate with its key, both PEM, and the certificate as read."""
+
+    pem: bytes
+    key: bytes
+    certificate: x509.Certificate
+
+
+class _Chain:
+    """What is in entries; raises ValueError or KeyError if they are damaged."""
+
+    def __init__(self, entries: Entries) -> None:
+        self.entries = entries
+        self.authority = _read(entries[AUTHORITY], entries[AUTHORITY_KEY])
+        self.leaf = _read(entries[LEAF], entries[LEAF_KEY])
+        self.successor: _Signed | None = None
+        if SUCCESSOR in entries:
+            self.successor = _read(entries[SUCCESSOR], entries[SUCCESSOR_KEY])
+        self.bundle = x509.load_pem_x509_certificates(entries[BUNDLE])
+
+    def is_due(self, terms: Terms, now: datetime) -> bool:
+        """Whether something has to be done."""
+        return (
+            self._authority_due(terms, now)
+            or self._leaf_due(terms, now)
+            or any(now >= known.not_valid_after_utc for known in self.bundle)
+        )
+
+    def _authority_due(self, terms: Terms, now: datetime) -> bool:
+        if self.successor is None:
+            return now >= _renewal(self.authority.certificate)
+        return self._successor_ready(terms, now)
+
+    def _successor_ready(self, terms: Terms, now: datetime) -> bool:
+        """Whether the successor may sign: it is known long enough, or there is nothing else any more."""
+        assert self.successor is not None
+        made = self.successor.certificate.not_valid_before_utc + BACKDATED
+        return now >= min(made + terms.trust_lead, self.authority.certificate.not_valid_after_utc)
+
+    def _leaf_due(self, terms: Terms, now: datetime) -> bool:
+        leaf = self.leaf.certificate
+        return (
+            now >= _renewal(leaf)
+            or leaf.issuer != self.authority.certificate.subject
+            or _names(leaf) != {_general_name(name) for name in terms.names}
+        )
+
+    def advanced(self, terms: Terms, now: datetime) -> Entries:
+        """The entries with everything done that is due."""
+        authority, successor = self.authority, self.successor
+        if successor is not None and self._successor_ready(terms, now):
+            authority, successor = successor, None
+        if now >= authority.certificate.not_valid_after_utc:
+            authority, successor = _authority(terms, now), None
+        if successor is None and now >= _renewal(authority.certificate):
+            successor = _authority(terms, now)
+        entries = dict(self.entries)
+        for name in (SUCCESSOR, SUCCESSOR_KEY):
+            entries.pop(name, None)
+        if successor is not None:
+            entries |= {SUCCESSOR: successor.pem, SUCCESSOR_KEY: successor.key}
+        if authority is self.authority and not self._leaf_due(terms, now):
+            entries[BUNDLE] = _bundle([authority, successor], self.bundle, now)
+            return entries
+        trusted = [successor] if successor is not None else []
+        return _issued(entries, authority, trusted, terms, now, known=self.bundle)
+
+
+def _issued(
+    entries: Entries,
+    authority: _Signed,
+    trusted: list[_Signed],
+    terms: Terms,
+    now: datetime,
+    known: list[x509.Certificate] | None = None,
+) -> Entries:
+    """The entries with an authority and a new leaf of it; ``known`` are certificates trusted until now."""
+    leaf = _leaf(authority, terms, now)
+    return {
+        **entries,
+        AUTHORITY: authority.pem,
+        AUTHORITY_KEY: authority.key,
+        LEAF: leaf.pem,
+        LEAF_KEY: leaf.key,
+        BUNDLE: _bundle([authority, *trusted], known or [], now),
+    }
+
+
+def _bundle(
+    signing: list[_Signed | None] | list[_Signed], known: list[x509.Certificate], now: datetime
+) -> bytes:
+    """What is to be trusted: the authorities, then those trusted before as long as they last."""
+    certificates = [signed.certificate for signed in signing if signed is not None]
+    certificates += [old for old in known if old not in certificates and now < old.not_valid_after_utc]
+    return b"".join(map(_pem, certificates))
+
+
+def _authority(terms: Terms, now: datetime) -> _Signed:
+    """A new authority, which differs by name from all others."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    serial = x509.random_serial_number()
+    name = _name(f"Claimcheck webhook authority {serial:x}"[:64])
+    builder = (
+        _builder(name, name, key, now, now + terms.authority_life)
+        .serial_number(serial)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(signs_certificates=True), critical=True)
+    )
+    certificate = builder.sign(key, hashes.SHA256())
+    return _Signed(_pem(certificate), _key_pem(key), certificate)
+
+
+def _leaf(authority: _Signed, terms: Terms, now: datetime) -> _Signed:
+    """A certificate of the service, which ends with its authority at the latest."""
+    issuer = authority.certificate
+    signer = serialization.load_pem_private_key(authority.key, None)
+    assert isinstance(signer, ec.EllipticCurvePrivateKey)
+    key = ec.generate_private_key(ec.SECP256R1())
+    identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    end = min(now + terms.leaf_life, issuer.not_valid_after_utc)
+    builder = (
+        _builder(_name("Claimcheck webhook"), issuer.subject, key, now, end)
+        .serial_number(x509.random_serial_number())
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False
+        )
+        .add_extension(x509.SubjectAlternativeName(map(_general_name, terms.names)), critical=False)
+    )
+    certificate = builder.sign(signer, hashes.SHA256())
+    return _Signed(_pem(certificate), _key_pem(key), certificate)
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: datetime, end: datetime
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .not_valid_before(now.astimezone(UTC) - BACKDATED)
+        .not_valid_after(end.astimezone(UTC))
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _renewal(certificate: x509.Certificate) -> datetime:
+    """When two thirds of its life are over."""
+    start, end = certificate.not_valid_before_utc + BACKDATED, certificate.not_valid_after_utc
+    return start + (end - start) * 2 / 3
+
+
+def _names(certificate: x509.Certificate) -> set[x509.GeneralName]:
+    return set(certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _name(common_name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _read(pem: bytes, key: bytes) -> _Signed:
+    """A certificate and its key; ValueError if they do not belong together."""
+    certificate = x509.load_pem_x509_certificate(pem)
+    if serialization.load_pem_private_key(key, None).public_key() != certificate.public_key():
+        raise ValueError("the key is not that of the certificate")
+    return _Signed(pem, key, certificate)
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )

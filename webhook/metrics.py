@@ -1,0 +1,84 @@
+"""What the service counts, for Prometheus; names and buckets are modelled on those of controller-runtime's webhooks.
+
+Several processes share what they count through files in ``$PROMETHEUS_MULTIPROC_DIR``, which must be set before this
+module is imported.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from resourceapi.releases import KINDS
+
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Metrics:
+    """The metrics of one process."""
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        self.latency = Histogram(
+            "claimcheck_webhook_latency_seconds",
+            "Time to answer a review.",
+            ["webhook"],
+            buckets=BUCKETS,
+            registry=registry,
+        )
+        self.requests = Counter(
+            "claimcheck_webhook_requests",
+            "Requests answered, by HTTP status.",
+            ["webhook", "code"],
+            registry=registry,
+        )
+        self.in_flight = Gauge(
+            "claimcheck_webhook_requests_in_flight",
+            "Requests being answered.",
+            ["webhook"],
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self.verdicts = Counter(
+            "claimcheck_webhook_verdicts",
+            "Verdicts by kind of object and the reason of the refusal.",
+            ["webhook", "kind", "verdict", "reason"],
+            registry=registry,
+        )
+        self.reloads = Counter(
+            "claimcheck_config_reloads",
+            "Attempts to read a changed configuration or certificate.",
+            ["what", "result"],
+            registry=registry,
+        )
+
+    def count_verdict(self, webhook: str, review: dict[str, Any], answer: dict[str, Any]) -> None:
+        """Count what an answer says about the object of a review."""
+        response = answer["response"]
+        if "allowed" not in response:
+            verdict = response["result"]["status"]
+            self.verdicts.labels(webhook, "", "converted" if verdict == "Success" else "failed", "").inc()
+            return
+        kind = review["request"]["kind"]["kind"]
+        known = kind if kind in KINDS else "other"
+        reason = response.get("status", {}).get("reason", "")
+        self.verdicts.labels(webhook, known, "allowed" if response["allowed"] else "denied", reason).inc()
+
+    def exposition(self) -> tuple[bytes, str]:
+        """The text that Prometheus scrapes, of all processes, and its content type."""
+        registry = self._registry
+        if SHARED in os.environ:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry), CONTENT_TYPE_LATEST

@@ -1,0 +1,162 @@
+"""Policies: what the owner of a cluster wants beyond the API server's own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jsonschema.protocols import Validator
+
+from resourceapi.fielderrors import FieldError, Verbatim, forbidden, invalid, not_supported, required
+from resourceapi.fieldpath import Path
+from resourceapi.jsontext import Raw
+from webhook.subjects import Subject
+
+Object = dict[str, Any]
+EMPTY: Object = {}
+# Parameters are up to 10 KiB; whatever they break, the answer stays readable.
+MAX_REPORTED = 10
+MAX_SHOWN = 200
+
+
+class LabelRule(NamedTuple):
+    """A label that a namespace has: with exactly this value, or (None) with any."""
+
+    key: str
+    value: str | None = None
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        return self.key in labels and self.value in (None, labels[self.key])
+
+    def __str__(self) -> str:
+        return self.key if self.value is None else f"{self.key}: {self.value}"
+
+
+class AdminAccess:
+    """Requests with admin access only in namespaces with one of some labels."""
+
+    name = "admin-access"
+
+    def __init__(self, mode: str, labels: Sequence[LabelRule]) -> None:
+        self.mode = mode
+        self.labels = tuple(labels)
+
+    def check(self, subject: Subject) -> list[FieldError]:
+        """A cause for each request with admin access, unless the namespace may have it."""
+        at, spec = claim_spec(subject)
+        if any(rule.matches(subject.namespace_labels) for rule in self.labels):
+            return []
+        wanted = " or ".join(f"`{rule}`" for rule in self.labels)
+        text = f"admin access needs the label {wanted} on the namespace, which {subject.namespace!r} does not have"
+        return [
+            forbidden((*at, "devices", "requests", index, "exactly", "adminAccess"), text)
+            for index, request in enumerate(spec.get("devices", EMPTY).get("requests") or ())
+            if request.get("exactly", EMPTY).get("adminAccess")
+        ]
+
+
+class SchemaKey(NamedTuple):
+    """What a schema is for: parameters of one kind for one driver."""
+
+    driver: str
+    api_version: str
+    kind: str
+
+
+class OpaqueParameters:
+    """Parameters of drivers checked against JSON Schemas, as a webhook of the driver's own would.
+
+    Parameters for a driver without schemas are not looked at; for a driver with some, only the registered kinds are
+    known.
+    """
+
+    name = "opaque-parameters"
+
+    def __init__(self, mode: str, schemas: Mapping[SchemaKey, Validator]) -> None:
+        self.mode = mode
+        self.schemas = dict(schemas)
+        self._drivers = {key.driver for key in schemas}
+
+    def check(self, subject: Subject) -> list[FieldError]:
+        """Causes at the fields of the parameters."""
+        errors: list[FieldError] = []
+        for path, opaque in opaque_configurations(subject):
+            driver, parameters = opaque.get("driver", ""), opaque.get("parameters")
+            if driver in self._drivers and isinstance(parameters, Raw):
+                errors.extend(self._check(driver, parameters, (*path, "parameters")))
+        return errors
+
+    def _check(self, driver: str, parameters: Raw, path: Path) -> Iterator[FieldError]:
+        try:
+            value = parameters.plain
+        except ValueError:  # Python reads no integers of thousands of digits
+            yield invalid(path, Verbatim("..."), "has a number that is too long to be checked")
+            return
+        if not isinstance(value, dict):
+            yield invalid(path, _shown(value), "must be an object")
+            return
+        for name in ("apiVersion", "kind"):
+            if not isinstance(value.get(name), str) or not value[name]:
+                yield required((*path, name), f"parameters for driver {driver} must say what they are")
+                return
+        key = SchemaKey(driver, value["apiVersion"], value["kind"])
+        schema = self.schemas.get(key)
+        if schema is None:
+            yield self._unknown(key, path)
+        else:
+            yield from _violations(schema, value, path)
+
+    def _unknown(self, key: SchemaKey, path: Path) -> FieldError:
+        versions = sorted({known.api_version for known in self.schemas if known.driver == key.driver})
+        if key.api_version not in versions:
+            return not_supported((*path, "apiVersion"), key.api_version, versions)
+        kinds = sorted(
+            known.kind
+            for known in self.schemas
+            if (known.driver, known.api_version) == (key.driver, key.api_version)
+        )
+        return not_supported((*path, "kind"), key.kind, kinds)
+
+
+def claim_spec(subject: Subject) -> tuple[Path, Object]:
+    """The spec of a claim, or that in a template, and where it is; an empty one for other kinds."""
+    spec = subject.hub.get("spec", EMPTY)
+    if subject.kind == "ResourceClaim":
+        return ("spec",), spec
+    if subject.kind == "ResourceClaimTemplate":
+        return ("spec", "spec"), spec.get("spec", EMPTY)
+    return (), EMPTY
+
+
+def opaque_configurations(subject: Subject) -> Iterator[tuple[Path, Object]]:
+    """Each ``opaque`` of a claim, a template or a class with its path."""
+    if subject.kind == "DeviceClass":
+        at: Path = ("spec", "config")
+        configurations = subject.hub.get("spec", EMPTY).get("config")
+    else:
+        prefix, spec = claim_spec(subject)
+        at = (*prefix, "devices", "config")
+        configurations = spec.get("devices", EMPTY).get("config")
+    for index, configuration in enumerate(configurations or ()):
+        if "opaque" in configuration:
+            yield (*at, index, "opaque"), configuration["opaque"]
+
+
+def _violations(schema: Validator, value: Object, path: Path) -> Iterator[FieldError]:
+    for count, error in enumerate(schema.iter_errors(value)):
+        if count == MAX_REPORTED:
+            yield invalid(path, Verbatim("..."), "there are more violations of the schema")
+            return
+        steps = (step if isinstance(step, int) else str(step) for step in error.absolute_path)
+        yield invalid((*path, *steps), _shown(error.instance), _cut(error.message))
+
+
+def _shown(value: object) -> object:
+    """An offending value for an error's text: scalars as they are, long ones and others shortened."""
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    return _cut(value if isinstance(value, str) else repr(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"

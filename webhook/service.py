@@ -1,0 +1,228 @@
+"""The webhooks behind HTTP: what is taken for a request, how much of it, for how long.
+
+Independent of TLS, sockets and processes (:mod:`webhook.workers`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from aiohttp import web
+
+from resourceapi.gotext import json_text
+from resourceapi.jsontext import JSONError, parse
+from webhook.context import Context
+from webhook.converting import convert
+from webhook.logs import LOGGER, log
+from webhook.metrics import Metrics
+from webhook.mutating import mutate
+from webhook.reviews import WebhookError
+from webhook.validating import validate
+
+BODY_BYTES = 3 * 1024 * 1024
+# What takes longer than a millisecond or so must not keep health checks and small reviews waiting.
+LARGE_BYTES = 64 * 1024
+MAX_LARGE = 4
+JSON = "application/json"
+WEBHOOKS: dict[str, Callable[[Any, Context], dict[str, Any]]] = {
+    "/validate": validate,
+    "/mutate": mutate,
+    "/convert": convert,
+}
+
+
+class Service:
+    """Answers requests from ``context``, which may be replaced at any time.
+
+    While ``draining``, connections are closed with the next answer on each, and the service is not ready.
+    """
+
+    def __init__(self, context: Context, metrics: Metrics, *, body_seconds: float) -> None:
+        self.context = context
+        self.metrics = metrics
+        self.ready = True
+        self.draining = False
+        self._body_seconds = body_seconds
+        self._server: web.Server | None = None
+        self._large = asyncio.Semaphore(MAX_LARGE)
+        self._pages: dict[str, Callable[[], web.Response]] = {
+            "/healthz": lambda: _text(200, "ok"),
+            "/readyz": self._readiness,
+            "/metrics": self._metrics_page,
+        }
+
+    def server(self, *, idle_seconds: float) -> web.Server:
+        """The protocol factory for asyncio's servers; needs a running loop."""
+        loop = asyncio.get_running_loop()
+
+        def make_request(
+            message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]
+        ) -> web.BaseRequest:
+            return web.BaseRequest(message, payload, protocol, writer, task, loop)
+
+        self._server = web.Server(
+            self.handle,
+            request_factory=make_request,
+            keepalive_timeout=idle_seconds,
+            access_log=None,
+            auto_decompress=False,
+            lingering_time=1.0,
+        )
+        return self._server
+
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self._server.connections) if self._server is not None else 0
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Any request."""
+        path = request.path
+        if path in WEBHOOKS:
+            response = await self._measured(path, request)
+        elif path not in self._pages:
+            response = _text(404, "there is nothing here")
+        elif request.method not in ("GET", "HEAD"):
+            response = _text(405, "only GET", Allow="GET, HEAD")
+        else:
+            response = self._pages[path]()
+        if self.draining:
+            response.force_close()
+        return response
+
+    def _readiness(self) -> web.Response:
+        if self.draining:
+            return _text(503, "shutting down")
+        return _text(200, "ok") if self.ready else _text(503, "not ready")
+
+    def _metrics_page(self) -> web.Response:
+        body, content_type = self.metrics.exposition()
+        return web.Response(body=body, headers={"Content-Type": content_type})
+
+    async def _measured(self, path: str, request: web.BaseRequest) -> web.Response:
+        webhook = path[1:]
+        in_flight = self.metrics.in_flight.labels(webhook)
+        in_flight.inc()
+        start = perf_counter()
+        try:
+            response = await self._review(path, request)
+        finally:
+            in_flight.dec()
+        self.metrics.latency.labels(webhook).observe(perf_counter() - start)
+        self.metrics.requests.labels(webhook, str(response.status)).inc()
+        return response
+
+    async def _review(self, path: str, request: web.BaseRequest) -> web.Response:
+        """The answer to a review; whatever is no review, or cannot be read in time, is an HTTP error."""
+        try:
+            _check_head(request)
+            body = await self._read(request)
+            if len(body) < LARGE_BYTES:
+                return self._answer(path, body)
+            async with self._large:
+                return await asyncio.to_thread(self._answer, path, body)
+        except WebhookError as error:
+            log(logging.WARNING, "request refused", webhook=path[1:], code=error.code, reason=error.message)
+            response = _text(error.code, error.message)
+            if error.code != 400:
+                response.force_close()  # what is left of the body is of no interest
+            return response
+
+    def _answer(self, path: str, body: bytes) -> web.Response:
+        """The answer to the body of a review.
+
+        :raises WebhookError: if it is none.
+        """
+        uid: Any = ""
+        try:
+            review = parse(body)
+            uid = _uid(review)
+            answer = WEBHOOKS[path](review, self.context)
+            # only converted objects can have numbers that are to be written as they came
+            text = json_text(answer) if path == "/convert" else json.dumps(answer, separators=(",", ":"))
+        except JSONError as error:
+            raise WebhookError(f"the body is no JSON: {error}") from None
+        except RecursionError:
+            raise WebhookError("the body is nested too deeply") from None
+        except WebhookError:
+            raise
+        except Exception:  # noqa: BLE001 - a mistake of ours is answered, and told with the uid
+            LOGGER.exception("review failed", extra={"fields": {"webhook": path[1:], "uid": uid}})
+            return _text(500, "internal error")
+        self.metrics.count_verdict(path[1:], review, answer)
+        _log_answer(path[1:], uid, review, answer)
+        return web.Response(body=text.encode("utf-8", "replace"), content_type=JSON)
+
+    async def _read(self, request: web.BaseRequest) -> bytes:
+        """The body, up to its limit.
+
+        :raises WebhookError: if it is longer, slower than it may be, or ends early.
+        """
+        if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+            request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        chunks: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                while chunk := await request.content.readany():
+                    size += len(chunk)
+                    if size > BODY_BYTES:
+                        raise _too_large()
+                    chunks.append(chunk)
+        except TimeoutError:
+            raise WebhookError(f"the body took longer than {self._body_seconds:g} s", 408) from None
+        except web.RequestPayloadError as error:
+            raise WebhookError(f"the body cannot be read: {error}") from None
+        return b"".join(chunks)
+
+
+def _check_head(request: web.BaseRequest) -> None:
+    if request.method != "POST":
+        raise WebhookError("only POST", 405)
+    if request.content_type != JSON:
+        raise WebhookError(f"Content-Type must be {JSON}", 415)
+    if request.headers.get("Content-Encoding", "identity") != "identity":
+        raise WebhookError("Content-Encoding must be identity", 415)
+    if (request.content_length or 0) > BODY_BYTES:
+        raise _too_large()
+
+
+def _too_large() -> WebhookError:
+    return WebhookError(f"the body is too large: the limit is {BODY_BYTES} bytes", 413)
+
+
+def _uid(review: Any) -> str:
+    request = review.get("request") if isinstance(review, dict) else None
+    uid = request.get("uid") if isinstance(request, dict) else None
+    return uid[:100] if isinstance(uid, str) else ""
+
+
+def _log_answer(webhook: str, uid: str, review: dict[str, Any], answer: dict[str, Any]) -> None:
+    """Refusals and failures are worth a line always, the rest when debugging."""
+    request, response = review["request"], answer["response"]
+    if "allowed" not in response:
+        failed = response["result"]["status"] != "Success"
+        level = logging.WARNING if failed else logging.DEBUG
+        reason = response["result"].get("message", "")
+        log(level, "conversion", webhook=webhook, uid=uid, objects=len(request["objects"]), reason=reason)
+        return
+    log(
+        logging.DEBUG if response["allowed"] else logging.INFO,
+        "admitted" if response["allowed"] else "refused",
+        webhook=webhook,
+        uid=uid,
+        operation=request["operation"],
+        kind=request["kind"]["kind"],
+        namespace=request.get("namespace") or "",
+        name=request.get("name") or "",
+        dryRun=bool(request.get("dryRun")),
+        reason=response.get("status", {}).get("message", ""),
+    )
+
+
+def _text(code: int, text: str, **headers: str) -> web.Response:
+    return web.Response(status=code, text=text + "\n", headers=headers)

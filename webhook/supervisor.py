@@ -1,0 +1,196 @@
+"""The parent process: owns the socket and the certificates, keeps the workers running, ends them.
+
+It imports nothing that needs the metrics' directory before that is there, and starts no threads: workers are forked.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import signal
+import socket
+import time
+from datetime import UTC, datetime, timedelta
+from tempfile import TemporaryDirectory
+
+from webhook.assembly import certificate_files, make_context
+from webhook.certificates import Terms
+from webhook.certstore import Conflict, DirectoryStore, maintain
+from webhook.config import Config
+from webhook.logs import LOGGER, configure_logs, log
+from webhook.tls import CertificateError, ServerTLS
+
+# How often certificates are looked after.
+CERTIFICATE_SECONDS = 10.0
+# A worker that dies at once is not started again and again without a pause.
+RESTART_SECONDS = 1.0
+KILL_AFTER_SECONDS = 5.0
+BACKLOG = 1024
+_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGCHLD}
+
+
+def check(config: Config) -> None:
+    """
+    :raises ConfigError: for what would keep the service from starting, as far as the files tell.
+    """
+    make_context(config)
+    certificate_terms(config)
+
+
+def serve(config: Config) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    :raises ConfigError: if the configuration turns out to be unusable before anything is served.
+    """
+    configure_logs(config.get("logging", "level"))
+    check(config)
+    with TemporaryDirectory(prefix="claimcheck-metrics-") as metrics, _listen(config) as listener:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics
+        _Supervisor(config, listener).run()
+
+
+def certificate_terms(config: Config) -> Terms | None:
+    """How own certificates are to be, None if they are given.
+
+    :raises ConfigError: if an authority would end before its successor is trusted.
+    """
+    if config.get("tls", "directory") is None:
+        return None
+    terms = Terms(
+        tuple(config.get("tls", "names")),
+        timedelta(days=config.get("tls", "authorityDays")),
+        timedelta(days=config.get("tls", "leafDays")),
+        timedelta(hours=config.get("tls", "trustLeadHours")),
+    )
+    if terms.trust_lead * 3 >= terms.authority_life:
+        raise config.error(
+            ("tls", "trustLeadHours"), "tls.trustLeadHours: must be less than a third of tls.authorityDays"
+        )
+    return terms
+
+
+def _listen(config: Config) -> socket.socket:
+    address, port = config.get("listen", "address"), config.get("listen", "port")
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        listener = socket.create_server((address, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise config.error(("listen",), f"listen: {address}:{port}: {error.strerror or error}") from None
+    listener.setblocking(False)
+    return listener
+
+
+class _Supervisor:
+    def __init__(self, config: Config, listener: socket.socket) -> None:
+        self.config = config
+        self.listener = listener
+        self.terms = certificate_terms(config)
+        self.workers: dict[int, float] = {}  # process id to time of start
+
+    def run(self) -> None:
+        """Serve. Signals are waited for, not handled, so that nothing happens at odd moments."""
+        _allow_many_connections()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        try:
+            self._maintain_certificates()
+            self._require_certificate()
+            address, port = self.listener.getsockname()[:2]
+            log(logging.INFO, "listening", address=address, port=port)
+            for _ in range(self.config.get("listen", "workers")):
+                self._start(before)
+            self._supervise(before)
+            self._end()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _supervise(self, mask: set[signal.Signals | int]) -> None:
+        due = time.monotonic() + CERTIFICATE_SECONDS
+        while True:
+            caught = signal.sigtimedwait(_SIGNALS, max(0.0, due - time.monotonic()))
+            if caught is not None and caught.si_signo != signal.SIGCHLD:
+                return
+            for started in self._reap():
+                pause = RESTART_SECONDS - (time.monotonic() - started)
+                if pause > 0 and signal.sigtimedwait({signal.SIGTERM, signal.SIGINT}, pause) is not None:
+                    return
+                self._start(mask)
+            if time.monotonic() >= due:
+                due = time.monotonic() + CERTIFICATE_SECONDS
+                self._maintain_certificates()
+
+    def _start(self, mask: set[signal.Signals | int]) -> None:
+        process = os.fork()
+        if process:
+            self.workers[process] = time.monotonic()
+            return
+        code = 1
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            # imported here, since the metrics' files are opened with the import
+            from webhook.worker import run_worker
+
+            run_worker(self.config, self.listener)
+            code = 0
+        except Exception:  # noqa: BLE001 - the process ends here, in any case
+            LOGGER.exception("worker failed")
+        finally:
+            os._exit(code)
+
+    def _reap(self) -> list[float]:
+        """The times at which workers were started that have ended meanwhile."""
+        ended = []
+        while self.workers:
+            process, status = os.waitpid(-1, os.WNOHANG)
+            if not process:
+                break
+            if process in self.workers:
+                ended.append(self.workers.pop(process))
+                _forget_metrics(process)
+                log(logging.ERROR, "worker ended", worker=process, status=os.waitstatus_to_exitcode(status))
+        return ended
+
+    def _maintain_certificates(self) -> None:
+        if self.terms is None:
+            return
+        store = DirectoryStore(self.config.path(self.config.get("tls", "directory")))
+        try:
+            maintain(store, self.terms, datetime.now(UTC))
+        except (OSError, Conflict) as error:
+            if not self.workers:
+                raise self.config.error(("tls", "directory"), f"tls.directory: {error}") from None
+            LOGGER.exception("certificates not renewed")
+
+    def _require_certificate(self) -> None:
+        try:
+            ServerTLS(*certificate_files(self.config))
+        except CertificateError as error:
+            raise self.config.error(("tls",), f"tls: {error}") from None
+
+    def _end(self) -> None:
+        """Tell all workers to drain; those that take too long are killed."""
+        limit = self.config.get("timeouts", "drain") * 2 + self.config.get("timeouts", "lameDuck")
+        deadline = time.monotonic() + limit + KILL_AFTER_SECONDS
+        for process in self.workers:
+            os.kill(process, signal.SIGTERM)
+        while self.workers and time.monotonic() < deadline:
+            process, _ = os.waitpid(-1, os.WNOHANG)
+            if process:
+                self.workers.pop(process, None)
+            else:
+                signal.sigtimedwait({signal.SIGCHLD}, 0.2)
+        for process in self.workers:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+
+
+def _forget_metrics(process: int) -> None:
+    """Gauges of a process that is gone no longer count."""
+    from prometheus_client.multiprocess import mark_process_dead
+
+    mark_process_dead(process)  # type: ignore[no-untyped-call]
+
+
+def _allow_many_connections() -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,0 +1,71 @@
+"""The TLS side of the service: one context, whose certificate is replaced while it serves."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+
+class CertificateError(Exception):
+    """Files that hold no certificate with its key."""
+
+
+class ServerTLS:
+    """A server's TLS context (1.2 or newer) with the certificate in two files.
+
+    :meth:`refresh` takes what has changed in them; connections that are open stay so.
+    """
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        """
+        :raises CertificateError: if the files cannot be read or do not belong together.
+        """
+        self._files = (certificate, key)
+        self._loaded = self._read()
+        self.context = _new_context()
+        _load(self.context, self._loaded)
+
+    def refresh(self) -> bool:
+        """Use what is in the files now; whether that is something new.
+
+        :raises CertificateError: as at the start; then the certificate stays as it was.
+        """
+        found = self._read()
+        if found == self._loaded:
+            return False
+        # A pair that does not match would spoil the context that serves.
+        _load(_new_context(), found)
+        _load(self.context, found)
+        self._loaded = found
+        return True
+
+    def _read(self) -> bytes:
+        """Certificate and key as one text."""
+        certificate, key = self._files
+        try:
+            # what a link led to at one time belongs together
+            directory = certificate.parent.resolve()
+            same = key.parent == certificate.parent
+            key_file = directory / key.name if same else key
+            return (directory / certificate.name).read_bytes() + b"\n" + key_file.read_bytes()
+        except OSError as error:
+            raise CertificateError(f"{error.filename}: {error.strerror}") from None
+
+
+def _new_context() -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _load(context: ssl.SSLContext, pem: bytes) -> None:
+    """Give a context a certificate from memory; OpenSSL's interface wants a file."""
+    with NamedTemporaryFile(prefix="claimcheck-") as file:
+        file.write(pem)
+        file.flush()
+        try:
+            context.load_cert_chain(file.name)
+        except ssl.SSLError as error:
+            raise CertificateError(f"no certificate with its key: {error.reason or error}") from None

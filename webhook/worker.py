@@ -1,0 +1,122 @@
+"""One process of the service: serves on a socket, follows changes of its files, drains when told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from pathlib import Path
+
+from webhook.assembly import certificate_files, make_context, watched_files
+from webhook.config import Config, ConfigError, load_config
+from webhook.logs import LOGGER, log
+from webhook.metrics import Metrics
+from webhook.service import Service
+from webhook.tls import CertificateError, ServerTLS
+
+POLL_SECONDS = 1.0
+HANDSHAKE_SECONDS = 10.0
+BACKLOG = 1024
+# Taken once, at the start of the process that owns the socket.
+_FIXED = ("listen", "tls", "timeouts")
+
+
+def run_worker(config: Config, listener: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT, then drain."""
+    asyncio.run(_Worker(config, listener).run())
+
+
+class _Worker:
+    def __init__(self, config: Config, listener: socket.socket) -> None:
+        self.config = config
+        self.listener = listener
+        self.metrics = Metrics()
+        self.tls = ServerTLS(*certificate_files(config))
+        self._seen = _fingerprint(watched_files(config))
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        ending = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, ending.set)
+        service = Service(
+            make_context(self.config), self.metrics, body_seconds=self.config.get("timeouts", "body")
+        )
+        server = service.server(idle_seconds=self.config.get("timeouts", "idle"))
+        accepting = await loop.create_server(
+            server,
+            sock=self.listener,
+            ssl=self.tls.context,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS,
+            backlog=BACKLOG,
+        )
+        log(logging.INFO, "serving")
+        following = asyncio.create_task(self._follow(service))
+        await ending.wait()
+        service.draining = True
+        following.cancel()
+        log(logging.INFO, "draining")
+        await self._lame_duck(service)
+        accepting.close()
+        server.pre_shutdown()
+        await server.shutdown(self.config.get("timeouts", "drain"))
+        log(logging.INFO, "stopped")
+
+    async def _lame_duck(self, service: Service) -> None:
+        """Give clients time to use each connection once more, to be told that it closes."""
+        if service.connections():
+            await asyncio.sleep(self.config.get("timeouts", "lameDuck"))
+
+    async def _follow(self, service: Service) -> None:
+        """Look for changed files, forever."""
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            try:
+                await self._refresh(service)
+            except Exception:  # noqa: BLE001 - following goes on, whatever is the matter with a file
+                LOGGER.exception("cannot look for changes")
+
+    async def _refresh(self, service: Service) -> None:
+        try:
+            if self.tls.refresh():
+                self.metrics.reloads.labels("certificate", "success").inc()
+                log(logging.INFO, "certificate replaced")
+        except CertificateError as error:
+            self.metrics.reloads.labels("certificate", "failure").inc()
+            log(logging.ERROR, "certificate not replaced", reason=str(error))
+        found = _fingerprint(watched_files(self.config))
+        if found != self._seen:
+            self._seen = found
+            await self._reload(service)
+
+    async def _reload(self, service: Service) -> None:
+        """Replace the context; a configuration that cannot be used changes nothing."""
+        try:
+            config = await asyncio.to_thread(load_config, self.config.document.file)
+            service.context = await asyncio.to_thread(make_context, config)
+        except ConfigError as error:
+            self.metrics.reloads.labels("configuration", "failure").inc()
+            log(logging.ERROR, "configuration not changed", problems=[str(item) for item in error.problems])
+            return
+        fixed = [
+            name for name in _FIXED if config.document.value.get(name) != self.config.document.value.get(name)
+        ]
+        if fixed:
+            log(logging.WARNING, "some changes take effect with the next start", fields=fixed)
+        self.config = config
+        self._seen = _fingerprint(watched_files(config))
+        self.metrics.reloads.labels("configuration", "success").inc()
+        log(logging.INFO, "configuration changed")
+
+
+def _fingerprint(files: list[Path]) -> dict[Path, tuple[int, int, int]]:
+    """What tells that files have changed; those that are not there are left out."""
+    found = {}
+    for file in files:
+        try:
+            status = file.stat()
+        except OSError:
+            continue
+        found[file] = (status.st_mtime_ns, status.st_size, status.st_ino)
+    return found
