@@ -137,7 +137,7 @@ def _program_complaint(root: Node) -> str | None:
     except ProgramError as error:
         return str(error)
     except CelPanic as panic:
-        return panic.message
+        return f"panic: {panic.reason}"
     return None
 
 

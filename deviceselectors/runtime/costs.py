@@ -55,7 +55,7 @@ def size_of(value: Any) -> int:
 
 
 def _plain_size(value: Any) -> int:
-    """The size as Kubernetes' libraries take it: 1 for optionals."""
+    """The size as the libraries take it: 1 for optionals."""
     return len(value) if value.__class__ in _SIZED else 1
 
 
@@ -173,7 +173,7 @@ def _flatten(args: list[Any], result: Any) -> int:
         if args[1].__class__ is not int:
             raise _go_conversion(args[1], "types.Int")
         depth = float(args[1])
-    return int(size_of(args[0]) * (depth if depth >= 0 else 1.0)) + 11
+    return int(_plain_size(args[0]) * (depth if depth >= 0 else 1.0)) + 11
 
 
 def _self_comparison(position: int) -> CostFunction:
@@ -201,7 +201,7 @@ def _go_conversion(value: Any, target: str) -> CelPanic:
 
 
 def _sets(factor: int) -> CostFunction:
-    return lambda args, result: size_of(args[0]) * size_of(args[1]) * factor + 1
+    return lambda args, result: _plain_size(args[0]) * _plain_size(args[1]) * factor + 1
 
 
 _BY_OVERLOAD: dict[str, CostFunction] = {

@@ -159,7 +159,7 @@ IMPLEMENTATIONS: dict[str, Function] = {
     # lists
     "list_slice": lists.slice_list,
     "list_flatten": lists.flatten,
-    "list_flatten_int": lists.flatten,
+    "list_flatten_int": lists.flatten_to_depth,
     "lists_range": lists.make_range,
     "list_reverse": lists.reverse,
     "list_distinct": lists.distinct,
@@ -418,9 +418,11 @@ def with_constant_pattern(name: str, pattern: str) -> Function:
     function = _CONSTANT_PATTERN[name]
 
     def call(text: Any, _pattern: Any, *limit: Any) -> Any:
+        # cel-go asks for the native value here, which optionals and types have as well
         if text.__class__ is Optional and text is not NONE:
-            # cel-go unwraps the native value here
             text = text.value
+        if text.__class__ is TypeValue:
+            text = text.name
         if text.__class__ is not str or (limit and limit[0].__class__ is not int):
             raise CelError(_NO_OVERLOAD)
         return function(compiled, text, *limit)

@@ -27,7 +27,7 @@ from deviceselectors.runtime.values import (
     as_list,
     out_of_memory,
     show,
-    type_name,
+    type_text,
 )
 
 MAX_RANGE = 1_000_000
@@ -57,15 +57,25 @@ def slice_list(elements: Any, start: int, end: int) -> list[Any]:
     return as_list(elements)[start:end]
 
 
-def flatten(elements: Any, depth: int = 1) -> list[Any]:
+def flatten(elements: Any) -> list[Any]:
     if elements.__class__ not in LIST_CLASSES:
-        raise CelError(f"no such overload: {type_name(elements)}.flatten()")
+        raise CelError(f"no such overload: {type_text(elements)}.flatten()")
+    return _flatten(elements, 1)
+
+
+def flatten_to_depth(elements: Any, depth: Any) -> list[Any]:
+    if elements.__class__ not in LIST_CLASSES or depth.__class__ is not int:
+        raise CelError(f"no such overload: {type_text(elements)}.flatten({type_text(depth)})")
+    return _flatten(elements, depth)
+
+
+def _flatten(elements: Any, depth: int) -> list[Any]:
     if depth < 0:
         raise CelError("level must be non-negative")
     flat: list[Any] = []
     for element in as_list(elements):
         if depth > 0 and element.__class__ in LIST_CLASSES:
-            flat.extend(flatten(element, depth - 1))
+            flat.extend(_flatten(element, depth - 1))
         else:
             flat.append(element)
         if len(flat) > MAX_ELEMENTS:

@@ -53,10 +53,14 @@ def with_hint(message: str) -> str:
 
 
 class CelPanic(Exception):
-    """What makes cel-go panic: it ends the evaluation at once, no `||` absorbs it. `cost` is the cost until then."""
+    """What makes cel-go panic: it ends the evaluation at once, no `||` absorbs it.
 
-    def __init__(self, message: str) -> None:
-        self.message = f"internal error: {message}"
+    `reason` is Go's text, `message` that of the evaluation's error, `cost` the cost until then.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        self.message = f"internal error: {reason}"
         self.cost: int | None = None
 
 
@@ -373,6 +377,15 @@ def register_type(
 def type_name(value: Any) -> str:
     """The runtime type as errors and `type()` name it."""
     return _TYPE_NAMES[value.__class__]
+
+
+def type_text(value: Any) -> str:
+    """The runtime type with its parameters, which are never known."""
+    name = type_name(value)
+    return name + _PARAMETERS.get(name, "")
+
+
+_PARAMETERS = {"list": "(dyn)", "map": "(dyn, dyn)", "optional_type": "(dyn)"}
 
 
 def go_type(value: Any) -> str:
