@@ -124,7 +124,8 @@ _MESSAGE_START = State(_OPTIONAL_NAME | mask(COMMA, RBRACE))
 _MESSAGE_TAIL, _MESSAGE_COMMA = State(mask(COMMA, RBRACE)), State(mask(COMMA))
 _MESSAGE_CLOSE = State(mask(RBRACE))
 _ITEM_COMMA = State(mask(COMMA))
-_ENTRY_COLON, _ENTRY_VALUE = State(mask(COLON)), State(_EXPRESSION)
+_ENTRY_COLON, _NEXT_ENTRY_COLON, _ENTRY_VALUE = State(mask(COLON)), State(mask(COLON)), State(_EXPRESSION)
+_FIELD_COLON, _NEXT_FIELD_COLON, _FIELD_VALUE = State(mask(COLON)), State(mask(COLON)), State(_EXPRESSION)
 _FIELD_START, _FIELD_MARK = State(_OPTIONAL_NAME), State(mask(QUESTION))
 _OPTION_START, _OPTION_MARK, _OPTION_VALUE = State(_OPTIONAL), State(mask(QUESTION)), State(_EXPRESSION)
 _NAME_START, _NAME_TOKEN = State(_NAME), State(_NAME)
@@ -565,7 +566,8 @@ class _Parser(ErrorStrategy):
                 key_height, problems = self.height, self.problems[known:]
                 # A key without a colon is not looked at.
                 del self.problems[known:]
-                colon = self.match(COLON, _ENTRY_COLON, _ENTRY_VALUE).start
+                place = _NEXT_ENTRY_COLON if entries else _ENTRY_COLON
+                colon = self.match(COLON, place, _ENTRY_VALUE).start
                 self.problems += problems
                 entries.append(MapEntry(colon, key, self._expression(mask(COMMA) | END), False))
                 height = max(height, key_height, self.height)
@@ -602,7 +604,8 @@ class _Parser(ErrorStrategy):
                 if fields:
                     self.match(COMMA, _ITEM_COMMA, _FIELD_START)
                 name = self._field_name(mask(COLON))
-                colon = self.match(COLON, _ENTRY_COLON, _ENTRY_VALUE).start
+                place = _NEXT_FIELD_COLON if fields else _FIELD_COLON
+                colon = self.match(COLON, place, _FIELD_VALUE).start
                 known = len(self.problems)
                 value = self._expression(mask(COMMA) | END)
                 if name is None:
