@@ -1,0 +1,160 @@
+"""The configuration file: what it may say, and where in it a mistake is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from commandline.main import main
+from webhook.assembly import make_context, watched_files
+from webhook.config import ConfigError, load_config, schema_of_config
+from webhook.policies import AdminAccess, LabelRule, OpaqueParameters
+from webhook.supervisor import check
+
+TLS = "tls: {directory: certificates}\n"
+
+
+def load(tmp_path: Path, text: str) -> Any:
+    file = tmp_path / "webhook.yaml"
+    file.write_text(text)
+    return load_config(str(file))
+
+
+def test_schema_is_one() -> None:
+    """The published schema is a JSON Schema itself."""
+    jsonschema.Draft202012Validator.check_schema(schema_of_config())
+
+
+def test_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """The schema can be had from the command."""
+    assert main(["serve", "--print-schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == schema_of_config()
+
+
+def test_defaults(tmp_path: Path) -> None:
+    """What is left out has the schema's default; by default built-in kinds are guarded, without policies."""
+    config = load(tmp_path, TLS)
+    assert (config.get("listen", "address"), config.get("listen", "port")) == ("127.0.0.1", 8443)
+    context = make_context(config)
+    assert (context.rules, context.policies, context.facts is None) == (False, (), False)
+
+
+def test_everything(tmp_path: Path) -> None:
+    """Inventory, policies and schemas from files beside the configuration are taken."""
+    (tmp_path / "schema.yaml").write_text("type: object\n")
+    (tmp_path / "objects").mkdir()
+    (tmp_path / "objects" / "namespace.yaml").write_text(
+        "{apiVersion: v1, kind: Namespace, metadata: {name: team, labels: {a: b}}}"
+    )
+    config = load(
+        tmp_path,
+        TLS
+        + """
+apiServer: {serves: CustomResources, release: "1.36", featureGates: {DRAAdminAccess: true}}
+inventory: [objects]
+lints: "Off"
+policies:
+  adminAccess: {mode: Warn, labels: [{key: a}, {key: b, value: "true"}]}
+  opaqueParameters:
+    mode: Enforce
+    schemas: [{driver: d.example.com, apiVersion: v1, kind: K, schemaFile: schema.yaml}]
+""",
+    )
+    context = make_context(config)
+    admin, opaque = context.policies
+    assert isinstance(admin, AdminAccess)
+    assert admin.labels == (LabelRule("a"), LabelRule("b", "true"))
+    assert isinstance(opaque, OpaqueParameters)
+    assert (context.rules, context.facts, context.server.profile.name) == (True, None, "1.36")
+    assert context.server.namespace_labels("team") == {"a": "b"}
+    assert {file.name for file in watched_files(config)} == {"webhook.yaml", "namespace.yaml", "schema.yaml"}
+
+
+BAD = {
+    "unknown-field": (
+        TLS + "listen:\n  prt: 1\n",
+        "3:3: listen.prt: unknown field; known are address, port, workers",
+    ),
+    "wrong-type": (TLS + "listen:\n  port: many\n", "3:9: listen.port: 'many' is not of type 'integer'"),
+    "out-of-range": (
+        TLS + "listen: {port: 65536}\n",
+        "2:16: listen.port: 65536 is greater than the maximum of 65535",
+    ),
+    "no-tls": ("lints: 'Off'\n", "1:1: 'tls' is a required property"),
+    "two-certificates": (
+        "tls:\n  directory: a\n  certificateFile: b\n  keyFile: c\n",
+        "2:3: tls: needs exactly one of: certificateFile and keyFile or directory",
+    ),
+    "twice": ("tls: {directory: a}\ntls: {directory: b}\n", "2:1: tls: the key is there already in line 1"),
+    "two-documents": (TLS + "---\n" + TLS, " expected one document, found 2"),
+    "no-yaml": ("tls: [", "1:7: "),
+    "unknown-release": (
+        TLS + "apiServer:\n  release: '1.20'\n",
+        "3:12: apiServer.release: unknown release '1.20'",
+    ),
+    "unknown-gate": (
+        TLS + "apiServer:\n  featureGates:\n    Nope: true\n",
+        "4:5: apiServer.featureGates: unrecognized feature gate: Nope",
+    ),
+    "missing-inventory": (TLS + "inventory: [nowhere]\n", "nowhere: "),
+    "long-trust-lead": (
+        "tls:\n  directory: a\n  authorityDays: 3\n  trustLeadHours: 24\n",
+        "4:19: tls.trustLeadHours: must be less than a third of tls.authorityDays",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_mistakes_have_a_place(tmp_path: Path, name: str) -> None:
+    """A mistake is reported with file, line and column, before anything is served."""
+    text, expected = BAD[name]
+    with pytest.raises(ConfigError) as caught:
+        check(load(tmp_path, text))
+    assert expected in str(caught.value)
+
+
+def test_all_mistakes_come_at_once(tmp_path: Path) -> None:
+    """Everything that the schema finds is reported, in the order of the file."""
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, "listen: {port: -1}\nlints: maybe\n" + TLS)
+    assert [problem.line for problem in caught.value.problems] == [1, 2]
+
+
+SCHEMAS = {
+    "no-schema": ("{type: thing}", "is not valid under any of the given schemas"),
+    "reference-elsewhere": ("{$ref: 'https://example.com/a'}", "refers to another document"),
+    "lookahead": ("{pattern: '(?=a)'}", "no regular expression of RE2"),
+    "pattern-properties": ("{patternProperties: {a: {}}}", "patternProperties is not supported"),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_unusable_schemas(tmp_path: Path, name: str) -> None:
+    """Schemas of parameters that cannot be applied safely are refused where they stand."""
+    schema, expected = SCHEMAS[name]
+    text = (
+        TLS
+        + "policies:\n  opaqueParameters:\n    mode: Warn\n    schemas:\n"
+        + f"    - {{driver: d, apiVersion: v1, kind: K, schema: {schema}}}\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        check(load(tmp_path, text))
+    problem = caught.value.problems[0]
+    assert problem.line == 6
+    assert expected in problem.message
+
+
+def test_command_refuses_a_bad_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command ends with code 2 and says what is wrong."""
+    file = tmp_path / "webhook.yaml"
+    file.write_text("lint: on\n")
+    assert main(["serve", "--check", "--config", str(file)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith(f"{file}:1:1: ")
+    file.write_text(TLS)
+    assert main(["serve", "--check", "--config", str(file)]) == 0
+    assert main(["serve"]) == 2
