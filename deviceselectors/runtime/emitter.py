@@ -67,7 +67,10 @@ class Emitter:
             return Value(repr(value), cls=cls)
         if cls is int and -_LARGEST_DIGITS < value < _LARGEST_DIGITS:
             return Value(str(value) if value >= 0 else f"({value})", cls=cls)
-        return Value(self.refer(value), cls is CelError, cls)
+        if cls is CelError:
+            # a new one each time: raising adds to an exception's traceback
+            return Value(f"{self.refer(CelError)}({value.message!r})", True, cls)
+        return Value(self.refer(value), cls=cls)
 
     def refer(self, value: Any) -> str:
         """The global name of a value."""

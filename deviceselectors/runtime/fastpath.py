@@ -7,6 +7,7 @@ but for the cost.
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from deviceselectors.ast import (
@@ -106,13 +107,15 @@ class FastGenerator(Generator):
         """An expression that begins with a lookup: a missing key is dealt with without an exception."""
         found = self.temporary(f"{mapping}.get({key}, {self._missing})")
         text = inline.text.replace(f"{mapping}[{key}]", found)
+        error = f"{self.refer(operators.no_such_key)}({key})"
+        if key[0] in "'\"":
+            error = f"{self._error}({'no such key: ' + ast.literal_eval(key)!r})"
         if text == found:
-            error = f"{self.refer(operators.no_such_key)}({key})"
             self.emit(f"if {found} is {self._missing}: {found} = {error}")
             return Value(found, True, inline.cls)
         result = self.name("t")
         with self.block(f"if {found} is {self._missing}:"):
-            self.emit(f"{result} = {self.refer(operators.no_such_key)}({key})")
+            self.emit(f"{result} = {error}")
         with self.block("else:"):
             self.assign_guarded(result, text)
         return Value(result, True, inline.cls)
@@ -122,7 +125,7 @@ class FastGenerator(Generator):
 
     def program(self) -> Any:
         inline = self.inline(self.plan.root)
-        if inline is None:
+        if inline is None or inline.lookup is not None:
             return super().program()
         with self._function("program", "d"):
             self.emit(f"return {inline.text}")

@@ -65,6 +65,8 @@ class Program:
         """Whether a selector matches the device. Raises EvaluationError."""
         fast = self._fast or self._make_fast()
         if fast is _NONE or not device.plain:
+            if device.error is not None:
+                raise CelError(device.error)
             return self._checked(self.evaluate(device))  # type: ignore[no-any-return]
         try:
             value = fast(device)
@@ -73,22 +75,22 @@ class Program:
         if value is True or value is False:
             return value
         if value.__class__ is CelError:
-            # without the traceback of earlier evaluations, if it is a constant
-            raise value.with_traceback(None)
+            raise value
         return as_match(value)
 
     def attribute(self, device: Device) -> dict[str, Any]:
         """The derived attribute of the device, as `resource.k8s.io/v1` JSON. Raises EvaluationError."""
         fast = self._fast or self._make_fast()
         if fast is _NONE or not device.plain:
+            if device.error is not None:
+                raise CelError(device.error)
             return self._checked(self.evaluate(device))  # type: ignore[no-any-return]
         try:
             value = fast(device)
         except CelPanic as panic:
             raise CelError(panic.message) from None
         if value.__class__ is CelError:
-            # without the traceback of earlier evaluations, if it is a constant
-            raise value.with_traceback(None)
+            raise value
         return as_attribute(value)
 
     def _checked(self, result: Result) -> Any:
