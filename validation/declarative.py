@@ -195,8 +195,7 @@ def _element(of: Type) -> Type:
 
 def _all(own: Iterable[rules.Rule], value: Any, path: Path, found: list[FieldError]) -> None:
     for rule in own:
-        if not _DECLARATIVE[type(rule)](rule, value, None, path, found):
-            return
+        _DECLARATIVE[type(rule)](rule, value, None, path, found)
 
 
 def _walk_list(
