@@ -1,0 +1,207 @@
+"""`claimcheck quota`: the account, the quotas, what does not fit and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commandline.main import main
+
+QUOTA = """apiVersion: v1
+kind: ResourceQuota
+metadata: {name: gpus}
+spec:
+  hard:
+    small.example.com.deviceclass.resource.k8s.io/devices: "4"
+    count/resourceclaims.resource.k8s.io: "3"
+"""
+CLAIM = """apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: NAME}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      firstAvailable:
+      - {name: large, deviceClassName: large.example.com}
+      - {name: small, deviceClassName: small.example.com, count: 3}
+      - {name: tiny, deviceClassName: small.example.com}
+    - name: net
+      exactly: {deviceClassName: nic, allocationMode: All}
+"""
+TEMPLATE = """apiVersion: resource.k8s.io/v1beta1
+kind: ResourceClaimTemplate
+metadata: {name: t}
+spec: {spec: {devices: {requests: [{name: r, deviceClassName: small.example.com}]}}}
+"""
+DEPLOYMENT = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 5
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      containers: [{name: c, image: i}]
+      resourceClaims: [{name: gpu, resourceClaimTemplateName: t}]
+"""
+
+
+def named(*names: str) -> str:
+    return "---\n".join(CLAIM.replace("NAME", name) for name in names)
+
+
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, *options: str) -> tuple[int, str]:
+    """Exit code and output for one file with this text, named `in.yaml`."""
+    file = tmp_path / "in.yaml"
+    file.write_text(text, encoding="utf-8")
+    code = main(["quota", *options, str(file)])
+    return code, capsys.readouterr().out.replace(str(file), "in.yaml")
+
+
+def account(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, *options: str) -> tuple[int, Any]:
+    code, out = run(tmp_path, capsys, text, "-o", "json", *options)
+    return code, json.loads(out)
+
+
+def stored(tmp_path: Path, text: str, name: str = "stored.yaml") -> str:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def test_account_of_a_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every request and alternative, what of it counts and why; without a quota all fits."""
+    assert run(tmp_path, capsys, named("a")) == (
+        0,
+        (
+            "claim default/a (in.yaml:1): fits\n"
+            "  gpu/large  class large.example.com, ExactCount 1: counts, the most of this class in the request\n"
+            "  gpu/small  class small.example.com, ExactCount 3: counts, the most of this class in the request\n"
+            "  gpu/tiny   class small.example.com, ExactCount 1: another alternative of this class counts\n"
+            "  net        class nic, All: 32, the most that a claim can be given: counts\n"
+            "  counts large.example.com 1, nic 32, small.example.com 3\n"
+            "\n"
+            "1 object: 0 refused\n"
+        ),
+    )
+
+
+def test_claims_are_charged_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first one fits, the second one does not, and the quota's table shows what is left."""
+    code, out = run(tmp_path, capsys, named("a", "b"), "--quota", stored(tmp_path, QUOTA))
+    assert code == 1
+    assert "claim default/b (in.yaml:15): does not fit\n" in out
+    assert (
+        '  error: 2 too few devices of class "small.example.com" '
+        "(small.example.com.deviceclass.resource.k8s.io/devices): "
+        'needed 3 for request "gpu", alternative "small" (class "small.example.com", ExactCount): 3, '
+        'quota "gpus" leaves 1 of 4 (used by claim "a" 3)\n' in out
+    )
+    assert out.endswith(
+        "quota default/gpus\n"
+        "  resource                                               used before  now  limit  left\n"
+        "  count/resourceclaims.resource.k8s.io                             0    1      3     2\n"
+        "  small.example.com.deviceclass.resource.k8s.io/devices            0    3      4     1\n"
+        "\n"
+        "2 objects: 1 refused\n"
+    )
+
+
+def test_workloads_make_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A Deployment's pods get claims from the template, one each, as long as they fit."""
+    text = f"{DEPLOYMENT}---\n{TEMPLATE}---\n{QUOTA}"
+    code, document = account(tmp_path, capsys, text)
+    assert code == 1
+    template, deployment = document["objects"]
+    assert (template["verdict"], template["devices"]) == ("per claim", {"small.example.com": 1})
+    assert (deployment["claims"], deployment["fitting"]) == (5, 3)
+    assert deployment["problems"][0].startswith("1 too few claims: needed 1")
+
+
+def test_inventory_is_charged_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Claims that are there use their part, whether a quota's status says so or not; the same claim is not charged twice."""
+    there = stored(tmp_path, "---\n".join((QUOTA, named("a"))))
+    code, document = account(tmp_path, capsys, named("a", "b"), "--inventory", there)
+    assert code == 1
+    assert [entry["verdict"] for entry in document["objects"]] == ["is there already", "does not fit"]
+    used = document["quotas"][0]["resources"]["small.example.com.deviceclass.resource.k8s.io/devices"]
+    assert used == {"usedBefore": "3", "used": "3", "limit": "4", "left": "1"}
+
+
+def test_status_of_a_quota_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a live quota says is used is used, even if nobody knows by whom."""
+    live = QUOTA + 'status: {used: {count/resourceclaims.resource.k8s.io: "3"}}\n'
+    code, document = account(tmp_path, capsys, named("a"), "--quota", stored(tmp_path, live))
+    assert code == 1
+    assert document["objects"][0]["problems"] == [
+        '1 too few claims: needed 1, quota "gpus" has none left of 3 (used by others 3)'
+    ]
+
+
+def test_extended_resources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Limits on requests for an extended resource hold for claims of its class, if the release has that on."""
+    text = "---\n".join(
+        (
+            QUOTA.replace(
+                "small.example.com.deviceclass.resource.k8s.io/devices", "requests.example.com/nic"
+            ),
+            (
+                "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: nic}\n"
+                "spec: {extendedResourceName: example.com/nic}\n"
+            ),
+            named("a"),
+        )
+    )
+    code, document = account(tmp_path, capsys, text)
+    assert code == 1
+    assert document["objects"][0]["problems"][0].startswith(
+        '28 too few devices of class "nic" (requests.example.com/nic): needed 32 for request "net"'
+    )
+    assert account(tmp_path, capsys, text, "--kube-version", "1.34")[0] == 0
+
+
+def test_namespaces_are_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A quota is about its own namespace only."""
+    code, document = account(
+        tmp_path, capsys, named("a", "b"), "--namespace", "other", "--quota", stored(tmp_path, QUOTA)
+    )
+    assert code == 1
+    elsewhere = QUOTA.replace("{name: gpus}", "{name: gpus, namespace: third}")
+    code, document = account(tmp_path, capsys, named("a", "b"), "--quota", stored(tmp_path, elsewhere))
+    assert (code, document["quotas"][0]["namespace"]) == (0, "third")
+
+
+def test_invalid_claims_count_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the server refuses is not charged; its message is shown."""
+    code, document = account(tmp_path, capsys, named("a").replace("count: 3", "count: -1"))
+    assert code == 1
+    assert document["objects"][0]["verdict"] == "invalid"
+    assert "count: Invalid value: -1" in document["objects"][0]["problems"][0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(QUOTA.replace('"4"', '"2500m"'), id="refused-quota"),
+        pytest.param("spec: [", id="no-yaml"),
+        pytest.param(QUOTA.replace("{name: gpus}", "[]"), id="metadata-is-a-list"),
+    ],
+)
+def test_what_cannot_be_done(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    """A quota that cannot be, or no YAML at all: the rest is still shown, and the exit code tells."""
+    code, document = account(tmp_path, capsys, named("a"), "--quota", stored(tmp_path, text))
+    assert code == 2
+    assert len(document["failures"]) == 1
+    assert document["objects"][0]["verdict"] == "fits"
+
+
+def test_replicas_beyond_all_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The number of replicas does not matter for the time that it takes."""
+    text = "---\n".join((DEPLOYMENT.replace("5", "2147483647"), TEMPLATE, QUOTA))
+    code, document = account(tmp_path, capsys, text)
+    assert (code, document["objects"][1]["fitting"]) == (1, 3)
