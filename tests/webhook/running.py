@@ -120,7 +120,7 @@ def write_config(directory: Path, **config: Any) -> None:
         **config,
         "listen": {"port": 0, **config.get("listen", {})},
         "tls": config.get("tls", {"directory": "certificates"}),
-        "logging": {"level": "debug"},
+        "logging": config.get("logging", {"level": "debug"}),
     }
     unfinished = directory / ".webhook.yaml"
     unfinished.write_text(yaml.safe_dump(whole))
