@@ -1,0 +1,92 @@
+"""Regular expressions have RE2's syntax, Go's error texts and no catastrophic backtracking."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from deviceselectors.runtime import regexes
+from deviceselectors.runtime.regexes import RegexError, compile_regex, find_all
+
+ERRORS = {
+    "(": "missing closing ): `(`",
+    "a)": "unexpected ): `a)`",
+    "[a": "missing closing ]: `[a`",
+    "*": "missing argument to repetition operator: `*`",
+    "a**": "invalid nested repetition operator: `**`",
+    "\\": "trailing backslash at end of expression: ``",
+    "a{1001}": "invalid repeat count: `{1001}`",
+    "[b-a]": "invalid character class range: `b-a`",
+    "\\8": "invalid escape sequence: `\\8`",
+    "\\C": "invalid escape sequence: `\\C`",
+    "(?=a)": "invalid or unsupported Perl syntax: `(?=`",
+    "\\pX": "invalid character class range: `\\pX`",
+}
+
+
+@pytest.mark.parametrize("pattern", [pytest.param(p, id=f"pattern-{i}") for i, p in enumerate(ERRORS)])
+def test_error_text(pattern: str) -> None:
+    """An invalid pattern is refused in Go's words."""
+    with pytest.raises(RegexError) as failure:
+        compile_regex(pattern)
+    assert str(failure.value) == f"error parsing regexp: {ERRORS[pattern]}"
+
+
+def test_groups_nested_at_the_limit_and_above() -> None:
+    """Go takes 999 nested groups and no more."""
+    compile_regex("(" * 999 + ")" * 999)
+    with pytest.raises(RegexError, match="expression nests too deeply"):
+        compile_regex("(" * 1000 + ")" * 1000)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "limit", "found"),
+    [
+        pytest.param("[0-9]+", "a1b22", -1, ["1", "22"], id="several"),
+        pytest.param("a", "aaa", 2, ["a", "a"], id="limit"),
+        pytest.param("a", "aaa", 0, [], id="limit-zero"),
+        pytest.param("x*", "axb", -1, ["", "x", ""], id="empty-ones-not-behind-a-match"),
+        pytest.param("", "é日", -1, ["", "", ""], id="empty-pattern"),
+        pytest.param("^", "ab", -1, [""], id="anchor-once"),
+    ],
+)
+def test_find_all(pattern: str, text: str, limit: int, found: list[str]) -> None:
+    """Matches do not overlap; empty ones count unless they touch the match before."""
+    assert find_all(compile_regex(pattern), text, limit) == found
+
+
+def test_end_of_text_is_the_very_end() -> None:
+    """Without the flag m, `$` does not match before a line feed."""
+    assert not regexes.matches("a\n", "a$")
+    assert regexes.matches("a\n", "(?m)a$")
+
+
+def test_no_catastrophic_backtracking() -> None:
+    """Nested repetition takes linear time."""
+    start = time.process_time()
+    assert not regexes.matches("a" * 10_000 + "b", "^(a|a)*(a*)*$")
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matching", "other"),
+    [
+        pytest.param("^A100.*$", "A100-SXM", "XA100", id="prefix"),
+        pytest.param("[0-9]{4}$", "x2024", "2024\n", id="class-and-end"),
+        pytest.param("a\\.b?c", "a.c", "axc", id="escape"),
+    ],
+)
+def test_translation_without_re2(pattern: str, matching: str, other: str) -> None:
+    """Simple patterns work without google-re2, with the same meaning."""
+    translated = regexes._translate(pattern)
+    for compiled in (translated, compile_regex(pattern)):
+        assert compiled.search(matching)
+        assert not compiled.search(other)
+
+
+@pytest.mark.parametrize("pattern", ["(a|b)", "a*b*c*", "\\d", "(?i)a", "[[:alpha:]]", "a*?"])
+def test_no_translation_of_more(pattern: str) -> None:
+    """What might mean something else to Python, or backtrack for long, is refused without google-re2."""
+    with pytest.raises(RegexError, match="google-re2"):
+        regexes._translate(pattern)
