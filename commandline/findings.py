@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from commandline.results import ERROR, WARNING, Finding, Result
+from commandline.results import ERROR, NOTE, WARNING, Finding, Result
 from conversion.paths import to_version
 from resourceapi.fieldpath import Path, render
 from validation.hints import hint_for
@@ -89,7 +89,11 @@ class Interpreter:
         """Add a lint's warning, unless a comment says not to."""
         known = any(finding.hint == warning.hint for finding in result.findings[-MAX_HINTED:])
         hint = "" if known else warning.hint
-        finding = _finding(WARNING, warning.code, manifest, warning.path, warning.message, hint)
+        severity = NOTE if warning.is_note else WARNING
+        finding = _finding(severity, warning.code, manifest, warning.path, warning.message, hint)
+        if warning.stretch is not None:
+            place = manifest.locate_in_scalar(warning.path, *warning.stretch)
+            finding.line, finding.column, finding.width = place.line, place.column, place.length
         if not is_ignored(manifest, finding):
             result.findings.append(finding)
 

@@ -103,6 +103,11 @@ def _add_report(parser: ArgumentParser) -> None:
         help=f"{', '.join(FORMATS)}; can be repeated; default: text",
     )
     group.add_argument("--no-lint", action="store_true", help="only what the server says, no lints")
+    group.add_argument(
+        "--notes",
+        action="store_true",
+        help="also say what is usual and may be right: look-ups without a guard",
+    )
     group.add_argument("--warnings-as-errors", action="store_true", help="exit with 1 also for warnings")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         def source_line(self, number: int) -> str: ...
 
 
-ERROR, WARNING = "error", "warning"
+ERROR, WARNING, NOTE = "error", "warning", "note"
 
 
 class Finding:
@@ -147,10 +147,14 @@ class Failure:
 
 
 class Outcome:
-    """All that a run found, in the order of the input.  ``release`` is the server that was asked, e.g. ``1.37``."""
+    """All that a run found, in the order of the input.  ``release`` is the server that was asked, e.g. ``1.37``.
+
+    ``hidden_notes``: how many notes there would be had they been asked for.
+    """
 
     def __init__(self, release: str = "") -> None:
         self.release = release
+        self.hidden_notes = 0
         self.results: list[Result] = []
         self.skipped: list[Skipped] = []
         self.failures: list[Failure] = []

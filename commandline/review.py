@@ -25,7 +25,7 @@ class Reviewer:
 
     ``facts``: what lints may look at, or None for no lints.  ``stored``: objects as stored, which makes requests for
     them updates (of the status if ``subresource`` is ``status``).  ``namespace``: of objects that name none.
-    ``live``: the objects are those of a cluster, so that their status counts.
+    ``live``: the objects are those of a cluster, so that their status counts.  ``notes``: lints may add notes.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class Reviewer:
         subresource: str = "",
         namespace: str = "default",
         live: bool = False,
+        notes: bool = False,
     ) -> None:
         self.server = server
         self.context = context
@@ -48,6 +49,7 @@ class Reviewer:
         self.update = STATUS if subresource == "status" else UPDATE
         self.namespace = namespace
         self.live = live
+        self.notes = notes
         self._interpreter: Interpreter | None = None
 
     def review(self, manifest: Manifest, how: str) -> None:
@@ -131,6 +133,9 @@ class Reviewer:
 
         for warning in lint(manifest.value, facts):
             if warning.code == DROPPED.code and not self._is_dropped(answer, warning.path):
+                continue
+            if warning.is_note and not self.notes:
+                self.outcome.hidden_notes += 1
                 continue
             self._interpret().add_lint(result, manifest, warning)
         for notice in manifest.notices:

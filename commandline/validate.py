@@ -71,6 +71,7 @@ def validate(options: Namespace) -> Outcome:
         subresource=options.subresource,
         namespace=options.namespace,
         live=options.kubeconfig is not None,
+        notes=options.notes,
     )
     for found, how in track(objects, "objects", len(objects)):
         if isinstance(found, Result):
@@ -93,7 +94,12 @@ def _facts(profile: Profile, options: Namespace) -> Facts:
     from validation.lints import Facts
 
     all_classes = bool(options.inventory or options.kubeconfig)
-    return Facts(profile, default_namespace=options.namespace, classes_known=all_classes)
+    return Facts(
+        profile,
+        default_namespace=options.namespace,
+        classes_known=all_classes,
+        devices_known=all_classes,
+    )
 
 
 def _read(

@@ -123,11 +123,6 @@ def walk(node: Node) -> Iterator[Node]:
             waiting.extend(reversed(tuple(children(node))))
 
 
-def lookups(root: Node) -> list[Lookup]:
-    """All look-ups with literal domain and name, in the order of the source."""
-    return [found for node in walk(root) if (found := as_lookup(node)) is not None]
-
-
 def unguarded(root: Node) -> list[Lookup]:
     """The look-ups that fail where their attribute is missing, each attribute once.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from commandline.reports.text import summary
-from commandline.results import Outcome
+from commandline.results import NOTE, Outcome
 
 
 def write(outcome: Outcome, stream: TextIO) -> None:
@@ -20,7 +20,7 @@ def write(outcome: Outcome, stream: TextIO) -> None:
             }
         properties["title"] = f"{finding.rule} ({result.title})"
         text = finding.text + (f"\nhint: {finding.hint}" if finding.hint else "")
-        stream.write(_command(finding.severity, properties, text))
+        stream.write(_command("notice" if finding.severity == NOTE else finding.severity, properties, text))
     stream.writelines(
         _command("error", {"file": failure.file} if failure.file else {}, failure.message)
         for failure in outcome.failures

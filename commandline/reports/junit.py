@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from commandline.results import ERROR, WARNING, Finding, Outcome, Result, Skipped
+from commandline.results import ERROR, Finding, Outcome, Result, Skipped
 
 
 def write(outcome: Outcome, stream: TextIO) -> None:
@@ -54,7 +54,7 @@ def _numbers(counts: list[int]) -> str:
 def _case(result: Result) -> str:
     head = f"    <testcase name={_attribute(result.title)} classname={_attribute(result.file)}"
     errors = [finding for finding in result.findings if finding.severity == ERROR]
-    warnings = [finding for finding in result.findings if finding.severity == WARNING]
+    warnings = [finding for finding in result.findings if finding.severity != ERROR]
     if not result.findings:
         return head + "/>\n"
     text = head + ">\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, TextIO
 
-from commandline.results import ERROR, WARNING, Finding, Outcome, Result
+from commandline.results import ERROR, NOTE, WARNING, Finding, Outcome, Result
 
 
 def write(outcome: Outcome, stream: TextIO) -> None:
@@ -30,6 +30,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
             "invalid": outcome.invalid,
             "errors": outcome.count(ERROR),
             "warnings": outcome.count(WARNING),
+            "notes": outcome.count(NOTE),
             "skipped": len(outcome.skipped),
         },
         "results": [_result(result) for result in outcome.results],

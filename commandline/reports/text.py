@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from commandline.results import ERROR, WARNING, Finding, Outcome, Result
+from commandline.results import ERROR, NOTE, WARNING, Finding, Outcome, Result
 
 RED, YELLOW, CYAN, BLUE, BOLD = "31", "33", "36", "34", "1"
 # Longer lines are cut to this many characters around the column they are shown for.
@@ -26,8 +26,12 @@ def summary(outcome: Outcome) -> str:
     parts = [f"{_number(total, 'object')}: {total - invalid} valid, {invalid} invalid"]
     errors, warnings = outcome.count(ERROR), outcome.count(WARNING)
     counted = [_number(errors, "error")] * bool(errors) + [_number(warnings, "warning")] * bool(warnings)
+    notes = outcome.count(NOTE)
+    counted += [_number(notes, "note")] * bool(notes)
     if counted:
         parts.append(", ".join(counted))
+    if outcome.hidden_notes:
+        parts.append(f"{_number(outcome.hidden_notes, 'note')} with --notes")
     if outcome.skipped:
         kinds = (
             f"{kind or 'no kind'}{f' ({api_version})' if '/' in api_version else ''} {number}"
@@ -45,7 +49,7 @@ def _number(count: int, noun: str) -> str:
 
 
 def _block(result: Result, finding: Finding, color: bool) -> str:
-    tint = RED if finding.severity == ERROR else YELLOW
+    tint = {ERROR: RED, NOTE: CYAN}.get(finding.severity, YELLOW)
     place = result.file if not finding.line else f"{result.file}:{finding.line}:{finding.column}"
     label = finding.severity + (f"[{finding.rule}]" if finding.rule.startswith("CC") else "")
     gutter = " " * max(len(str(finding.line)), 4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import yaml
 from documents import Document, parse
 from resourceapi.fieldpath import render
 from resourceapi.releases import Profile
-from validation.lints import LINTS, Facts, lint
+from validation.lints import LINTS, Facts, Warning, lint
 
 HERE = Path(__file__).parent
 PAGES = HERE.parents[1] / "docs" / "reference" / "lints"
@@ -28,15 +30,37 @@ def _objects(text: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_case(case: dict[str, Any]) -> None:
-    """The manifests get exactly the warnings that the case lists."""
+    """The manifests get exactly the warnings that the case lists, and the notes if it lists any."""
     facts = Facts(
-        Profile(case.get("release", "1.37"), case.get("gates")), classes_known=case.get("inventory", False)
+        Profile(case.get("release", "1.37"), case.get("gates")),
+        classes_known=case.get("inventory", False),
+        devices_known=case.get("inventory", False),
     )
     objects = _objects(case["manifests"])
     for manifest in objects:
         facts.learn(manifest)
     warnings = [warning for manifest in objects for warning in lint(manifest, facts)]
-    assert [[warning.code, render(warning.path), warning.message] for warning in warnings] == case["warnings"]
+    assert _told(warning for warning in warnings if not warning.is_note) == case["warnings"]
+    if "notes" in case:
+        assert _told(warning for warning in warnings if warning.is_note) == case["notes"]
+    if "hints" in case:
+        assert [warning.hint for warning in warnings] == case["hints"]
+
+
+def _told(warnings: Iterable[Warning]) -> list[list[str]]:
+    return [[warning.code, render(warning.path), warning.message] for warning in warnings]
+
+
+def test_stretches() -> None:
+    """A warning about a selector tells which stretch of it, in code points."""
+    expression = '"é" == "é" || device.attributes["type"].string == \'gpu\''
+    claim = f"apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nspec: {{selectors: [{{cel: {{expression: {json.dumps(expression)}}}}}]}}"
+    (manifest,) = _objects(claim)
+    warnings = list(lint(manifest, Facts(Profile())))
+    stretches = {warning.code: warning.stretch for warning in warnings}
+    assert stretches.keys() == {"CC007", "CC013"}
+    at, length = stretches["CC007"] or (0, 0)
+    assert expression[at : at + length] == "string"
 
 
 def test_every_lint_is_tested() -> None:

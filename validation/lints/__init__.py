@@ -35,7 +35,7 @@ def lint(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
 
 def _lint_of_group(manifest: dict[str, Any], kind: str, facts: Facts) -> Iterator[Warning]:
     if kind in ("ResourceClaim", "ResourceClaimTemplate"):
-        from validation.lints import lookups
+        from validation.lints import selectors
 
         if has_alternatives(manifest):
             from validation.lints import alternatives
@@ -45,11 +45,11 @@ def _lint_of_group(manifest: dict[str, Any], kind: str, facts: Facts) -> Iterato
             from validation.lints import references
 
             yield from references.check_classes(manifest, facts)
-        yield from lookups.check(manifest)
+        yield from selectors.check(manifest, facts)
     elif kind == "DeviceClass":
-        from validation.lints import lookups
+        from validation.lints import selectors
 
-        yield from lookups.check(manifest)
+        yield from selectors.check(manifest, facts)
     elif kind == "ResourceSlice":
         from validation.lints import counters
 

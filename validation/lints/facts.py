@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS, Profile, split_api_version
 from validation.lints.shapes import entries, mapping, name_of, request_names, text
+
+if TYPE_CHECKING:
+    from validation.lints.candidates import Judge
+    from validation.lints.expressions import Expression
 
 Named = tuple[str, str]  # namespace and name
 
@@ -30,13 +34,32 @@ class Facts:
     """The objects that are known.
 
     ``classes_known``: whether DeviceClasses are expected to be among the objects; people often have their claims in
-    one place and the classes, which come with a driver, in another.
+    one place and the classes, which come with a driver, in another.  ``devices_known``: whether the ResourceSlices
+    among the objects are all that there are, as in an inventory, rather than examples.
     """
 
-    __slots__ = ("claims", "classes", "classes_known", "default_namespace", "pools", "profile", "templates")
+    __slots__ = (
+        "claims",
+        "class_selectors",
+        "classes",
+        "classes_known",
+        "default_namespace",
+        "devices_known",
+        "judge",
+        "pools",
+        "profile",
+        "selectors",
+        "slices",
+        "templates",
+    )
 
     def __init__(
-        self, profile: Profile, *, default_namespace: str = "default", classes_known: bool = False
+        self,
+        profile: Profile,
+        *,
+        default_namespace: str = "default",
+        classes_known: bool = False,
+        devices_known: bool = False,
     ) -> None:
         self.profile = profile
         self.default_namespace = default_namespace
@@ -45,6 +68,12 @@ class Facts:
         self.templates: dict[Named, frozenset[str]] = {}  # names of their requests
         self.claims: dict[Named, frozenset[str]] = {}
         self.pools: dict[tuple[str, str, int], Pool] = {}
+        self.devices_known = devices_known
+        self.slices: list[dict[str, Any]] = []
+        self.class_selectors: dict[str, list[str]] = {}
+        # what validation.lints.selectors has found out
+        self.selectors: dict[str, Expression | None] = {}
+        self.judge: Judge | None = None
 
     def namespace_of(self, manifest: Any) -> str:
         return text(mapping(manifest, "metadata"), "namespace") or self.default_namespace
@@ -62,8 +91,15 @@ class Facts:
         elif kind == "DeviceClass" and name_of(manifest):
             self.classes.add(name_of(manifest))
             self.classes_known = True
+            if self.devices_known:
+                self.class_selectors[name_of(manifest)] = [
+                    text(mapping(selector, "cel"), "expression")
+                    for selector in entries(mapping(manifest, "spec"), "selectors")
+                ]
         elif kind == "ResourceSlice":
             self._learn_slice(manifest)
+            if self.devices_known:
+                self.slices.append(manifest)
 
     def _learn_slice(self, manifest: dict[str, Any]) -> None:
         key = pool_key(manifest)

@@ -17,15 +17,30 @@ class Lint:
 
 
 class Warning:
-    """One warning about the field at ``path``, in the version that the user wrote."""
+    """One warning about the field at ``path``, in the version that the user wrote.
 
-    __slots__ = ("code", "hint", "message", "path")
+    ``stretch``: offset and length of the part of the field's text that it is about, in code points, if not all of it.
+    ``is_note``: it is usual to write so, and may be right; shown only when asked for.
+    """
 
-    def __init__(self, code: str, path: Path, message: str, hint: str = "") -> None:
+    __slots__ = ("code", "hint", "is_note", "message", "path", "stretch")
+
+    def __init__(
+        self,
+        code: str,
+        path: Path,
+        message: str,
+        hint: str = "",
+        *,
+        stretch: tuple[int, int] | None = None,
+        is_note: bool = False,
+    ) -> None:
         self.code = code
         self.path = path
         self.message = message
         self.hint = hint
+        self.stretch = stretch
+        self.is_note = is_note
 
     def __repr__(self) -> str:
         return f"<Warning {self.code} {self.message}>"
@@ -50,11 +65,22 @@ DROPPED = Lint(
 TYPE_LOOKUP = Lint(
     "CC007",
     "attribute-looked-up-by-type",
-    "A CEL expression takes the type of an attribute's value for its name.",
+    "A CEL expression takes the type of an attribute's value for its name, or its name for a domain.",
 )
 UNKNOWN_COUNTER = Lint("CC008", "unknown-counter", "A device consumes a counter that its pool does not have.")
 REPEATED_KEY = Lint("CC009", "repeated-key", "A key is there twice; kubectl sends the last value only.")
 IGNORED_TEXT = Lint("CC010", "ignored-text", "kubectl passes over a part of the file in silence.")
+UNGUARDED = Lint(
+    "CC011", "unguarded-look-up", "A selector looks up an attribute and fails on devices that do not have it."
+)
+AS_TEXT = Lint("CC012", "compared-as-text", "A selector compares versions, quantities or numbers as texts.")
+CONSTANT = Lint("CC013", "constant-selector", "A selector gives the same for every device.")
+UNSATISFIED = Lint("CC014", "unsatisfied-selector", "No device of the inventory satisfies a selector.")
+RARE = Lint(
+    "CC015",
+    "rare-attribute",
+    "A selector looks up an attribute that few or no devices of the inventory have.",
+)
 
 LINTS = {
     lint.code: lint
@@ -69,5 +95,10 @@ LINTS = {
         UNKNOWN_COUNTER,
         REPEATED_KEY,
         IGNORED_TEXT,
+        UNGUARDED,
+        AS_TEXT,
+        CONSTANT,
+        UNSATISFIED,
+        RARE,
     )
 }

@@ -1,0 +1,128 @@
+"""The selectors of claims, templates and classes: CC007 and CC011 to CC015."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from resourceapi.fieldpath import Path
+from validation.lints.facts import Facts
+from validation.lints.shapes import entries, mapping, request_details, text
+from validation.lints.table import UNGUARDED, Warning
+
+if TYPE_CHECKING:
+    from validation.lints.candidates import Judge
+    from validation.lints.expressions import Expression
+
+_MAX_KNOWN = 4096
+
+
+def check(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
+    """The selectors of a claim, template or class."""
+    if manifest.get("kind") == "DeviceClass":
+        yield from _check_selectors(mapping(manifest, "spec"), ("spec",), None, facts)
+        return
+    for request in request_details(manifest):
+        if request.details.get("selectors"):
+            class_name = text(request.details, "deviceClassName")
+            yield from _check_selectors(request.details, request.path, class_name, facts)
+
+
+def _check_selectors(
+    holder: dict[str, Any], path: Path, class_name: str | None, facts: Facts
+) -> Iterator[Warning]:
+    """The selectors of a class (`class_name` None) or a request, which are asked in this order."""
+    judge, among = _judge(facts), None
+    for index, selector in enumerate(entries(holder, "selectors")):
+        written = text(mapping(selector, "cel"), "expression")
+        expression = _read(written, facts)
+        if expression is None:
+            continue
+        at = (*path, "selectors", index, "cel", "expression")
+        if judge is None:
+            yield from _remarks(expression, at)
+            continue
+        if among is None:
+            among = _candidates(judge, expression, class_name, facts)
+        if among:
+            yield from _remarks_on_devices(expression, at, judge, among)
+            among = judge.matching(expression, among)
+        else:
+            yield from _remarks(expression, at, notes=False)
+
+
+def _read(written: str, facts: Facts) -> Expression | None:
+    """The expression; what there is to say about it by itself is found out once."""
+    known = facts.selectors
+    if written in known:
+        return known[written]
+    from deviceselectors.environment import Environment
+    from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES
+    from validation.lints.expressions import read
+
+    gates = facts.profile.gates
+    environment = Environment(
+        consumable_capacity=CONSUMABLE_CAPACITY in gates, list_attributes=LIST_ATTRIBUTES in gates
+    )
+    if len(known) >= _MAX_KNOWN:
+        known.clear()
+    found = known[written] = read(written, environment)
+    return found
+
+
+def _judge(facts: Facts) -> Judge | None:
+    if facts.judge is None and facts.slices:
+        from validation.inventory import inventory_of
+        from validation.lints.candidates import Judge
+
+        facts.judge = Judge(inventory_of(facts.slices, facts.profile.schemas))
+    return facts.judge if facts.judge is not None and facts.judge.groups else None
+
+
+def _candidates(judge: Judge, expression: Expression, class_name: str | None, facts: Facts) -> list[int]:
+    """The devices that the first selector is asked about.
+
+    Of a class that is not known nothing is known but that it most likely stands for one driver: then those whose
+    driver the selector names as a domain, if there are any.
+    """
+    if class_name is None:
+        return judge.everything
+    if class_name in facts.class_selectors:
+        return judge.of_class(facts.class_selectors[class_name])
+    domains = {lookup.domain for lookup in expression.lookups}
+    own = [index for index in judge.everything if judge.groups[index].device.driver in domains]
+    return own or judge.everything
+
+
+def _remarks(expression: Expression, path: Path, *, notes: bool = True) -> Iterator[Warning]:
+    """What there is to say without knowing any device; unguarded look-ups are usual then, and only noted."""
+    for remark in expression.remarks:
+        stretch = (remark.position, remark.length)
+        yield Warning(remark.lint.code, path, remark.message, remark.hint, stretch=stretch)
+    if not notes or not expression.unguarded or expression.constant is not None:
+        return
+    from validation.lints.expressions import guard
+
+    first, *more = expression.unguarded
+    others = f" (and {len(more)} more)" if more else ""
+    yield Warning(
+        UNGUARDED.code,
+        path,
+        f'"{first.name}"{others} is looked up without a guard: on a device that lacks it the selector fails, and with it '
+        "the scheduling of the pod",
+        f"unless every device has it, {guard(first)}",
+        stretch=(first.position, first.length),
+        is_note=True,
+    )
+
+
+def _remarks_on_devices(
+    expression: Expression, path: Path, judge: Judge, among: list[int]
+) -> Iterator[Warning]:
+    for remark in expression.remarks:
+        if remark.version is None or judge.gives_version(remark.version, among):
+            stretch = (remark.position, remark.length)
+            yield Warning(remark.lint.code, path, remark.message, remark.hint, stretch=stretch)
+    for remark in judge.remarks(expression, among):
+        stretch = (remark.position, remark.length)
+        yield Warning(remark.lint.code, path, remark.message, remark.hint, stretch=stretch)
