@@ -47,7 +47,7 @@ def demands(claim: Object) -> list[Demand]:
         alternatives = request.get("firstAvailable")
         if alternatives:
             found += _alternatives(request, alternatives)
-        elif "exactly" in request:
+        elif request.get("exactly"):
             found.append(_demand(request.get("name", ""), "", request["exactly"], counted=True))
     return found
 

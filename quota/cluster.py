@@ -1,0 +1,141 @@
+"""A cluster as quotas see it: ResourceQuotas, DeviceClasses, and what is stored and charged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+from quota.amounts import Amounts, only, without_zeros
+from quota.api import Api, expect, items
+from quota.deviceclasses import ExtendedResources
+from quota.evaluators import Evaluator, evaluator_for
+from quota.ledger import Charged
+from quota.names import REQUESTS
+from quota.namespace import HUB, Namespace
+from quota.podclaims import is_charged_to_pod, owner_of
+from quota.pods import usage as usage_of_pod
+from quota.resourcequotas import ResourceQuota, from_object
+from resourceapi.model.versions import GROUP
+from validation.server import Server
+
+Object = dict[str, Any]
+CLAIM, POD = "ResourceClaim", "Pod"
+MAX_REMEMBERED = 10_000
+
+
+class ClusterNamespaces:
+    """What :class:`quota.reservations.Reservations` wants to know, asked of an API server.
+
+    Quotas and classes are remembered for ``lifetime`` seconds; what is stored is always listed anew.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        server: Server,
+        *,
+        lifetime: float = 2.0,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """``server``: the server to agree with; its release and gates decide what is counted."""
+        self._api = api
+        self._server = server
+        self._lifetime = lifetime
+        self._clock = clock
+        self._known: dict[str, tuple[float, Any]] = {}
+        self._lock = Lock()
+
+    def quotas(self, namespace: str) -> Sequence[ResourceQuota]:
+        """The ResourceQuotas of a namespace. Raises :class:`quota.api.Unavailable`."""
+        path = f"/api/v1/namespaces/{namespace}/resourcequotas"
+        quotas: list[ResourceQuota] = self._remembered(
+            path,
+            lambda: [from_object(_typed(item, "v1", "ResourceQuota")) for item in items(self._api, path)],
+        )
+        return quotas
+
+    def namespaces_with_quota(self) -> list[str]:
+        """The namespaces that have a ResourceQuota. Raises :class:`quota.api.Unavailable`."""
+        found = items(self._api, "/api/v1/resourcequotas")
+        return sorted({item["metadata"]["namespace"] for item in found})
+
+    def resources(self) -> ExtendedResources:
+        """Which extended resources stand for devices. Raises :class:`quota.api.Unavailable`."""
+        path = f"/apis/{HUB}/deviceclasses"
+        resources: ExtendedResources = self._remembered(
+            path, lambda: ExtendedResources(items(self._api, path))
+        )
+        return resources
+
+    def evaluator(self, namespace: str) -> Evaluator:
+        """How claims are counted. Raises :class:`quota.api.Unavailable`."""
+
+        def charged_to_pod(claim: Object) -> Amounts:
+            return self._charged_to_pod(namespace, claim)
+
+        found = evaluator_for(GROUP, CLAIM, self._server.profile, self.resources(), charged_to_pod)
+        assert found is not None
+        return found
+
+    def users(self, namespace: str) -> list[Charged]:
+        """Who is charged; unlike :meth:`charged`, as far as it is remembered. Only good for naming them."""
+        users: list[Charged] = self._remembered(
+            f"users of {namespace}", lambda: list(self.charged(namespace))
+        )
+        return users
+
+    def charged(self, namespace: str) -> Iterable[Charged]:
+        """All claims, and the pods if a quota limits something that both use.
+
+        :raises Unavailable: if something cannot be listed.
+        """
+        content = Namespace(self._server, self.resources())
+        names = {name for quota in self.quotas(namespace) for name in quota.hard}
+        shared = {name for name in names if name.startswith(REQUESTS)}
+        claims = content.evaluator(GROUP, CLAIM)
+        assert claims is not None
+        if claims.matching(shared):
+            for pod in items(self._api, f"/api/v1/namespaces/{namespace}/pods"):
+                content.store("", POD, pod)
+        for claim in items(self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims"):
+            content.store(GROUP, CLAIM, claim)
+        for (group, kind), used in (((GROUP, CLAIM), None), (("", POD), shared)):
+            evaluator = content.evaluator(group, kind)
+            assert evaluator is not None
+            for name, obj in content.stored(group, kind).items():
+                usage = without_zeros(evaluator.usage(obj))
+                yield Charged(
+                    obj["metadata"]["uid"], kind, name, usage if used is None else only(usage, used)
+                )
+
+    def _charged_to_pod(self, namespace: str, claim: Object) -> Amounts:
+        """What the pod has been charged for which the scheduler makes a claim."""
+        owner = owner_of(claim)
+        if owner is None:
+            return {}
+        code, pod = self._api.request("GET", f"/api/v1/namespaces/{namespace}/pods/{owner[0]}")
+        if code == 404:
+            return {}
+        expect((code, pod), f"pod {namespace}/{owner[0]}", 200)
+        others = items(self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims")
+        return usage_of_pod(pod, self._server.profile) if is_charged_to_pod(claim, pod, others) else {}
+
+    def _remembered(self, key: str, read: Callable[[], Any]) -> Any:
+        now = self._clock()
+        with self._lock:
+            known = self._known.get(key)
+        if known is not None and now - known[0] < self._lifetime:
+            return known[1]
+        value = read()
+        with self._lock:
+            if len(self._known) > MAX_REMEMBERED:
+                self._known.clear()
+            self._known[key] = (now, value)
+        return value
+
+
+def _typed(item: Object, api_version: str, kind: str) -> Object:
+    """Items of a list leave out what they are."""
+    return {"apiVersion": api_version, "kind": kind, **item}

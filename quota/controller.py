@@ -1,0 +1,57 @@
+"""The controller that recounts: what was deleted or never stored makes room again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from threading import Event
+
+from quota.api import Unavailable
+from quota.reservations import Busy, Reservations
+
+INTERVAL = 10.0
+
+
+class RecountController:
+    """Recounts every namespace with a quota, and forgets the ledgers of all others; each replica runs one."""
+
+    def __init__(
+        self,
+        reservations: Reservations,
+        namespaces_with_quota: Callable[[], Iterable[str]],
+        *,
+        interval: float = INTERVAL,
+        report: Callable[[str, Exception], None] = lambda namespace, error: None,
+    ) -> None:
+        """
+        :param interval: seconds between recounts, give or take a fifth so that replicas drift apart.
+        :param report: told what could not be recounted this time.
+        """
+        self._reservations = reservations
+        self._namespaces_with_quota = namespaces_with_quota
+        self._interval = interval
+        self._report = report
+
+    def run(self, stop: Event) -> None:
+        """Recount until told to stop."""
+        while not stop.wait(self._interval * random.uniform(0.8, 1.2)):
+            self.recount_all(stop)
+
+    def recount_all(self, stop: Event | None = None) -> None:
+        """One round; what fails is reported and tried again in the next one."""
+        try:
+            wanted = set(self._namespaces_with_quota())
+            known = self._reservations.store.keys()
+        except (Unavailable, Busy) as error:
+            self._report("", error)
+            return
+        for namespace in sorted(wanted.union(known)):
+            if stop is not None and stop.is_set():
+                return
+            try:
+                if namespace in wanted:
+                    self._reservations.recount(namespace)
+                else:
+                    self._reservations.forget(namespace)
+            except (Unavailable, Busy) as error:
+                self._report(namespace, error)

@@ -1,0 +1,92 @@
+"""The quota check of the webhook: refuses a new claim that does not fit, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from quota.admission import Verdict, admit
+from quota.claims import demands
+from quota.cluster import ClusterNamespaces
+from quota.deviceclasses import ExtendedResources
+from quota.explanation import User, explain
+from quota.ledger import Charged
+from quota.names import CLAIM_COUNT
+from quota.reservations import Reservations
+from validation import statuses
+from validation.requests import Answer
+
+Object = dict[str, Any]
+RESOURCE = "resourceclaims"
+
+
+class QuotaCheck(Protocol):
+    """Asked last, about a claim that is to be created and that nothing else speaks against."""
+
+    def check(self, namespace: str, claim: Object, *, dry_run: bool) -> Answer | None:
+        """The refusal, or None for a claim (v1 with its defaults) that fits.
+
+        :raises quota.api.Unavailable: (or :class:`quota.reservations.Busy`) if that cannot be told now.
+        """
+
+
+class ReservedQuota:
+    """Where CRDs serve the claims: a claim that fits is reserved, so that limits hold."""
+
+    def __init__(self, reservations: Reservations, namespaces: ClusterNamespaces) -> None:
+        self._reservations = reservations
+        self._namespaces = namespaces
+
+    def check(self, namespace: str, claim: Object, *, dry_run: bool) -> Answer | None:
+        verdict, ledger = self._reservations.reserve(namespace, claim, dry_run=dry_run)
+        return refusal(claim, verdict, ledger.users_of, self._namespaces.resources())
+
+
+class ObservedQuota:
+    """Where the API server enforces quotas itself, after the webhooks: the same refusal a moment earlier, with reasons.
+
+    What is used is what the quotas' status says, so nothing is refused that the API server would take a moment later,
+    unless usage has gone down in between; ``lifetime`` of the namespaces' memory bounds that.
+    """
+
+    def __init__(self, namespaces: ClusterNamespaces) -> None:
+        self._namespaces = namespaces
+
+    def check(self, namespace: str, claim: Object, *, dry_run: bool) -> Answer | None:
+        evaluator = self._namespaces.evaluator(namespace)
+        verdict = admit(self._namespaces.quotas(namespace), evaluator, claim)
+        if not verdict.message:
+            return None
+        users = self._namespaces.users(namespace)
+        return refusal(claim, verdict, lambda resource: users, self._namespaces.resources())
+
+
+def refusal(
+    claim: Object,
+    verdict: Verdict,
+    users_of: Callable[[str], Iterable[Charged]],
+    resources: ExtendedResources,
+) -> Answer | None:
+    """What to answer to the claim: the server's own message, then a sentence for each limit that is exceeded."""
+    if not verdict.message:
+        return None
+    found = demands(claim)
+    sentences = []
+    for shortage in verdict.shortages:
+        users = (
+            User(
+                "claim" if entry.kind == "ResourceClaim" else entry.kind,
+                entry.name,
+                entry.usage[shortage.resource],
+            )
+            for entry in users_of(shortage.resource)
+            if shortage.resource in entry.usage
+        )
+        sentences.append(explain(shortage, found, users, resources))
+    why = ": ".join(part for part in (verdict.message, "; ".join(sentences)) if part)
+    return statuses.forbidden(RESOURCE, claim["metadata"].get("name", ""), why)
+
+
+def held_for_custom_resources(name: str) -> bool:
+    """Which limits are held by reservations where CRDs serve the claims: the API server counts objects itself."""
+    return name != CLAIM_COUNT

@@ -1,0 +1,182 @@
+"""The webhook's quota check: refusals with reasons, in both modes."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import Any
+
+import pytest
+
+from quota.api import Unavailable
+from quota.cluster import ClusterNamespaces
+from quota.configmaps import ConfigMapStore
+from quota.controller import RecountController
+from quota.enforcement import ObservedQuota, ReservedQuota, held_for_custom_resources
+from quota.ledger import from_json
+from quota.podclaims import ANNOTATION
+from quota.reservations import Reservations
+from resourceapi.releases import Profile
+from tests.quota.fakeapi import ALL_QUOTAS, CLAIMS, CLASSES, LEDGERS, PODS, QUOTAS, FakeApi, quota
+from tests.quota.objects import alternative, claim, container, device_class, exactly, first_of, pod
+from validation.server import Server
+
+GPU = "gpu.deviceclass.resource.k8s.io/devices"
+COUNT = "count/resourceclaims.resource.k8s.io"
+EXTENDED = "requests.example.com/gpu"
+
+
+class World:
+    """A fake API server with one quota in the namespace `team`, and both kinds of check."""
+
+    def __init__(self, hard: dict[str, str], used: dict[str, str] | None = None) -> None:
+        self.api = FakeApi()
+        self.api.add(QUOTAS, quota(hard, used))
+        self.api.add(ALL_QUOTAS, quota(hard, used))
+        self.api.add(CLASSES, device_class("gpu", "example.com/gpu"))
+        self.now = 0.0
+        self.namespaces = ClusterNamespaces(self.api, Server(Profile()), clock=lambda: self.now)
+        self.store = ConfigMapStore(self.api, "system")
+        self.reservations = Reservations(
+            self.store, self.namespaces, is_enforced=held_for_custom_resources, clock=lambda: self.now
+        )
+        self.reserved = ReservedQuota(self.reservations, self.namespaces)
+        self.observed = ObservedQuota(self.namespaces)
+
+    def add(self, path: str, *objects: dict[str, Any]) -> None:
+        """Store objects, their name as uid."""
+        for obj in objects:
+            obj["metadata"].setdefault("uid", obj["metadata"]["name"])
+            self.api.add(path, obj)
+
+
+def test_refusal_says_why() -> None:
+    """The server's own message, then request, alternative, class, how much is short and who has the rest."""
+    world = World({GPU: "4"})
+    world.add(CLAIMS, *(claim(exactly("r", "gpu"), name=name) for name in ("x", "y", "z")))
+    wanted = claim(
+        first_of("main", alternative("big", "a100"), alternative("small", "gpu", 2)), name="new", uid="n"
+    )
+    answer = world.reserved.check("team", wanted, dry_run=False)
+    assert answer is not None
+    assert answer.code == 403
+    assert answer.message == (
+        'resourceclaims.resource.k8s.io "new" is forbidden: '
+        f"exceeded quota: gpus, requested: {GPU}=2, used: {GPU}=3, limited: {GPU}=4: "
+        f'1 too few devices of class "gpu" ({GPU}): needed 2 for request "main", alternative "small" '
+        '(class "gpu", ExactCount): 2, quota "gpus" leaves 1 of 4 (used by claim "x" 1, claim "y" 1, claim "z" 1)'
+    )
+    assert answer.status()["details"] == {"name": "new", "group": "resource.k8s.io", "kind": "resourceclaims"}
+
+
+def test_reserved_until_recounted() -> None:
+    """A claim that fits is in the ledger before it is stored, and counted once it is."""
+    world = World({GPU: "1"})
+    new = claim(exactly("r", "gpu"), name="a", uid="a")
+    assert world.reserved.check("team", new, dry_run=True) is None
+    assert world.store.keys() == []
+    assert world.reserved.check("team", new, dry_run=False) is None
+    other = claim(exactly("r", "gpu"), name="b", uid="b")
+    assert world.reserved.check("team", other, dry_run=False) is not None
+    world.add(CLAIMS, new)
+    RecountController(world.reservations, world.namespaces.namespaces_with_quota).recount_all()
+    stored = world.store.get("team")
+    assert stored is not None
+    ledger = from_json(stored.content)
+    assert (str(ledger.counted[GPU]), dict(ledger.reserved)) == ("1", {})
+
+
+def test_number_of_claims_is_left_to_the_server() -> None:
+    """Where CRDs serve the claims, the API server counts them as objects; nothing is counted twice."""
+    world = World({COUNT: "0"})
+    new = claim(exactly("r", "gpu"), name="a", uid="a")
+    assert world.reserved.check("team", new, dry_run=False) is None
+    assert world.store.keys() == []
+    assert world.observed.check("team", new, dry_run=False) is not None
+
+
+def test_observed() -> None:
+    """Where the server enforces quotas, what their status says is used decides, and the reason comes with it."""
+    world = World({GPU: "4"}, {GPU: "4"})
+    world.add(CLAIMS, claim(exactly("r", "gpu", 3), name="x"))
+    answer = world.observed.check("team", claim(exactly("r", "gpu"), name="new"), dry_run=False)
+    assert answer is not None
+    assert answer.message.endswith('quota "gpus" has none left of 4 (used by claim "x" 3, others 1)')
+    assert world.observed.check("team", claim(exactly("r", "nic"), name="new"), dry_run=False) is None
+    assert [path for verb, path in world.api.requests if verb != "GET"] == []
+
+
+def test_shared_with_pods() -> None:
+    """A limit on requests for an extended resource counts pods and claims."""
+    world = World({EXTENDED: "3"})
+    asked = {"example.com/gpu": "2"}
+    world.add(PODS, pod(container(asked, asked)))
+    assert world.reserved.check("team", claim(exactly("r", "gpu"), uid="1"), dry_run=False) is None
+    answer = world.reserved.check("team", claim(exactly("r", "gpu"), uid="2", name="d"), dry_run=False)
+    assert answer is not None
+    assert 'used by Pod "p" 2, claim "c" 1' in answer.message
+
+
+def test_claim_for_a_pod_is_not_charged_twice() -> None:
+    """The claim that the scheduler makes for a pod's extended resources fits where the pod did."""
+    world = World({EXTENDED: "2"})
+    asked = {"example.com/gpu": "2"}
+    world.add(PODS, pod(container(asked, asked)))
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p", "controller": True}
+    made = claim(exactly("r", "gpu", 2), uid="m", annotations={ANNOTATION: "true"}, ownerReferences=[owner])
+    assert world.reserved.check("team", made, dry_run=False) is None
+    foreign = claim(
+        exactly("r", "gpu", 2),
+        uid="f",
+        annotations={ANNOTATION: "true"},
+        ownerReferences=[{**owner, "uid": "q"}],
+    )
+    assert world.reserved.check("team", foreign, dry_run=False) is not None
+
+
+def test_quota_that_goes() -> None:
+    """The ledger of a namespace without quotas is deleted."""
+    world = World({GPU: "1"})
+    world.reserved.check("team", claim(exactly("r", "gpu"), uid="a"), dry_run=False)
+    world.api.collections[QUOTAS].clear()
+    world.api.collections[ALL_QUOTAS].clear()
+    world.now += 10
+    RecountController(world.reservations, world.namespaces.namespaces_with_quota).recount_all()
+    assert world.store.keys() == []
+
+
+def test_server_that_is_down() -> None:
+    """Without the API server there is no verdict; the controller reports it and goes on."""
+    world = World({GPU: "1"})
+    world.api.down = True
+    with pytest.raises(Unavailable):
+        world.reserved.check("team", claim(exactly("r", "gpu"), uid="a"), dry_run=False)
+    reported: list[str] = []
+    controller = RecountController(
+        world.reservations,
+        world.namespaces.namespaces_with_quota,
+        report=lambda namespace, error: reported.append(f"{namespace}: {error}"),
+    )
+    controller.recount_all()
+    assert reported == [": connection refused"]
+
+
+def test_controller_stops() -> None:
+    """The controller ends when told to, in the middle of a round, too."""
+    world = World({GPU: "1"})
+    stop = Event()
+    stop.set()
+    controller = RecountController(world.reservations, world.namespaces.namespaces_with_quota, interval=0)
+    controller.recount_all(stop)
+    controller.run(stop)
+    assert world.api.collections[LEDGERS] == {}
+
+
+def test_quotas_and_classes_are_remembered() -> None:
+    """Quotas and classes are read once in two seconds, what is stored as often as it is counted."""
+    world = World({GPU: "9"})
+    for number in range(4):
+        world.reserved.check("team", claim(exactly("r", "gpu"), uid=str(number)), dry_run=False)
+    assert [path for _, path in world.api.requests].count(QUOTAS) == 1
+    world.now = 2.0
+    world.reserved.check("team", claim(exactly("r", "gpu"), uid="later"), dry_run=False)
+    assert [path for _, path in world.api.requests].count(QUOTAS) == 2
