@@ -24,13 +24,12 @@ from deviceselectors.ast import (
 from deviceselectors.declarations import find_function
 from deviceselectors.environment import Environment
 from deviceselectors.runtime import functions, operators, quantities, semvers
+from deviceselectors.runtime.accesses import DEVICE_FIELDS, split_access
 from deviceselectors.runtime.emitter import Value
 from deviceselectors.runtime.functions import CLASSES
 from deviceselectors.runtime.generator import (
-    DEVICE_FIELDS,
     Generator,
     flatten,
-    split_access,
 )
 from deviceselectors.runtime.planning import Plan
 from deviceselectors.runtime.regexes import RegexError, compile_regex
@@ -105,16 +104,16 @@ class FastGenerator(Generator):
 
     def _guard_lookup(self, inline: Inline, mapping: str, key: str) -> Value:
         """An expression that begins with a lookup: a missing key is dealt with without an exception."""
-        found = self.temporary(f"{mapping}.get({key}, {self._missing})")
+        found = self.temporary(f"{mapping}.get({key}, {self.missing})")
         text = inline.text.replace(f"{mapping}[{key}]", found)
         error = f"{self.refer(operators.no_such_key)}({key})"
         if key[0] in "'\"":
-            error = f"{self._error}({'no such key: ' + ast.literal_eval(key)!r})"
+            error = f"{self.error}({'no such key: ' + ast.literal_eval(key)!r})"
         if text == found:
-            self.emit(f"if {found} is {self._missing}: {found} = {error}")
+            self.emit(f"if {found} is {self.missing}: {found} = {error}")
             return Value(found, True, inline.cls)
         result = self.name("t")
-        with self.block(f"if {found} is {self._missing}:"):
+        with self.block(f"if {found} is {self.missing}:"):
             self.emit(f"{result} = {error}")
         with self.block("else:"):
             self.assign_guarded(result, text)
@@ -385,9 +384,9 @@ class FastGenerator(Generator):
         found, fails = optional
         other = self.inline(node.args[0])
         if other is not None and not other.raises:
-            text = f"{other.text} if {found} is {self._missing} else {found}"
+            text = f"{other.text} if {found} is {self.missing} else {found}"
             return Value(self.temporary(text), fails)
-        with self.block(f"if {found} is {self._missing}:"):
+        with self.block(f"if {found} is {self.missing}:"):
             value = self.value(node.args[0])
             self.emit(f"{found} = {value.text}")
         return Value(found, fails or value.fails)
@@ -397,9 +396,9 @@ class FastGenerator(Generator):
             optional = self._plain_optional(node.target)
             if optional is not None:
                 found, fails = optional
-                text = f"{found} is not {self._missing}"
+                text = f"{found} is not {self.missing}"
                 if fails:
-                    text = f"{found} if {found}.__class__ is {self._error} else {text}"
+                    text = f"{found} if {found}.__class__ is {self.error} else {text}"
                 return Value(self.temporary(text), fails, bool)
         return super()._call(node)
 
@@ -424,11 +423,11 @@ class FastGenerator(Generator):
         if not keys or start.raises:
             return None
         if start.cls is EntryMap:
-            found = self.temporary(f"{start.text}.get({keys.pop(0)!r}, {self._missing})")
+            found = self.temporary(f"{start.text}.get({keys.pop(0)!r}, {self.missing})")
         else:
             found = self.temporary(start.text)
         for key in keys:
-            with self.block(f"if {found} is not {self._missing} and {found}.__class__ is not {self._error}:"):
+            with self.block(f"if {found} is not {self.missing} and {found}.__class__ is not {self.error}:"):
                 self.assign_guarded(found, f"{self.refer(operators.lookup)}({found}, {key!r})")
         return found, bool(keys)
 
@@ -461,7 +460,7 @@ class FastGenerator(Generator):
         result = self.name("t")
         keyword = "if"
         if elements.fails:
-            self.emit(f"if {elements.text}.__class__ is {self._error}: {result} = {elements.text}")
+            self.emit(f"if {elements.text}.__class__ is {self.error}: {result} = {elements.text}")
             keyword = "elif"
         known = elements.cls in (list, DomainMap, EntryMap)
         pairs = self.refer(operators.iterate_pairs)

@@ -31,6 +31,9 @@ _STRING_ERROR = (
     "timestamps, was given "
 )
 _MAX_WIDTH = 1_000_000
+_DECIMALS_WRAP = 256
+#: No double has more decimals.
+_MOST_DECIMALS = 1100
 _INFINITY = float("inf")
 
 
@@ -182,9 +185,15 @@ def _special(number: float) -> str | None:
 
 def _fixed(value: Any, precision: int) -> str:
     number = _double(value, "fixed-point")
-    # the number of decimals is kept in a byte
-    decimals = 6 if precision < 0 else precision % 256
-    return _special(number) or f"{number or 0.0:,.{decimals}f}"
+    text = _special(number)
+    if text is not None:
+        return text
+    if precision < _DECIMALS_WRAP:
+        return f"{number or 0.0:,.{6 if precision < 0 else precision}f}"
+    # the least number of decimals, unlike the greatest, is kept in a byte
+    whole, _, decimals = f"{number or 0.0:,.{min(precision, _MOST_DECIMALS)}f}".partition(".")
+    decimals = decimals.rstrip("0").ljust(precision % _DECIMALS_WRAP, "0")
+    return f"{whole}.{decimals}" if decimals else whole
 
 
 def _scientific(value: Any, precision: int) -> str:

@@ -1,8 +1,7 @@
 """Python source for programs: the general translation, with or without counting cost.
 
 A program becomes a Python function of a prepared device. Here every CEL error is a value, because what follows an
-error still runs and, in the exact variant, costs: `generate_exact` counts as kube-scheduler does and stops at the
-limit. `fastpath` builds upon this for expressions that need no counting.
+error still runs and, in the exact variant, costs: with a limit given it counts as kube-scheduler does and stops there. `fastpath` builds upon this for expressions that need no counting.
 
 Names in the source: `d` the device, `t1` ... temporaries, `c` the cost so far, `K1` ... constants and functions.
 """
@@ -13,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from deviceselectors import types as static
 from deviceselectors.ast import (
     IDENT,
     Call,
@@ -26,7 +24,9 @@ from deviceselectors.ast import (
     StructLiteral,
 )
 from deviceselectors.runtime import costs, functions, operators
+from deviceselectors.runtime.accesses import AccessChain, is_access, is_call, split_access
 from deviceselectors.runtime.emitter import MAX_INDENT, Emitter, Value
+from deviceselectors.runtime.literals import LiteralBuilder
 from deviceselectors.runtime.messages import make_message
 from deviceselectors.runtime.planning import Plan, is_binding
 from deviceselectors.runtime.values import (
@@ -36,7 +36,6 @@ from deviceselectors.runtime.values import (
     NONE,
     CelError,
     CelPanic,
-    DomainMap,
     GeneralMap,
     MutableList,
     Optional,
@@ -44,14 +43,7 @@ from deviceselectors.runtime.values import (
     not_optional_entry,
 )
 
-DEVICE_FIELDS = {
-    "driver": ("d.driver", str),
-    "allowMultipleAllocations": ("d.multiple", bool),
-    "attributes": ("d.attributes", DomainMap),
-    "capacity": ("d.capacity", DomainMap),
-}
 _LOCAL_PREFIXES = "abtv"
-_NEVER_OPTIONAL = frozenset((static.LIST, static.MAP, static.STRING, static.INT, static.BOOL, static.UINT))
 
 #: Calls of one or two arguments that cel-go evaluates like those of more: an error ends them at once, unpaid.
 _EARLY_EXIT = frozenset(("format",))
@@ -105,8 +97,8 @@ class Generator(Emitter):
         #: the locals that hold variables, those that are shadowed included
         self._visible: list[str] = []
         self._pending: list[int] = []
-        self._error = self.refer(CelError)
-        self._missing = self.refer(MISSING)
+        self.error = self.refer(CelError)
+        self.missing = self.refer(MISSING)
 
     def program(self) -> Any:
         """The function of a device: it returns the value, with the cost if that is counted."""
@@ -217,7 +209,7 @@ class Generator(Emitter):
     def assign_guarded(self, target: str, text: str) -> None:
         self.emit(f"try: {target} = {text}")
         # without its traceback, which would keep this function's locals alive
-        self.emit(f"except {self._error} as e: {target} = e.with_traceback(None)")
+        self.emit(f"except {self.error} as e: {target} = e.with_traceback(None)")
 
     def _ident(self, node: Ident) -> Value:
         value = self._variable(node)
@@ -232,7 +224,7 @@ class Generator(Emitter):
             self.flush()
             cell = variable.text
             target = f"{cell}, c" if self.limit is not None else cell
-            self.emit(f"if {cell} is {self._missing}: {target} = {variable.fill}")
+            self.emit(f"if {cell} is {self.missing}: {target} = {variable.fill}")
             return Value(self.temporary(cell), variable.fails, variable.cls)
         return Value(variable.text, variable.fails, variable.cls)
 
@@ -262,7 +254,7 @@ class Generator(Emitter):
 
     def _access(self, node: Node) -> Value:
         base, steps = split_access(node)
-        chain = _Chain(self, base)
+        chain = AccessChain(self, base)
         for key, optional in steps:
             chain.step(key, optional)
         return chain.result()
@@ -270,7 +262,7 @@ class Generator(Emitter):
     def _presence(self, node: Select) -> Value:
         """`has(operand.field)`."""
         base, steps = split_access(node.operand)
-        chain = _Chain(self, base)
+        chain = AccessChain(self, base)
         for key, optional in steps:
             chain.step(key, optional)
         return chain.presence(node.field)
@@ -327,54 +319,36 @@ class Generator(Emitter):
         result = self.name("t")
         keyword = "if"
         for argument in failing:
-            self.emit(f"{keyword} {argument.text}.__class__ is {self._error}: {result} = {argument.text}")
+            self.emit(f"{keyword} {argument.text}.__class__ is {self.error}: {result} = {argument.text}")
             keyword = "elif"
         with self.block("else:"):
             self.assign_guarded(result, text)
         return Value(result, True)
 
     def _call_early_exit(
-        self, arguments: list[Node], function: functions.Function, cost: int | costs.CostFunction, after: bool
-    ) -> Value:
-        """A call that an error in an argument ends before the next is evaluated."""
-        values: list[Value] = []
-        result = ""
-        for position, argument in enumerate(arguments):
-            value = self.atom(self.value(argument))
-            values.append(value)
-            if value.fails and position < len(arguments) - 1:
-                result = self.name("t")
-                self.flush()
-                self.emit(f"if {value.text}.__class__ is {self._error}: {result} = {value.text}")
-                with self.block("else:"):
-                    rest = self._call_rest(values, arguments[position + 1 :], function, cost, after)
-                    self.flush()
-                    self.emit(f"{result} = {rest.text}")
-                return Value(result, True)
-        return self._call_values(values, function, cost, after)
-
-    def _call_rest(
         self,
-        values: list[Value],
         arguments: list[Node],
         function: functions.Function,
         cost: int | costs.CostFunction,
         after: bool,
+        known: tuple[Value, ...] = (),
     ) -> Value:
-        known = [Value(v.text, False, v.cls) for v in values]
-        for position, argument in enumerate(arguments):
+        """A call that an error in an argument ends before the next is evaluated; `known` are the arguments so far."""
+        values = list(known)
+        for argument in arguments[len(known) :]:
             value = self.atom(self.value(argument))
-            known.append(value)
-            if value.fails and position < len(arguments) - 1:
+            values.append(value)
+            if value.fails and len(values) < len(arguments):
                 result = self.name("t")
                 self.flush()
-                self.emit(f"if {value.text}.__class__ is {self._error}: {result} = {value.text}")
+                self.emit(f"if {value.text}.__class__ is {self.error}: {result} = {value.text}")
                 with self.block("else:"):
-                    rest = self._call_rest(known, arguments[position + 1 :], function, cost, after)
+                    sound = tuple([Value(v.text, False, v.cls) for v in values])
+                    rest = self._call_early_exit(arguments, function, cost, after, sound)
                     self.flush()
                     self.emit(f"{result} = {rest.text}")
                 return Value(result, True)
-        return self._call_values(known, function, cost, after)
+        return self._call_values(values, function, cost, after)
 
     def _indexed(self, node: Call) -> Value:
         return self._paid_access(node)
@@ -387,9 +361,9 @@ class Generator(Emitter):
         self.flush()
         result = self.name("t")
         with self.block(f"if {target.text}.__class__ is not {self.refer(Optional)}:"):
-            error = f'{self._error}("no such overload")'
+            error = f'{self.error}("no such overload")'
             text = (
-                f"{target.text} if {target.text}.__class__ is {self._error} else {error}"
+                f"{target.text} if {target.text}.__class__ is {self.error} else {error}"
                 if target.fails
                 else error
             )
@@ -439,10 +413,10 @@ class Generator(Emitter):
 
     def _as_error(self, value: Value) -> str:
         """What a value becomes that should be a bool: itself if it is an error."""
-        error = f'{self._error}("no such overload")'
+        error = f'{self.error}("no such overload")'
         if not value.fails:
             return error
-        return f"{value.text} if {value.text}.__class__ is {self._error} else {error}"
+        return f"{value.text} if {value.text}.__class__ is {self.error} else {error}"
 
     def _conditional(self, node: Call) -> Value:
         condition = self.local(self.value(node.args[0]))
@@ -463,13 +437,13 @@ class Generator(Emitter):
     # ------------------------------------------------------------ literals
 
     def _list(self, node: ListLiteral) -> Value:
-        builder = _Literal(self)
+        builder = LiteralBuilder(self)
         texts = []
         for position, element in enumerate(node.elements):
             value = builder.add(element)
             if position in node.optionals:
                 value = builder.unwrap(value, f"{self.refer(not_optional_element)}({value.text})")
-                texts.append(f"*(() if {value.text} is {self._missing} else ({value.text},))")
+                texts.append(f"*(() if {value.text} is {self.missing} else ({value.text},))")
             else:
                 texts.append(value.text)
         result = builder.finish(f"[{', '.join(texts)}]", list)
@@ -477,7 +451,7 @@ class Generator(Emitter):
         return result
 
     def _map(self, node: MapLiteral) -> Value:
-        builder = _Literal(self)
+        builder = LiteralBuilder(self)
         pairs = []
         for entry in node.entries:
             key, value = builder.add(entry.key), builder.add(entry.value)
@@ -491,7 +465,7 @@ class Generator(Emitter):
         return result
 
     def _struct(self, node: StructLiteral) -> Value:
-        builder = _Literal(self)
+        builder = LiteralBuilder(self)
         pairs = []
         for field in node.fields:
             value = builder.add(field.value)
@@ -514,7 +488,7 @@ class Generator(Emitter):
         result = self.name("t")
         keyword = "if"
         if elements.fails:
-            self.emit(f"if {elements.text}.__class__ is {self._error}: {result} = {elements.text}")
+            self.emit(f"if {elements.text}.__class__ is {self.error}: {result} = {elements.text}")
             keyword = "elif"
         iterate = self.refer(operators.iterate_pairs if node.iter_var2 else operators.iterate)
         iterable = self.refer(_ITERABLE)
@@ -585,236 +559,8 @@ class Generator(Emitter):
         with self._function(name, parameters):
             value = self.value(init)
             self._return(Value(f"{self.refer(thaw)}({value.text})"))
-        self.emit(f"{cell} = [{self._missing}]")
+        self.emit(f"{cell} = [{self.missing}]")
         return Variable(f"{cell}[0]", value.fails, value.cls, f"{name}({parameters})")
-
-
-class _Literal:
-    """The elements of a list, map or message literal; the first error among them is the literal's value."""
-
-    def __init__(self, generator: Generator) -> None:
-        self.generator = generator
-        #: the local for the first error, once there can be one
-        self.result = ""
-
-    def add(self, node: Node) -> Value:
-        generator = self.generator
-        if not self.result:
-            value = generator.atom(generator.value(node))
-            self._note_error(value)
-        else:
-            generator.flush()
-            with generator.block(f"if {self.result} is {generator._missing}:"):
-                value = generator.atom(generator.value(node))
-                self._note_error(value)
-                generator.flush()
-        return Value(value.text, False, value.cls)
-
-    def _note_error(self, value: Value) -> None:
-        if not value.fails:
-            return
-        generator = self.generator
-        test = f"{value.text}.__class__ is {generator._error}"
-        if self.result:
-            generator.emit(f"if {test}: {self.result} = {value.text}")
-        else:
-            self.result = generator.temporary(f"{value.text} if {test} else {generator._missing}")
-
-    def unwrap(self, value: Value, error: str) -> Value:
-        """The content of an optional element, `MISSING` if it has none."""
-        generator = self.generator
-        name = generator.name("t")
-        if not self.result:
-            self.result = generator.temporary(generator._missing)
-        generator.flush()
-        with generator.block(f"if {self.result} is {generator._missing}:"):
-            optional = generator.refer(Optional)
-            value = generator.local(value)
-            generator.emit(
-                f"{name} = {value.text}.value if {value.text}.__class__ is {optional} else {error}"
-            )
-            self._note_error(Value(name, True))
-        return Value(name)
-
-    def finish(self, text: str, cls: type | None, *, may_raise: bool = False) -> Value:
-        generator = self.generator
-        if not self.result:
-            return generator.guard(text) if may_raise else Value(generator.temporary(text), False, cls)
-        with generator.block(f"if {self.result} is {generator._missing}:"):
-            if may_raise:
-                generator.assign_guarded(self.result, text)
-            else:
-                generator.emit(f"{self.result} = {text}")
-        return Value(self.result, True, cls)
-
-
-class _Chain:
-    """Accesses to fields and elements one after the other: `base.field[key].?field`.
-
-    From the first optional access on, or if the base is an optional, what is missing is no error, and the result an
-    optional. `optional` is True or False, or the name of a local where that is known only at run time.
-    """
-
-    def __init__(self, generator: Generator, base: Node) -> None:
-        self.generator = generator
-        self.device = False
-        self.fails = False
-        self.misses = False
-        self.optional: bool | str = False
-        self.cls: type | None = None
-        if base.kind == IDENT and base.name == "device" and "device" not in generator.scope:  # type: ignore[attr-defined]
-            self.device = True
-            self.text = "d"
-            return
-        value = generator.raw(base) if base.kind == IDENT or is_call(base, "_?_:_") else generator.value(base)
-        self.fails, self.cls = value.fails, value.cls
-        self.text = value.text
-        kind = base.type.kind if base.type is not None else static.DYN
-        if value.cls is Optional or (value.cls is None and kind not in _NEVER_OPTIONAL):
-            self._find_out()
-
-    def _find_out(self) -> None:
-        generator = self.generator
-        self.text = generator.temporary(self.text)
-        self.optional = generator.temporary(f"{self.text}.__class__ is {generator.refer(Optional)}")
-        generator.emit(f"if {self.optional}: {self.text} = {self.text}.value")
-        self.misses = True
-
-    def step(self, key: Node | str, optional: bool) -> None:
-        """One access; the key is a field name or the node of an index."""
-        generator = self.generator
-        if optional:
-            if isinstance(self.optional, str):
-                generator.emit(f"{self.optional} = True")
-            self.optional = True
-        if self.device and isinstance(key, str):
-            self._device_field(key)
-            return
-        if isinstance(key, str) and self.cls is DomainMap and not self.misses:
-            # a domain is always there
-            self.text, self.cls = f"{self.text}[{key!r}]", dict
-            generator.pay(1)
-            return
-        self._own_name()
-        tests = self._alive()
-        if tests:
-            generator.flush()
-            with generator.block(f"if {' and '.join(tests)}:"):
-                self._access(key)
-                generator.flush()
-        else:
-            self._access(key)
-        self.fails = True
-        self.misses = self.misses or self.optional is not False
-        self.cls = None
-
-    def _device_field(self, key: str) -> None:
-        self.text, self.cls = DEVICE_FIELDS[key]
-        self.device = False
-        self.generator.pay(1)
-
-    def _own_name(self) -> None:
-        """The object under a name that may be assigned to."""
-        self.text = self.generator.temporary(self.text)
-
-    def _alive(self) -> list[str]:
-        tests = []
-        if self.fails:
-            tests.append(f"{self.text}.__class__ is not {self.generator._error}")
-        if self.misses:
-            tests.append(f"{self.text} is not {self.generator._missing}")
-        return tests
-
-    def _access(self, key: Node | str) -> None:
-        generator = self.generator
-        if self.optional is False:
-            generator.pay(1)
-        key_value = Value(repr(key)) if isinstance(key, str) else generator.atom(generator.raw(key))
-        generator.flush()
-        if key_value.fails:
-            with generator.block(f"if {key_value.text}.__class__ is {generator._error}:"):
-                if isinstance(self.optional, str) and generator.limit is not None:
-                    generator.emit(f"if not {self.optional}: c += 1")
-                generator.emit(f"{self.text} = {key_value.text}")
-            with generator.block("else:"):
-                self._lookup(key, key_value.text)
-        else:
-            self._lookup(key, key_value.text)
-
-    def _lookup(self, key: Node | str, key_text: str) -> None:
-        generator = self.generator
-        checked = isinstance(key, str) or generator.plan.is_constant(key)
-        get = generator.refer(operators.lookup if checked else operators.lookup_any)
-        access = generator.refer(operators.access if checked else operators.access_any)
-        arguments = f"({self.text}, {key_text})"
-        if self.optional is False:
-            generator.assign_guarded(self.text, access + arguments)
-            return
-        if isinstance(self.optional, str):
-            with generator.block(f"if not {self.optional}:"):
-                if generator.limit is not None:
-                    generator.emit("c += 1")
-                generator.assign_guarded(self.text, access + arguments)
-            with generator.block("else:"):
-                self._lookup_optional(get + arguments)
-        else:
-            self._lookup_optional(get + arguments)
-
-    def _lookup_optional(self, text: str) -> None:
-        generator = self.generator
-        generator.assign_guarded(self.text, text)
-        if generator.limit is not None:
-            error, missing = generator._error, generator._missing
-            generator.emit(
-                f"if {self.text} is not {missing} and {self.text}.__class__ is not {error}: c += 1"
-            )
-
-    def result(self) -> Value:
-        generator = self.generator
-        if self.device:
-            return Value("d.as_map()", cls=dict)
-        if self.optional is False:
-            return Value(self.text, self.fails, self.cls)
-        wrapped = f"{generator.refer(NONE)} if {self.text} is {generator._missing} else "
-        wrapped += f"{generator.refer(Optional)}({self.text})"
-        if isinstance(self.optional, str):
-            wrapped = f"({wrapped}) if {self.optional} else {self.text}"
-        if self.fails:
-            wrapped = f"{self.text} if {self.text}.__class__ is {generator._error} else ({wrapped})"
-        cls = Optional if self.optional is True else None
-        return Value(generator.temporary(wrapped), self.fails, cls)
-
-    def presence(self, field: str) -> Value:
-        """Whether the field is there: what `has` gives."""
-        generator = self.generator
-        if self.device:
-            generator.pay(1)
-            return Value("True", cls=bool)
-        result = generator.name("t")
-        tests = self._alive()
-        if self.optional is False and not tests:
-            generator.pay(1)
-            self._test_presence(result, field)
-            return Value(result, True, bool)
-        self.text = generator.temporary(self.text)
-        generator.flush()
-        with generator.block(f"if {' and '.join(self._alive()) or 'True'}:"):
-            self._test_presence(result, field)
-            if generator.limit is not None:
-                free = f" and {result} is not True" if self.optional is True else ""
-                if isinstance(self.optional, str):
-                    free = f" and {self.optional} and {result} is not True"
-                generator.emit(f"if not (True{free}): c += 1" if free else "c += 1")
-        missing = (
-            f"False if {self.text} is {generator._missing} else {self.text}" if self.misses else self.text
-        )
-        generator.emit(f"else: {result} = {missing}")
-        return Value(result, True, bool)
-
-    def _test_presence(self, result: str, field: str) -> None:
-        generator = self.generator
-        lookup, missing = generator.refer(operators.lookup), generator._missing
-        generator.assign_guarded(result, f"{lookup}({self.text}, {field!r}) is not {missing}")
 
 
 def make_map(pairs: list[tuple[Any, Any]]) -> Any:
@@ -840,33 +586,6 @@ def thaw(value: Any) -> Any:
     return MutableList() if value.__class__ in LIST_CLASSES and not len(value) else value
 
 
-def is_call(node: Node, name: str) -> bool:
-    return isinstance(node, Call) and node.function == name
-
-
-def is_access(node: Node) -> bool:
-    if isinstance(node, Select):
-        return not node.test_only
-    return isinstance(node, Call) and node.function in _ACCESS
-
-
-def split_access(node: Node) -> tuple[Node, list[tuple[Node | str, bool]]]:
-    """The innermost object and the accesses to it: a field name or the node of a key, and whether it is optional."""
-    steps: list[tuple[Node | str, bool]] = []
-    while is_access(node):
-        if isinstance(node, Select):
-            steps.append((node.field, False))
-            node = node.operand
-        else:
-            assert isinstance(node, Call)
-            key = node.args[1]
-            constant = getattr(key, "value", None)
-            steps.append((constant if constant.__class__ is str else key, node.function != "_[_]"))
-            node = node.args[0]
-    steps.reverse()
-    return node, steps
-
-
 def flatten(node: Call) -> list[Node]:
     """The operands of a chain of the same logical operator."""
     terms: list[Node] = []
@@ -890,7 +609,6 @@ def exits_early(node: Call, count: int) -> bool:
 
 
 _ITERABLE = LIST_CLASSES | MAP_CLASSES
-_ACCESS = frozenset(("_[_]", "_[?_]", "_?._"))
 
 _VALUES: list[Any] = [
     None,
