@@ -50,9 +50,10 @@ format: setup ## rewrite the sources in the project's style
 e2e: setup ## compare with a real kube-apiserver (builds it once: some 15 minutes)
 	$(BIN)/pytest -q -m e2e tests/e2e
 
-bench: setup ## time against kubectl-validate, side by side
+bench: setup ## time against other tools, side by side
 	$(COMPILE)
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.webhook
 
 fuzz: setup ## the full run of mutated documents
 	$(BIN)/python -m tests.fuzz

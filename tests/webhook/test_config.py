@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +159,13 @@ def test_command_refuses_a_bad_file(tmp_path: Path, capsys: pytest.CaptureFixtur
     file.write_text(TLS)
     assert main(["serve", "--check", "--config", str(file)]) == 0
     assert main(["serve"]) == 2
+
+
+def test_example_of_the_guide(tmp_path: Path) -> None:
+    """The configuration in the guide is usable as it stands, once its inventory is there."""
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "webhook.md").read_text()
+    block = guide.split("**A first configuration.**")[1].split("\n\n")[1]
+    (tmp_path / "namespaces.yaml").write_text("{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n")
+    config = load(tmp_path, textwrap.dedent(block))
+    check(config)
+    assert [policy.name for policy in make_context(config).policies] == ["admin-access"]
