@@ -12,7 +12,7 @@ from validation.objectmeta import check_common_metadata, check_common_metadata_u
 from validation.requests import CREATE, STATUS, Answer
 
 if TYPE_CHECKING:
-    from validation.server import Server
+    from validation.setting import Setting
 
 EMPTY: Object = {}
 Labels = Mapping[str, str]
@@ -82,10 +82,10 @@ class KindRules:
         if self.name == "ResourceClaim":
             claimstatus.drop_deallocated(obj, old)
 
-    def admit(self, obj: Object, server: Server) -> Answer | None:
+    def admit(self, obj: Object, setting: Setting) -> Answer | None:
         """What admission refuses once the rules hold."""
-        if self.name == "ResourceSlice" and nodefeatures.FEATURE in server.profile.gates:
-            reason = nodefeatures.refuse_slice(obj, server.nodes)
+        if self.name == "ResourceSlice" and nodefeatures.FEATURE in setting.profile.gates:
+            reason = nodefeatures.refuse_slice(obj, setting.nodes)
             if reason:
                 return statuses.forbidden("resourceslices", obj["metadata"]["name"], reason)
         return None

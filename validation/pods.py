@@ -22,7 +22,7 @@ from validation.requests import CREATE, STATUS, Answer, Request
 from validation.workloads import check_workload, default_workload, label_job, template_of
 
 if TYPE_CHECKING:
-    from validation.server import Server
+    from validation.setting import Setting
 
 POD = "Pod"
 NAME_ORIGIN = "format=k8s-long-name"
@@ -56,19 +56,19 @@ MUTABLE = (
 
 
 def review_of(
-    server: Server, request: Request, group: str, version: str
+    setting: Setting, request: Request, group: str, version: str
 ) -> Callable[[Object], Answer] | None:
     """What answers a request for a pod or workload once its body is read; None if there is no such kind."""
     if version != "v1" or request.kind not in workloads.KINDS.get(group, ()):
         return None
-    return lambda obj: _Review(server, request, group, obj).answer()
+    return lambda obj: _Review(setting, request, group, obj).answer()
 
 
 class _Review:
     """One request, once its body is read."""
 
-    def __init__(self, server: Server, request: Request, group: str, obj: Object) -> None:
-        self.server = server
+    def __init__(self, setting: Setting, request: Request, group: str, obj: Object) -> None:
+        self.setting = setting
         self.request = request
         self.group = group
         self.obj = obj
@@ -120,19 +120,19 @@ class _Review:
         if self.request.verb == STATUS and self.old is not None:
             self.obj["spec"] = self.old.get("spec", {})
         elif self.is_pod and self.old is None:
-            prepare_pod(self.obj, self.server.profile)
+            prepare_pod(self.obj, self.setting.profile)
         elif self.is_pod and self.old is not None:
             _keep_admitted(self.obj["spec"], self.old.get("spec", {}))
-            drop_disabled(self.obj["spec"], self.server.profile)
+            drop_disabled(self.obj["spec"], self.setting.profile)
         elif (template := template_of(self.request.kind, self.obj)) is not None:
-            drop_disabled(template["spec"], self.server.profile)
+            drop_disabled(template["spec"], self.setting.profile)
             if self.request.kind == "Job" and self.request.verb == CREATE:
                 label_job(self.obj)
 
     def _errors(self) -> list[FieldError]:
-        checks = self.server.checks()
+        checks = self.setting.checks()
         # Of the declarative rules for these kinds, only that for this kind's name tells in the order of errors.
-        declared = self.request.kind == "ReplicationController" and self.server.profile.declarative
+        declared = self.request.kind == "ReplicationController" and self.setting.profile.declarative
         if self.old is None:
             is_label, origin = self.request.kind == "StatefulSet", NAME_ORIGIN if declared else ""
             check_metadata(self.obj, checks, namespaced=True, is_label=is_label, name_origin=origin)

@@ -20,7 +20,7 @@ from validation.requests import CREATE, STATUS, Answer, Request
 
 if TYPE_CHECKING:
     from resourceapi.schema import Schema
-    from validation.server import Server
+    from validation.setting import Setting
 
 EMPTY: Object = {}
 
@@ -28,17 +28,17 @@ EMPTY: Object = {}
 class Review:
     """One request for a DRA object, once its body is read."""
 
-    def __init__(self, server: Server, request: Request, kind: Kind, version: str, obj: Object) -> None:
-        self.server = server
+    def __init__(self, setting: Setting, request: Request, kind: Kind, version: str, obj: Object) -> None:
+        self.setting = setting
         self.request = request
         self.kind = kind
         self.version = version
         self.rules: KindRules = RULES[kind.name]
         self.obj = to_hub(kind.name, version, obj)
-        apply_defaults(kind.name, version, self.obj, server.now())
+        apply_defaults(kind.name, version, self.obj, setting.now())
         self.old: Object | None = None
         if request.old is not None:
-            stored = decode(server.profile.schemas[version], kind.name, request.old).object
+            stored = decode(setting.profile.schemas[version], kind.name, request.old).object
             self.old = to_hub(kind.name, version, stored)
 
     def answer(self) -> Answer:
@@ -55,13 +55,13 @@ class Review:
         errors = self._errors()
         if errors:
             return statuses.invalid(self.kind.name, self.obj.get("metadata", EMPTY).get("name", ""), errors)
-        refusal = self.rules.admit(self.obj, self.server)
+        refusal = self.rules.admit(self.obj, self.setting)
         if refusal is not None:
             return refusal
         code = 201 if self.request.verb == CREATE else 200
         return Answer(
             code,
-            build=lambda: self.server.present(self.kind.name, self.version, self.obj),
+            build=lambda: self.setting.present(self.kind.name, self.version, self.obj),
             warnings=self.rules.warnings(self.obj),
         )
 
@@ -77,7 +77,7 @@ class Review:
 
     def _prepare(self) -> None:
         """What a client may not set goes, and what is switched off."""
-        gates, schema = self.server.profile.gates, self.server.profile.schemas["v1"]
+        gates, schema = self.setting.profile.gates, self.setting.profile.schemas["v1"]
         if self.request.verb == STATUS:
             assert self.old is not None
             self.rules.prepare_status(self.obj, self.old)
@@ -85,7 +85,7 @@ class Review:
                 self._drop_status(schema, gates)
             self.rules.tidy_status(self.obj, self.old)
             return
-        self.rules.prepare(self.obj, self.old, self.server.now())
+        self.rules.prepare(self.obj, self.old, self.setting.now())
         if "spec" in self.obj:
             old = None if self.old is None else self.old.get("spec")
             drop_disabled(schema, self.rules.spec, self.obj["spec"], old, gates)
@@ -96,12 +96,12 @@ class Review:
         drop_disabled(schema, self.kind.name, only_status, self.old, gates)
 
     def _errors(self) -> list[FieldError]:
-        checks = self.server.checks()
-        labels = self.server.namespace_labels(self.request.namespace)
+        checks = self.setting.checks()
+        labels = self.setting.namespace_labels(self.request.namespace)
         self.rules.check(self.request.verb, self.obj, self.old, checks, labels)
         declarative: list[FieldError] = []
         kind, version = self.kind.name, self.version
-        self.server.declarative_pass(version).check(
+        self.setting.declarative_pass(version).check(
             kind,
             from_hub(kind, version, self.obj),
             None if self.old is None else from_hub(kind, version, self.old),
