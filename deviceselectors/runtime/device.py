@@ -73,8 +73,8 @@ def prepare_device(device: dict[str, Any], driver: str) -> Device:
         bounded = bounded and len(capacities) <= MAX_ENTRIES
         own = EntryMap()
         for name, entry in capacities.items():
-            value = entry["value"]
-            value = _quantities.get(value) or _quantity(value)
+            value = entry.get("value") if entry else None
+            value = _quantity(value)
             if "/" in name:
                 _add_qualified(capacity, name, value)
             else:
@@ -94,12 +94,12 @@ def _add_attributes(attributes: DomainMap, given: dict[str, Any], driver: str) -
     for name, attribute in given.items():
         # the usual case first: one field with a string, bool or int
         key = None
-        if len(attribute) == 1:
+        if attribute and len(attribute) == 1:
             (key,) = attribute
         value = attribute[key] if key in _SCALARS else None
         if value is None:
             try:
-                value = _attribute_value(attribute)
+                value = _attribute_value(attribute or {})
             except CelError as failure:
                 error = error or f"attribute {name}: {failure.message}"
                 continue
@@ -166,6 +166,7 @@ def _version(text: str) -> semvers.Semver:
 
 def _quantity(value: Any) -> quantity.Quantity:
     if value.__class__ is not str:
+        # not given means zero
         return quantity.from_json(value)
     parsed = _quantities.get(value)
     if parsed is None:

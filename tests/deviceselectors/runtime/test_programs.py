@@ -150,3 +150,23 @@ def test_threads_share_a_program() -> None:
         costs = {result.cost for result in pool.map(subject.evaluate, devices)}
     assert matches == [n > 500 for n in range(1000)]
     assert len(costs) == 1
+
+
+@pytest.mark.parametrize(
+    "entry", [{}, None, {"value": None}, {"value": 0}], ids=["empty", "null", "null-value", "number"]
+)
+def test_capacity_without_value_is_zero(entry: dict[str, Any] | None) -> None:
+    """As the API decodes it."""
+    subject = device(capacity={"memory": entry})
+    assert make('device.capacity["d.example.com"].memory == quantity("0")').matches(subject)
+
+
+def test_capacity_that_is_no_quantity() -> None:
+    """What the API server would not have let through is refused."""
+    with pytest.raises(ValueError, match="quantities must match the regular expression"):
+        device(capacity={"memory": {"value": "much"}})
+
+
+def test_attribute_that_is_null() -> None:
+    """A null attribute has no value."""
+    assert device({"a": None}).error == "attribute a: unsupported attribute value"
