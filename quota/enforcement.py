@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from threading import Event
 from typing import Any, Protocol
 
 from quota.admission import Verdict, admit
 from quota.claims import demands
 from quota.cluster import ClusterNamespaces
+from quota.controller import RecountController
 from quota.deviceclasses import ExtendedResources
 from quota.explanation import User, explain
 from quota.ledger import Charged
@@ -29,13 +31,22 @@ class QuotaCheck(Protocol):
         :raises quota.api.Unavailable: (or :class:`quota.reservations.Busy`) if that cannot be told now.
         """
 
+    def run(self, stop: Event) -> None:
+        """What is to be done in the background, until told to stop."""
+
 
 class ReservedQuota:
     """Where CRDs serve the claims: a claim that fits is reserved, so that limits hold."""
 
-    def __init__(self, reservations: Reservations, namespaces: ClusterNamespaces) -> None:
+    def __init__(
+        self, reservations: Reservations, namespaces: ClusterNamespaces, controller: RecountController
+    ) -> None:
         self._reservations = reservations
         self._namespaces = namespaces
+        self._controller = controller
+
+    def run(self, stop: Event) -> None:
+        self._controller.run(stop)
 
     def check(self, namespace: str, claim: Object, *, dry_run: bool) -> Answer | None:
         verdict, ledger = self._reservations.reserve(namespace, claim, dry_run=dry_run)
@@ -51,6 +62,9 @@ class ObservedQuota:
 
     def __init__(self, namespaces: ClusterNamespaces) -> None:
         self._namespaces = namespaces
+
+    def run(self, stop: Event) -> None:
+        """Nothing: whoever enforces the quotas keeps their status."""
 
     def check(self, namespace: str, claim: Object, *, dry_run: bool) -> Answer | None:
         evaluator = self._namespaces.evaluator(namespace)

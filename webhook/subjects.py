@@ -7,6 +7,7 @@ from typing import Any
 
 from conversion.hub import to_hub
 from resourceapi.decoding import DecodingError, decode
+from resourceapi.defaults import apply_defaults
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS, split_api_version
 from validation import requests
@@ -119,3 +120,25 @@ def subject_of(review: AdmissionRequest, server: Server) -> Subject | None:
 def _hub(kind: str, api_version: str, obj: Object | None, server: Server) -> Object:
     _, version = split_api_version(api_version)
     return to_hub(kind, version, decode(server.profile.schemas[version], kind, obj).object)
+
+
+def new_claim(review: AdmissionRequest, server: Server) -> Object | None:
+    """The claim that a request creates, as a hub object with its defaults; None for any other request.
+
+    :raises WebhookError: if it cannot be decoded.
+    """
+    group, _ = split_api_version(review.api_version)
+    if (group, review.kind, review.operation, review.subresource) != (GROUP, "ResourceClaim", CREATE, ""):
+        return None
+    request = server_request(review)
+    if request is None or review.object is None:
+        return None
+    try:
+        claim = server.read(
+            {**review.object, "apiVersion": review.api_version, "kind": review.kind}, f"{GROUP}/v1"
+        )
+    except DecodingError as error:
+        raise WebhookError(f"request.object cannot be decoded: {error}") from None
+    apply_defaults(review.kind, "v1", claim, "")
+    claim.setdefault("metadata", {})
+    return claim

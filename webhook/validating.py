@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from conversion.paths import to_version
+from quota.api import Unavailable
+from quota.reservations import Busy
 from resourceapi.fielderrors import FieldError
 from resourceapi.releases import split_api_version
 from validation import statuses
@@ -13,10 +15,11 @@ from validation.headers import in_headers
 from validation.lints import lint
 from validation.lints.shapes import name_of
 from webhook.context import ENFORCE, Context
-from webhook.reviews import AdmissionError, AdmissionRequest, allow, deny, parse_admission
-from webhook.subjects import ask, subject_of
+from webhook.reviews import AdmissionError, AdmissionRequest, WebhookError, allow, deny, parse_admission
+from webhook.subjects import ask, new_claim, subject_of
 
 Object = dict[str, Any]
+QUOTA = "quota"
 
 
 def validate(review: Any, context: Context) -> Object:
@@ -49,7 +52,25 @@ class _Verdict:
         if errors:
             name = self.request.name or name_of(self.request.object)
             raise AdmissionError(statuses.invalid(self.request.kind, name, errors).status())
+        self._fit_into_quota()
         self.warnings.extend(self._lints())
+
+    def _fit_into_quota(self) -> None:
+        """Charge a new claim to the quotas of its namespace; last, because it is not given back.
+
+        :raises AdmissionError: if it does not fit.
+        :raises WebhookError: if that cannot be told now.
+        """
+        claim = new_claim(self.request, self.context.server) if self.context.quota is not None else None
+        if claim is None or self.context.quota is None:
+            return
+        try:
+            refusal = self.context.quota.check(self.request.namespace, claim, dry_run=self.request.dry_run)
+        except (Busy, Unavailable) as error:
+            raise WebhookError(f"quota cannot be checked now: {error}", 503) from None
+        if refusal is not None:
+            self.audit[QUOTA] = "refused"
+            raise AdmissionError(refusal.status())
 
     def _broken_rules(self) -> list[FieldError]:
         """Causes that the API server would give; warnings that it would give are noted.

@@ -39,7 +39,8 @@ class World:
         self.reservations = Reservations(
             self.store, self.namespaces, is_enforced=held_for_custom_resources, clock=lambda: self.now
         )
-        self.reserved = ReservedQuota(self.reservations, self.namespaces)
+        self.controller = RecountController(self.reservations, self.namespaces.namespaces_with_quota)
+        self.reserved = ReservedQuota(self.reservations, self.namespaces, self.controller)
         self.observed = ObservedQuota(self.namespaces)
 
     def add(self, path: str, *objects: dict[str, Any]) -> None:
@@ -78,7 +79,7 @@ def test_reserved_until_recounted() -> None:
     other = claim(exactly("r", "gpu"), name="b", uid="b")
     assert world.reserved.check("team", other, dry_run=False) is not None
     world.add(CLAIMS, new)
-    RecountController(world.reservations, world.namespaces.namespaces_with_quota).recount_all()
+    world.controller.recount_all()
     stored = world.store.get("team")
     assert stored is not None
     ledger = from_json(stored.content)
@@ -140,7 +141,7 @@ def test_quota_that_goes() -> None:
     world.api.collections[QUOTAS].clear()
     world.api.collections[ALL_QUOTAS].clear()
     world.now += 10
-    RecountController(world.reservations, world.namespaces.namespaces_with_quota).recount_all()
+    world.controller.recount_all()
     assert world.store.keys() == []
 
 
