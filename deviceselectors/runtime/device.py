@@ -92,11 +92,14 @@ def _add_attributes(attributes: DomainMap, given: dict[str, Any], driver: str) -
     bounded = len(given) <= MAX_ENTRIES
     own = EntryMap()
     for name, attribute in given.items():
-        # the usual case first: one field with a string, bool or int
-        key = None
+        # the usual case first: one field with a scalar, a version one that has been seen before
+        value = None
         if attribute and len(attribute) == 1:
             (key,) = attribute
-        value = attribute[key] if key in _SCALARS else None
+            if key in _SCALARS:
+                value = attribute[key]
+            elif key == "version":
+                value = _versions.get(attribute[key])
         if value is None:
             try:
                 value = _attribute_value(attribute or {})
