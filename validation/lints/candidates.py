@@ -13,17 +13,31 @@ from validation.lints.expressions import Remark, guard, read
 from validation.lints.table import RARE, TYPE_LOOKUP, UNGUARDED, UNSATISFIED
 
 if TYPE_CHECKING:
+    from deviceselectors.runtime.device import Device
     from validation.inventory import Alike, Inventory
     from validation.lints.expressions import Expression
 
 #: Attributes that at most one device in so many has are rare.
 _RARE = 100
 _MAX_KNOWN = 4096
+_MAX_KNOWN_CANDIDATES = 256
 _MOST_VALUES = 6
 MATCH, NO_MATCH, FAILED = 1, 0, 2
 
-Candidates = list[int]
-"""Indexes of groups of devices that are alike."""
+
+class Candidates:
+    """Devices that a selector is asked about: the indexes of groups that are alike, and how many devices they have.
+
+    What has been found out about selectors that are asked about them is kept, by their texts.
+    """
+
+    __slots__ = ("indexes", "matching", "remarks", "total")
+
+    def __init__(self, indexes: list[int], total: int) -> None:
+        self.indexes = indexes
+        self.total = total
+        self.matching: dict[str, Candidates] = {}
+        self.remarks: dict[str, list[Remark]] = {}
 
 
 class Judge:
@@ -31,9 +45,12 @@ class Judge:
 
     def __init__(self, inventory: Inventory) -> None:
         self.groups: list[Alike] = inventory.groups
-        self.everything: Candidates = list(range(len(self.groups)))
+        self.everything = self._candidates(list(range(len(self.groups))))
         self._outcomes: dict[str, bytearray] = {}
+        self._present: dict[Key, bytes] = {}
+        self._names: dict[str, dict[str, set[str]]] = {}
         self._classes: dict[tuple[str, ...], Candidates] = {}
+        self._drivers: dict[frozenset[str], Candidates] = {}
 
     def of_class(self, selectors: Iterable[str]) -> Candidates:
         """The devices that all selectors of a class let through."""
@@ -48,32 +65,59 @@ class Judge:
             self._classes[key] = found
         return found
 
-    def matching(self, expression: Expression, among: Candidates) -> Candidates:
-        outcomes = self._judge(expression)
-        return [index for index in among if outcomes[index] == MATCH]
+    def of_drivers(self, drivers: frozenset[str]) -> Candidates:
+        """The devices of these drivers; all if there are none."""
+        found = self._drivers.get(drivers)
+        if found is None:
+            indexes = [index for index, alike in enumerate(self.groups) if alike.device.driver in drivers]
+            found = self._drivers[drivers] = self._candidates(indexes) if indexes else self.everything
+        return found
 
-    def remarks(self, expression: Expression, among: Candidates) -> Iterator[Remark]:
+    def matching(self, expression: Expression, among: Candidates) -> Candidates:
+        """Those of the devices that satisfy a selector."""
+        found = among.matching.get(expression.text)
+        if found is None:
+            outcomes = self._judge(expression)
+            found = self._candidates([index for index in among.indexes if outcomes[index] == MATCH])
+            if len(among.matching) >= _MAX_KNOWN_CANDIDATES:
+                among.matching.clear()
+            among.matching[expression.text] = found
+        return found
+
+    def remarks(self, expression: Expression, among: Candidates) -> list[Remark]:
         """What there is to say about a selector that is asked about these devices."""
-        total = self._count(among)
+        found = among.remarks.get(expression.text)
+        if found is None:
+            found = among.remarks[expression.text] = list(self._remarks(expression, among))
+        return found
+
+    def _candidates(self, indexes: list[int]) -> Candidates:
+        return Candidates(indexes, self._count(indexes))
+
+    def _remarks(self, expression: Expression, among: Candidates) -> Iterator[Remark]:
+        total = among.total
         absent: set[Key] = set()
         for lookup in expression.lookups:
-            having = self._count(index for index in among if self._has(index, lookup))
+            present = self._presence(lookup)
+            having = self._count(index for index in among.indexes if present[index])
             if having * _RARE <= total:
                 absent.add(lookup.key)
                 yield self._rare(lookup, having, total)
         if expression.constant is not None:
             return
         outcomes = self._judge(expression)
+        failed = [index for index in among.indexes if outcomes[index] == FAILED]
         for lookup in expression.unguarded:
-            failing = [i for i in among if outcomes[i] == FAILED and not self._has(i, lookup)]
+            present = self._presence(lookup)
+            failing = [index for index in failed if not present[index]]
             if failing and lookup.key not in absent:
                 yield _unguarded(lookup, self._count(failing), total)
-        if not any(outcomes[index] == MATCH for index in among):
-            yield self._unsatisfied(expression, among, total)
+        if not any(outcomes[index] == MATCH for index in among.indexes):
+            yield self._unsatisfied(expression, among)
 
     def gives_version(self, lookup: Lookup, among: Candidates) -> bool:
         """Whether the attribute is a version on any of the devices."""
-        for index in among:
+        for index in among.indexes:
             entries = self.groups[index].device.attributes.get(lookup.domain)
             if entries is not None and isinstance(entries.get(lookup.name), Semver):
                 return True
@@ -103,11 +147,14 @@ class Judge:
     def _count(self, indexes: Iterable[int]) -> int:
         return sum(len(self.groups[index]) for index in indexes)
 
-    def _has(self, index: int, lookup: Lookup) -> bool:
-        device = self.groups[index].device
-        domains = device.attributes if lookup.map == ATTRIBUTES else device.capacity
-        entries = domains.get(lookup.domain)
-        return entries is not None and lookup.name in entries
+    def _presence(self, lookup: Lookup) -> bytes:
+        """Of each group whether its devices have the attribute or capacity."""
+        found = self._present.get(lookup.key)
+        if found is None:
+            if len(self._present) >= _MAX_KNOWN:
+                self._present.clear()
+            found = self._present[lookup.key] = bytes([_has(alike.device, lookup) for alike in self.groups])
+        return found
 
     def _rare(self, lookup: Lookup, having: int, total: int) -> Remark:
         noun = "attribute" if lookup.map == ATTRIBUTES else "capacity"
@@ -126,36 +173,39 @@ class Judge:
                 hint = self._near(lookup)
         return Remark(lint, lookup.position, lookup.length, message, hint)
 
+    def _known(self, map_: str) -> dict[str, set[str]]:
+        """The names of attributes or capacities by domain, over all devices."""
+        found = self._names.get(map_)
+        if found is None:
+            found = self._names[map_] = {}
+            for alike in self.groups:
+                domains = alike.device.attributes if map_ == ATTRIBUTES else alike.device.capacity
+                for domain, entries in domains.items():
+                    found.setdefault(domain, set()).update(entries)
+        return found
+
     def _is_attribute(self, name: str) -> bool:
         """Whether devices have an attribute of this name, and no domain is called so."""
-        found = False
-        for alike in self.groups:
-            if name in alike.device.attributes or name in alike.device.capacity:
-                return False
-            found = found or any(name in entries for entries in alike.device.attributes.values())
-        return found
+        known = self._known(ATTRIBUTES)
+        return name not in known and any(name in names for names in known.values())
 
     def _near(self, lookup: Lookup) -> str:
         """What was perhaps meant: a similar name in the domain, or a similar domain."""
         from validation.hints.nearness import nearest
 
-        names: set[str] = set()
-        domains: set[str] = set()
-        for alike in self.groups:
-            known = alike.device.attributes if lookup.map == ATTRIBUTES else alike.device.capacity
-            domains.update(known)
-            names.update(known.get(lookup.domain, ()))
-        if names:
-            meant = nearest(lookup.name, sorted(names))
-            listed = ", ".join(f"`{name}`" for name in sorted(names)[:_MOST_VALUES])
-            return f"did you mean `{meant}`?" if meant else f"this domain has {listed}"
-        meant = nearest(lookup.domain, sorted(domains))
-        listed = ", ".join(f"`{name}`" for name in sorted(domains)[:_MOST_VALUES])
+        known = self._known(lookup.map)
+        names = known.get(lookup.domain)
+        candidates = sorted(names or known)
+        meant = nearest(lookup.name if names else lookup.domain, candidates)
         if meant:
-            return f"did you mean the domain `{meant}`?"
-        return f"the domains here are {listed}" if listed else ""
+            return f"did you mean `{meant}`?" if names else f"did you mean the domain `{meant}`?"
+        listed = ", ".join(f"`{name}`" for name in candidates[:_MOST_VALUES])
+        if not listed:
+            return ""
+        return f"this domain has {listed}" if names else f"the domains here are {listed}"
 
-    def _unsatisfied(self, expression: Expression, among: Candidates, total: int) -> Remark:
+    def _unsatisfied(self, expression: Expression, among: Candidates) -> Remark:
+        total = among.total
         message = (
             f"none of {_devices(total)} satisfies the selector"
             if total > 1
@@ -167,9 +217,15 @@ class Judge:
         """Why the most frequent kind of device does not satisfy the selector."""
         from deviceselectors.explaining import Explainer
 
-        most = max(among, key=lambda index: len(self.groups[index]))
+        most = max(among.indexes, key=lambda index: len(self.groups[index]))
         reasons = Explainer(expression.root).explain(self.groups[most].device)
         return f"for example {self.groups[most].members[0]}: {reasons[0]}" if reasons else ""
+
+
+def _has(device: Device, lookup: Lookup) -> bool:
+    domains = device.attributes if lookup.map == ATTRIBUTES else device.capacity
+    entries = domains.get(lookup.domain)
+    return entries is not None and lookup.name in entries
 
 
 def _unguarded(lookup: Lookup, failing: int, total: int) -> Remark:

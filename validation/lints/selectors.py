@@ -11,7 +11,7 @@ from validation.lints.shapes import entries, mapping, request_details, text
 from validation.lints.table import UNGUARDED, Warning
 
 if TYPE_CHECKING:
-    from validation.lints.candidates import Judge
+    from validation.lints.candidates import Candidates, Judge
     from validation.lints.expressions import Expression
 
 _MAX_KNOWN = 4096
@@ -32,7 +32,9 @@ def _check_selectors(
     holder: dict[str, Any], path: Path, class_name: str | None, facts: Facts
 ) -> Iterator[Warning]:
     """The selectors of a class (`class_name` None) or a request, which are asked in this order."""
-    judge, among = _judge(facts), None
+    judge = _judge(facts)
+    among: Candidates | None = None
+    before: Expression | None = None
     for index, selector in enumerate(entries(holder, "selectors")):
         written = text(mapping(selector, "cel"), "expression")
         expression = _read(written, facts)
@@ -42,11 +44,13 @@ def _check_selectors(
         if judge is None:
             yield from _remarks(expression, at)
             continue
-        if among is None:
+        if among is None or before is None:
             among = _candidates(judge, expression, class_name, facts)
-        if among:
+        else:
+            among = judge.matching(before, among)
+        before = expression
+        if among.total:
             yield from _remarks_on_devices(expression, at, judge, among)
-            among = judge.matching(expression, among)
         else:
             yield from _remarks(expression, at, notes=False)
 
@@ -79,7 +83,7 @@ def _judge(facts: Facts) -> Judge | None:
     return facts.judge if facts.judge is not None and facts.judge.groups else None
 
 
-def _candidates(judge: Judge, expression: Expression, class_name: str | None, facts: Facts) -> list[int]:
+def _candidates(judge: Judge, expression: Expression, class_name: str | None, facts: Facts) -> Candidates:
     """The devices that the first selector is asked about.
 
     Of a class that is not known nothing is known but that it most likely stands for one driver: then those whose
@@ -89,9 +93,7 @@ def _candidates(judge: Judge, expression: Expression, class_name: str | None, fa
         return judge.everything
     if class_name in facts.class_selectors:
         return judge.of_class(facts.class_selectors[class_name])
-    domains = {lookup.domain for lookup in expression.lookups}
-    own = [index for index in judge.everything if judge.groups[index].device.driver in domains]
-    return own or judge.everything
+    return judge.of_drivers(frozenset([lookup.domain for lookup in expression.lookups]))
 
 
 def _remarks(expression: Expression, path: Path, *, notes: bool = True) -> Iterator[Warning]:
@@ -117,7 +119,7 @@ def _remarks(expression: Expression, path: Path, *, notes: bool = True) -> Itera
 
 
 def _remarks_on_devices(
-    expression: Expression, path: Path, judge: Judge, among: list[int]
+    expression: Expression, path: Path, judge: Judge, among: Candidates
 ) -> Iterator[Warning]:
     for remark in expression.remarks:
         if remark.version is None or judge.gives_version(remark.version, among):
