@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,23 @@ from typing import Any
 from documents.document import Document
 from documents.errors import DocumentError
 from documents.loading import load
+from quota.cluster import ClusterNamespaces
+from quota.configmaps import ConfigMapStore
+from quota.controller import RecountController
+from quota.enforcement import ObservedQuota, QuotaCheck, ReservedQuota, held_for_custom_resources
+from quota.reservations import Reservations
 from resourceapi.gates import GateError
 from resourceapi.releases import Profile, UnknownRelease
 from validation.lints import Facts
 from validation.lints.shapes import mapping, name_of
 from validation.server import Server
+from webhook.apiserver import ApiServer
 from webhook.config import Config, ConfigError
 from webhook.context import OFF, WARN, Context, Policy
+from webhook.logs import log
 from webhook.policies import AdminAccess, LabelRule, OpaqueParameters, SchemaKey
 from webhook.schemas import SchemaError, compile_schema
+from webhook.tls import CertificateError, ServerTLS
 
 Step = str | int
 
@@ -44,6 +53,7 @@ def make_context(config: Config) -> Context:
         rules=config.get("apiServer", "serves") == "CustomResources",
         policies=list(_policies(config)),
         facts=facts if config.get("lints") == WARN else None,
+        quota=_quota(config, profile),
     )
 
 
@@ -65,6 +75,17 @@ def certificate_files(config: Config) -> tuple[Path, Path]:
     return config.path(config.get("tls", "certificateFile")), config.path(config.get("tls", "keyFile"))
 
 
+def make_tls(config: Config) -> ServerTLS:
+    """
+    :raises ConfigError: if there is no usable certificate.
+    """
+    authority = config.get("tls", "clientAuthorityFile")
+    try:
+        return ServerTLS(*certificate_files(config), authority and config.path(authority))
+    except CertificateError as error:
+        raise config.error(("tls",), f"tls: {error}") from None
+
+
 def _profile(config: Config) -> Profile:
     try:
         return Profile(config.get("apiServer", "release"), config.get("apiServer", "featureGates"))
@@ -72,6 +93,34 @@ def _profile(config: Config) -> Profile:
         raise config.error(("apiServer", "release"), f"apiServer.release: {error}") from None
     except GateError as error:
         raise config.error(("apiServer", "featureGates"), f"apiServer.featureGates: {error}") from None
+
+
+def _quota(config: Config, profile: Profile) -> QuotaCheck | None:
+    if config.get("quota", "mode") == OFF:
+        return None
+    at = ("apiServer", "caFile")
+    try:
+        api = ApiServer(
+            config.get("apiServer", "address"),
+            token_file=config.path(config.get("apiServer", "tokenFile")),
+            ca_file=config.path(config.get(*at)),
+        )
+    except OSError as error:
+        raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
+    namespaces = ClusterNamespaces(api, Server(profile))
+    if config.get("apiServer", "serves") == "BuiltIn":
+        return ObservedQuota(namespaces)
+    store = ConfigMapStore(api, config.get("quota", "namespace"))
+    reservations = Reservations(store, namespaces, is_enforced=held_for_custom_resources)
+    controller = RecountController(
+        reservations,
+        namespaces.namespaces_with_quota,
+        interval=config.get("quota", "recountSeconds"),
+        report=lambda namespace, error: log(
+            logging.WARNING, "quota not recounted", namespace=namespace, reason=str(error)
+        ),
+    )
+    return ReservedQuota(reservations, namespaces, controller)
 
 
 def _inventory(config: Config) -> Iterator[dict[str, Any]]:

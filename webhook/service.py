@@ -10,12 +10,13 @@ import json
 import logging
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import web
 
 from resourceapi.gotext import json_text
 from resourceapi.jsontext import JSONError, parse
+from webhook.clients import Clients
 from webhook.context import Context
 from webhook.converting import convert
 from webhook.logs import LOGGER, log
@@ -24,7 +25,8 @@ from webhook.mutating import mutate
 from webhook.reviews import WebhookError
 from webhook.validating import validate
 
-BODY_BYTES = 3 * 1024 * 1024
+ADMISSION_BYTES = 3 * 1024 * 1024
+CONVERSION_BYTES = 32 * 1024 * 1024
 # What takes longer than a millisecond or so must not keep health checks and small reviews waiting.
 LARGE_BYTES = 64 * 1024
 MAX_LARGE = 4
@@ -36,18 +38,33 @@ WEBHOOKS: dict[str, Callable[[Any, Context], dict[str, Any]]] = {
 }
 
 
+class Limits(NamedTuple):
+    """What a body may take: seconds, and bytes of an AdmissionReview and of a ConversionReview."""
+
+    seconds: float
+    admission: int = ADMISSION_BYTES
+    conversion: int = CONVERSION_BYTES
+
+    def bytes_at(self, path: str) -> int:
+        return self.conversion if path == "/convert" else self.admission
+
+
 class Service:
     """Answers requests from ``context``, which may be replaced at any time.
 
     While ``draining``, connections are closed with the next answer on each, and the service is not ready.
     """
 
-    def __init__(self, context: Context, metrics: Metrics, *, body_seconds: float) -> None:
+    def __init__(
+        self, context: Context, metrics: Metrics, limits: Limits, clients: Clients | None = None
+    ) -> None:
+        """``clients``: who may ask for reviews; None for everybody."""
         self.context = context
         self.metrics = metrics
         self.ready = True
         self.draining = False
-        self._body_seconds = body_seconds
+        self._limits = limits
+        self._clients = clients
         self._server: web.Server | None = None
         self._large = asyncio.Semaphore(MAX_LARGE)
         self._pages: dict[str, Callable[[], web.Response]] = {
@@ -119,8 +136,13 @@ class Service:
     async def _review(self, path: str, request: web.BaseRequest) -> web.Response:
         """The answer to a review; whatever is no review, or cannot be read in time, is an HTTP error."""
         try:
-            _check_head(request)
-            body = await self._read(request)
+            if self._clients is not None:
+                self._clients.check(request.get_extra_info("peercert"))
+            limit = self._limits.bytes_at(path)
+            _check_head(request, limit)
+            body = await self._read(request, limit)
+            if path == "/validate" and self.context.quota is not None:
+                return await asyncio.to_thread(self._answer, path, body)  # it waits for the API server
             if len(body) < LARGE_BYTES:
                 return self._answer(path, body)
             async with self._large:
@@ -157,7 +179,7 @@ class Service:
         _log_answer(path[1:], uid, review, answer)
         return web.Response(body=text.encode("utf-8", "replace"), content_type=JSON)
 
-    async def _read(self, request: web.BaseRequest) -> bytes:
+    async def _read(self, request: web.BaseRequest, limit: int) -> bytes:
         """The body, up to its limit.
 
         :raises WebhookError: if it is longer, slower than it may be, or ends early.
@@ -167,32 +189,32 @@ class Service:
         chunks: list[bytes] = []
         size = 0
         try:
-            async with asyncio.timeout(self._body_seconds):
+            async with asyncio.timeout(self._limits.seconds):
                 while chunk := await request.content.readany():
                     size += len(chunk)
-                    if size > BODY_BYTES:
-                        raise _too_large()
+                    if size > limit:
+                        raise _too_large(limit)
                     chunks.append(chunk)
         except TimeoutError:
-            raise WebhookError(f"the body took longer than {self._body_seconds:g} s", 408) from None
+            raise WebhookError(f"the body took longer than {self._limits.seconds:g} s", 408) from None
         except web.RequestPayloadError as error:
             raise WebhookError(f"the body cannot be read: {error}") from None
         return b"".join(chunks)
 
 
-def _check_head(request: web.BaseRequest) -> None:
+def _check_head(request: web.BaseRequest, limit: int) -> None:
     if request.method != "POST":
         raise WebhookError("only POST", 405)
     if request.content_type != JSON:
         raise WebhookError(f"Content-Type must be {JSON}", 415)
     if request.headers.get("Content-Encoding", "identity") != "identity":
         raise WebhookError("Content-Encoding must be identity", 415)
-    if (request.content_length or 0) > BODY_BYTES:
-        raise _too_large()
+    if (request.content_length or 0) > limit:
+        raise _too_large(limit)
 
 
-def _too_large() -> WebhookError:
-    return WebhookError(f"the body is too large: the limit is {BODY_BYTES} bytes", 413)
+def _too_large(limit: int) -> WebhookError:
+    return WebhookError(f"the body is too large: the limit is {limit} bytes", 413)
 
 
 def _uid(review: Any) -> str:

@@ -14,12 +14,12 @@ import time
 from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryDirectory
 
-from webhook.assembly import certificate_files, make_context
+from webhook.assembly import make_context, make_tls
 from webhook.certificates import Terms
 from webhook.certstore import Conflict, DirectoryStore, maintain
 from webhook.config import Config
 from webhook.logs import LOGGER, configure_logs, log
-from webhook.tls import CertificateError, ServerTLS
+from webhook.warmup import warm_up
 
 # How often certificates are looked after.
 CERTIFICATE_SECONDS = 10.0
@@ -44,7 +44,8 @@ def serve(config: Config) -> None:
     :raises ConfigError: if the configuration turns out to be unusable before anything is served.
     """
     configure_logs(config.get("logging", "level"))
-    check(config)
+    certificate_terms(config)
+    warm_up(make_context(config).server)
     with TemporaryDirectory(prefix="claimcheck-metrics-") as metrics, _listen(config) as listener:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics
         _Supervisor(config, listener).run()
@@ -94,7 +95,7 @@ class _Supervisor:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             self._maintain_certificates()
-            self._require_certificate()
+            make_tls(self.config)  # workers would fail one after the other
             address, port = self.listener.getsockname()[:2]
             log(logging.INFO, "listening", address=address, port=port)
             for _ in range(self.config.get("listen", "workers")):
@@ -160,12 +161,6 @@ class _Supervisor:
             if not self.workers:
                 raise self.config.error(("tls", "directory"), f"tls.directory: {error}") from None
             LOGGER.exception("certificates not renewed")
-
-    def _require_certificate(self) -> None:
-        try:
-            ServerTLS(*certificate_files(self.config))
-        except CertificateError as error:
-            raise self.config.error(("tls",), f"tls: {error}") from None
 
     def _end(self) -> None:
         """Tell all workers to drain; those that take too long are killed."""

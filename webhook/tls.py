@@ -17,14 +17,17 @@ class ServerTLS:
     :meth:`refresh` takes what has changed in them; connections that are open stay so.
     """
 
-    def __init__(self, certificate: Path, key: Path) -> None:
+    def __init__(self, certificate: Path, key: Path, client_authority: Path | None = None) -> None:
         """
+        :param client_authority: verify the certificates of clients that show one; PEM.
         :raises CertificateError: if the files cannot be read or do not belong together.
         """
         self._files = (certificate, key)
         self._loaded = self._read()
         self.context = _new_context()
         _load(self.context, self._loaded)
+        if client_authority is not None:
+            _verify_clients(self.context, client_authority)
 
     def refresh(self) -> bool:
         """Use what is in the files now; whether that is something new.
@@ -58,6 +61,15 @@ def _new_context() -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     return context
+
+
+def _verify_clients(context: ssl.SSLContext, authority: Path) -> None:
+    """Probes come without a certificate, so none is required here."""
+    try:
+        context.load_verify_locations(authority)
+    except OSError as error:  # an SSLError is one, too
+        raise CertificateError(f"{authority}: {error.strerror or error}") from None
+    context.verify_mode = ssl.CERT_OPTIONAL
 
 
 def _load(context: ssl.SSLContext, pem: bytes) -> None:

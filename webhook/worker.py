@@ -7,19 +7,21 @@ import logging
 import signal
 import socket
 from pathlib import Path
+from threading import Event, Thread
 
-from webhook.assembly import certificate_files, make_context, watched_files
+from webhook.assembly import make_context, make_tls, watched_files
+from webhook.clients import Clients
 from webhook.config import Config, ConfigError, load_config
 from webhook.logs import LOGGER, log
 from webhook.metrics import Metrics
-from webhook.service import Service
-from webhook.tls import CertificateError, ServerTLS
+from webhook.service import Limits, Service
+from webhook.tls import CertificateError
 
 POLL_SECONDS = 1.0
 HANDSHAKE_SECONDS = 10.0
 BACKLOG = 1024
 # Taken once, at the start of the process that owns the socket.
-_FIXED = ("listen", "tls", "timeouts")
+_FIXED = ("listen", "tls", "timeouts", "limits")
 
 
 def run_worker(config: Config, listener: socket.socket) -> None:
@@ -32,17 +34,16 @@ class _Worker:
         self.config = config
         self.listener = listener
         self.metrics = Metrics()
-        self.tls = ServerTLS(*certificate_files(config))
+        self.tls = make_tls(config)
         self._seen = _fingerprint(watched_files(config))
+        self._quota_ends = Event()
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         ending = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, ending.set)
-        service = Service(
-            make_context(self.config), self.metrics, body_seconds=self.config.get("timeouts", "body")
-        )
+        service = self._service()
         server = service.server(idle_seconds=self.config.get("timeouts", "idle"))
         accepting = await loop.create_server(
             server,
@@ -53,6 +54,7 @@ class _Worker:
         )
         log(logging.INFO, "serving")
         following = asyncio.create_task(self._follow(service))
+        self._run_quota(service)
         await ending.wait()
         service.draining = True
         following.cancel()
@@ -61,7 +63,25 @@ class _Worker:
         accepting.close()
         server.pre_shutdown()
         await server.shutdown(self.config.get("timeouts", "drain"))
+        self._quota_ends.set()
         log(logging.INFO, "stopped")
+
+    def _run_quota(self, service: Service) -> None:
+        """Let the context's quota do its work in the background, instead of an earlier one."""
+        self._quota_ends.set()
+        self._quota_ends = Event()
+        if service.context.quota is not None:
+            Thread(target=service.context.quota.run, args=(self._quota_ends,), daemon=True).start()
+
+    def _service(self) -> Service:
+        config = self.config
+        limits = Limits(
+            config.get("timeouts", "body"), config.get("limits", "review"), config.get("limits", "conversion")
+        )
+        clients = None
+        if config.get("tls", "clientAuthorityFile") is not None:
+            clients = Clients(tuple(config.get("tls", "clientNames") or ()))
+        return Service(make_context(config), self.metrics, limits, clients)
 
     async def _lame_duck(self, service: Service) -> None:
         """Give clients time to use each connection once more, to be told that it closes."""
@@ -95,6 +115,7 @@ class _Worker:
         try:
             config = await asyncio.to_thread(load_config, self.config.document.file)
             service.context = await asyncio.to_thread(make_context, config)
+            self._run_quota(service)
         except ConfigError as error:
             self.metrics.reloads.labels("configuration", "failure").inc()
             log(logging.ERROR, "configuration not changed", problems=[str(item) for item in error.problems])

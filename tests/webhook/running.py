@@ -36,9 +36,11 @@ class Running:
         """The bundle that clients are to trust."""
         return self.directory / "certificates" / "current" / "ca.crt"
 
-    def connect(self, timeout: float = 20) -> http.client.HTTPSConnection:
-        """A connection to it, which verifies its certificate."""
+    def connect(self, certificate: Path | None = None, timeout: float = 20) -> http.client.HTTPSConnection:
+        """A connection to it, which verifies its certificate, perhaps with one of the client."""
         context = ssl.create_default_context(cafile=str(self.authority))
+        if certificate is not None:
+            context.load_cert_chain(certificate)
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=context)
 
     def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, bytes]:

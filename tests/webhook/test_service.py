@@ -17,11 +17,12 @@ from typing import Self
 
 import pytest
 
+from tests.webhook.clientcerts import write_client_certificates
 from tests.webhook.examples import admission, claim, conversion
 from tests.webhook.running import Running, running, write_config
 from webhook.certificates import Terms
 from webhook.certstore import DirectoryStore, maintain
-from webhook.service import BODY_BYTES
+from webhook.service import ADMISSION_BYTES
 
 JSON = {"Content_Type": "application/json"}
 REVIEW = json.dumps(admission(claim())).encode()
@@ -98,7 +99,7 @@ BAD = {
     "yaml": (REVIEW, {"Content_Type": "application/yaml"}, 415),
     "no-content-type": (REVIEW, {"Content_Type": ""}, 415),
     "compressed": (REVIEW, {**JSON, "Content_Encoding": "gzip"}, 415),
-    "one-byte-too-many": (b" " * (BODY_BYTES + 1), JSON, 413),
+    "one-byte-too-many": (b" " * (ADMISSION_BYTES + 1), JSON, 413),
 }
 
 
@@ -114,7 +115,7 @@ def test_bad_requests(service: Running, name: str) -> None:
 
 def test_body_of_the_largest_size(service: Running) -> None:
     """The limit itself is allowed."""
-    code, _ = service.ask("POST", "/validate", REVIEW.ljust(BODY_BYTES), **JSON)
+    code, _ = service.ask("POST", "/validate", REVIEW.ljust(ADMISSION_BYTES), **JSON)
     assert code == 200
 
 
@@ -147,6 +148,57 @@ def test_slow_head(service: Running) -> None:
         start = time.monotonic()
         assert connection.recv(1) == b""
         assert time.monotonic() - start < 6
+
+
+def test_large_lists_are_converted(service: Running) -> None:
+    """A list that is larger than any single review is converted, and health is answered meanwhile."""
+    objects = [claim() for _ in range(15_000)]
+    for obj in objects:
+        obj["metadata"]["annotations"] = {"a": "x" * 50}
+    converted: list[int] = []
+    working = threading.Thread(
+        target=lambda: converted.append(
+            len(service.review("/convert", conversion(objects, "v1beta1"))["response"]["convertedObjects"])
+        )
+    )
+    working.start()
+    waits = []
+    while working.is_alive():
+        start = time.monotonic()
+        assert service.ask("GET", "/healthz")[0] == 200
+        waits.append(time.monotonic() - start)
+    working.join()
+    assert converted == [15_000]
+    assert sorted(waits)[len(waits) // 2] < 1
+
+
+def test_many_bad_objects_to_convert(service: Running) -> None:
+    """A huge batch of garbage is one clear failure."""
+    result = service.review("/convert", conversion([{"kind": 1}] * 50_000, "v1"))["response"]["result"]
+    assert result["status"] == "Failure"
+    assert len(result["message"]) < 2000
+
+
+def test_client_certificates(tmp_path: Path) -> None:
+    """With an authority for clients, reviews are for clients with a certificate of it and one of the names."""
+    write_client_certificates(tmp_path, ["apiserver", "other"])
+    tls = {
+        "directory": "certificates",
+        "clientAuthorityFile": "authority.crt",
+        "clientNames": ["apiserver"],
+    }
+    with running(tmp_path, tls=tls) as service:
+        assert service.ask("GET", "/healthz")[0] == 200
+        answers = {}
+        for name in (None, "other", "apiserver"):
+            connection = service.connect(certificate=None if name is None else tmp_path / f"{name}.pem")
+            connection.request("POST", "/validate", REVIEW, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            answers[name] = (response.status, response.read()[:40])
+            connection.close()
+    assert answers[None] == (403, b"a client certificate is needed\n")
+    assert answers["other"] == (403, b"the client certificate is for somebody e")
+    assert answers["apiserver"][0] == 200
 
 
 def test_idle_connections_are_in_nobodys_way(service: Running) -> None:
