@@ -344,6 +344,14 @@ class FastGenerator(Generator):
             test = f"{name}.__class__ is {self.refer(cls)}"
         return f"({then.format(name)} if {test} else {otherwise.format(name)})"
 
+    def _compared_quantity(self, text: str, other: Quantity, test: str) -> str:
+        """A test of a quantity and a constant one: most have the same scale, so that the mantissas tell."""
+        name = self.name("t")
+        mantissa = self.constant(other.mantissa).text
+        same = test.format(f"{name}.mantissa", mantissa)
+        different = test.format(f"{name}.cmp({self.refer(other)})", "0")
+        return f"({same} if ({name} := {text}).scale == {other.scale} else {different})"
+
     def _inline_equality(self, node: Call) -> Inline | None:
         operands = self._all_inline(node.args)
         if operands is None:
@@ -606,7 +614,7 @@ def _matches(
 
 
 def _ordering(quantity_test: str, semver_test: str) -> Any:
-    """Comparisons of quantities and versions with a constant."""
+    """Comparisons of quantities and versions with a constant; `{0}` and `{1}` are numbers or keys."""
 
     def specialise(
         self: FastGenerator, node: Call, arguments: list[Inline], function: functions.Function
@@ -615,13 +623,16 @@ def _ordering(quantity_test: str, semver_test: str) -> Any:
         cls = other.constant.__class__
         if cls not in (Quantity, semvers.Semver):
             return None
+        kind = int if node.function == "compareTo" else bool
+        if value.cls is Quantity and cls is Quantity:
+            text = self._compared_quantity(value.text, other.constant, quantity_test)
+            return Inline(text, kind, value.raises, _depth(arguments))
         slow = f"{self.refer(function)}({{0}}, {other.text})"
         if cls is Quantity:
-            plain = quantity_test.replace("{1}", other.text)
+            plain = quantity_test.replace("{0}", f"{{0}}.cmp({other.text})").replace("{1}", "0")
         else:
-            plain = semver_test.replace("{1}", self.refer(other.constant.key))
+            plain = semver_test.replace("{0}", "{0}.key").replace("{1}", self.refer(other.constant.key))
         result = self._by_class(value, cls, plain, slow)
-        kind = int if node.function == "compareTo" else bool
         return Inline(result, kind, value.raises or value.cls is not cls, _depth(arguments))
 
     return specialise
@@ -723,9 +734,9 @@ _SPECIALISED: dict[str, Any] = {
     "endsWith": _text_method("{0}.endswith({1})"),
     "contains": _text_method("{1} in {0}"),
     "matches": _matches,
-    "isGreaterThan": _ordering("{0}.cmp({1}) > 0", "{0}.key > {1}"),
-    "isLessThan": _ordering("{0}.cmp({1}) < 0", "{0}.key < {1}"),
-    "compareTo": _ordering("{0}.cmp({1})", "(({0}.key > {1}) - ({0}.key < {1}))"),
+    "isGreaterThan": _ordering("{0} > {1}", "{0} > {1}"),
+    "isLessThan": _ordering("{0} < {1}", "{0} < {1}"),
+    "compareTo": _ordering("({0} > {1}) - ({0} < {1})", "({0} > {1}) - ({0} < {1})"),
     "size": _size,
     "asInteger": _quantity_method("{f}({0})", int, True),
     "asApproximateFloat": _quantity_method("{f}({0})", float, False),
