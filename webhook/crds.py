@@ -31,20 +31,28 @@ COLUMNS = {
 SELECTABLE = {"ResourceSlice": (".spec.nodeName", ".spec.driver", ".spec.pool.name")}
 
 
-def definitions(*, service: str, namespace: str, ca_bundle: str = "") -> Iterator[Object]:
-    """One definition per kind; conversion asks ``service`` in ``namespace``, trusting ``ca_bundle`` (base64)."""
-    for kind in KINDS.values():
-        yield _definition(kind, _conversion(service, namespace, ca_bundle))
+def definitions(
+    *, service: str = "", namespace: str = "", url: str = "", ca_bundle: str = ""
+) -> Iterator[Object]:
+    """One definition per kind.
 
-
-def _conversion(service: str, namespace: str, ca_bundle: str) -> Object:
+    Conversion asks ``service`` in ``namespace``, or whoever answers at ``url`` (``https://host:port``) if that is
+    given; it trusts ``ca_bundle`` (base64).
+    """
     client: Object = {"service": {"name": service, "namespace": namespace, "path": SERVICE_PATH}}
+    if url:
+        client = {"url": url + SERVICE_PATH}
     if ca_bundle:
         client["caBundle"] = ca_bundle
-    return {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": client}}
+    for kind in KINDS.values():
+        yield _definition(kind, client)
 
 
-def _definition(kind: Kind, conversion: Object) -> Object:
+def _conversion(client: Object) -> Object:
+    return {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": dict(client)}}
+
+
+def _definition(kind: Kind, client: Object) -> Object:
     singular = kind.name.lower()
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -59,7 +67,7 @@ def _definition(kind: Kind, conversion: Object) -> Object:
                 "singular": singular,
             },
             "scope": "Namespaced" if kind.namespaced else "Cluster",
-            "conversion": conversion,
+            "conversion": _conversion(client),
             "versions": [_version(kind, version) for version in CRD_VERSIONS if version in kind.versions],
         },
     }
