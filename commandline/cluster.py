@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from commandline.kubeconfig import Cluster, Unavailable
 from commandline.results import Failure, Result
-from documents.document import Path
 from documents.errors import DocumentError
 from documents.positions import Place
+from documents.source import Path
 from resourceapi.fieldpath import json_pointer
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP

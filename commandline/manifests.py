@@ -11,9 +11,9 @@ from resourceapi.releases import KINDS
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from documents.document import Path
     from documents.errors import DocumentError
     from documents.positions import Place
+    from documents.source import Path
 
     class Manifest(Protocol):
         """One object of the input, from a file (:class:`documents.Document`) or from a cluster."""

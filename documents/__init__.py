@@ -10,9 +10,10 @@ for found in documents.load(["manifests/", "claim.yaml", "-"]):
 
 from __future__ import annotations
 
-from documents.document import Document, Path, Source
+from documents.document import Document
 from documents.errors import DocumentError
 from documents.loading import load, parse
+from documents.source import Path, Source
 from documents.tree import RepeatedKeys
 
 __all__ = ["Document", "DocumentError", "Path", "RepeatedKeys", "Source", "load", "parse"]

@@ -21,7 +21,8 @@ from documents.yamltree import read_nodes
 from documents.yamlvalues import is_merge, key_of, to_value
 
 if TYPE_CHECKING:
-    from documents.document import Document, Source
+    from documents.document import Document
+    from documents.source import Source
 
 
 def rewrite(source: Source, changes: Iterable[tuple[Document, dict[str, Any]]]) -> str:

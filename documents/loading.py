@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from documents.blockstyle import NotBlockStyle, read_block_style
-from documents.document import Document, Source
+from documents.document import Document
 from documents.errors import DocumentError, MalformedText
 from documents.garbage import CollectorPaused
+from documents.source import Source
 from documents.sources import decode, find_files, read_file
 from documents.splitting import Chunk, split
 from documents.tree import RepeatedKeys

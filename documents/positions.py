@@ -11,7 +11,7 @@ from documents.jsontree import read_json_nodes
 from documents.tree import ALIAS, MAPPING, SCALAR, SEQUENCE, Node
 
 if TYPE_CHECKING:
-    from documents.document import Path, Source
+    from documents.source import Path, Source
     from documents.splitting import Chunk
 
 

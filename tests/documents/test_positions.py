@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from documents import Document, parse
-from documents.document import Path
 from documents.positions import Place
+from documents.source import Path
 
 TEXT = """\
 # A claim
