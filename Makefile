@@ -26,13 +26,14 @@ $(READY): requirements.lock pyproject.toml
 	$(COMPILE)
 	@touch $@
 
-run: setup ## validate the shipped examples, good and bad
+run: setup ## validate the shipped examples, good and bad; then serve the webhooks until interrupted
 	@$(BIN)/claimcheck validate $(EXAMPLES) || test $$? -eq 1
 	@echo
 	@echo "Some of these examples are wrong on purpose. Try next:"
 	@echo "  $(BIN)/claimcheck validate YOUR-MANIFESTS/          the same for your own files"
 	@echo "  $(BIN)/claimcheck validate --kube-version 1.34 ...  what an older release says"
 	@echo "  $(BIN)/claimcheck validate --help                   formats, gates, updates, clusters"
+	@$(BIN)/claimcheck serve --demo $(EXAMPLES)/inventory
 
 test: setup ## unit tests, in parallel
 	$(BIN)/pytest -q -n auto -m "not e2e and not bench" tests

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 UNFINISHED = 2
-EXAMPLES = """example:
+EXAMPLES = """examples:
   claimcheck serve --config webhook.yaml
+  claimcheck serve --demo inventory/      without a cluster, with an example review
 
 The file's JSON Schema is printed with --print-schema. SIGTERM and SIGINT drain the service and end it.
 
@@ -27,6 +28,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.add_argument("--config", metavar="FILE", help="the configuration: YAML or JSON")
+    parser.add_argument(
+        "--demo",
+        metavar="FILE|DIR",
+        help="serve on loopback with these objects in place of a cluster, and show an example review",
+    )
     parser.add_argument("--check", action="store_true", help="only say whether the configuration is usable")
     parser.add_argument(
         "--print-schema", action="store_true", help="print the JSON Schema of the configuration and exit"
@@ -45,6 +51,10 @@ def run(options: Namespace) -> int:
 
         print(json.dumps(schema_of_config(), indent=2))
         return 0
+    if options.demo is not None:
+        from commandline.demonstration import demonstrate
+
+        return demonstrate(options.demo)
     if options.config is None:
         raise UsageError("serve: --config FILE is needed")
     try:

@@ -1,0 +1,37 @@
+"""`claimcheck serve --demo`: a service to try, without a cluster."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from commandline.main import main
+
+EXAMPLES = Path(__file__).parents[2] / "manifests" / "examples" / "inventory"
+
+
+def test_it_shows_an_answer_and_serves() -> None:
+    """It prints the answer to an example, serves until it is told to end, and leaves nothing behind."""
+    command = [str(Path(sys.executable).with_name("claimcheck")), "serve", "--demo", str(EXAMPLES)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        text = ""
+        for line in process.stdout:
+            text += line
+            if "register it with a cluster" in line:
+                break
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    answer = json.loads(text[text.index("\n{") : text.index("\n}\n") + 2])
+    causes = answer["response"]["status"]["details"]["causes"]
+    assert any(cause["field"].endswith("cel.expression") for cause in causes)
+    review = Path(text[text.index("(") + 1 : text.index(")")])
+    assert not review.exists()
+
+
+def test_missing_inventory() -> None:
+    """An inventory that is not there is said so, before anything is started."""
+    assert main(["serve", "--demo", "nowhere"]) == 2
