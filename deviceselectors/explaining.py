@@ -12,7 +12,7 @@ from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.generator import CostExceededError, Generator
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.program import COST_LIMIT
-from deviceselectors.runtime.values import CelError, CelPanic, show
+from deviceselectors.runtime.values import MISSING, CelError, CelPanic, show
 from deviceselectors.types import TYPE
 from deviceselectors.unparsing import unparse
 
@@ -20,6 +20,9 @@ from deviceselectors.unparsing import unparse
 MAX_REASONS = 8
 _MAX_TEXT = 120
 _MAX_LISTED = 8
+#: Programs of parts are made until they have so many nodes together; what long expressions have beyond stays
+#: unexplained.
+_MAX_NODES = 3_000
 
 _Wrap = Callable[[Node], Node]
 
@@ -53,6 +56,7 @@ class Explainer:
         self._programs: dict[tuple[int, int], Any] = {}
         # the wrapped nodes live as long as their programs, which are found by their ids
         self._kept: list[Node] = []
+        self._nodes = 0
 
     def explain(self, device: Device) -> list[Reason]:
         """The reasons, first those in front; none if the expression is true."""
@@ -66,10 +70,16 @@ class Explainer:
         return found
 
     def value(self, node: Node, device: Device, wrap: _Wrap, scope: tuple[int, ...]) -> Any:
-        """The value of a part, or the CelError that it gives; `wrap` puts the bindings around it that it needs."""
+        """The value of a part, or the CelError that it gives, or MISSING where too many have been asked for.
+
+        `wrap` puts the bindings around the part that it needs.
+        """
         key = (id(node), len(scope))
         program = self._programs.get(key)
         if program is None:
+            self._nodes += sum(1 for _ in walk(node))
+            if self._nodes > _MAX_NODES:
+                return MISSING
             whole = wrap(node)
             self._kept.append(whole)
             try:
@@ -103,7 +113,7 @@ class _Explanation:
     def reasons(self, node: Node, expected: bool, wrap: _Wrap, scope: tuple[int, ...]) -> Iterator[Reason]:
         """Why the node gave `expected` or failed; nothing if it did neither."""
         value = self._explainer.value(node, self._device, wrap, scope)
-        if value is (not expected):
+        if value is (not expected) or value is MISSING:
             return
         failed = value.__class__ is CelError
         if isinstance(node, Call):
@@ -152,7 +162,7 @@ class _Explanation:
         details = []
         for operand in _operands(node):
             seen = self._explainer.value(operand, self._device, wrap, scope)
-            if seen.__class__ is not CelError:
+            if seen.__class__ is not CelError and seen is not MISSING:
                 details.append(f"{_label(operand)} is {_shown(seen)}")
         if not details:
             details = self._absent(node)
@@ -186,7 +196,7 @@ class _Explanation:
         if not details:
             for operand in _operands(node):
                 seen = self._explainer.value(operand, self._device, wrap, scope)
-                if seen.__class__ is not CelError:
+                if seen.__class__ is not CelError and seen is not MISSING:
                     details.append(f"{_label(operand)} is {_shown(seen)} ({_type(seen)})")
         return Reason(_quoted(node), node.position, f"fails: {error.message}", tuple(dict.fromkeys(details)))
 

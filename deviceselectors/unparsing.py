@@ -25,13 +25,12 @@ _BINARY = {
 }  # fmt: skip
 _ASSOCIATIVE = ("_&&_", "_||_")
 _CONDITIONAL, _UNARY, _MEMBER = 0, 6, 7
-_LONGEST = 10_000
 
 
-def unparse(node: Node, limit: int = _LONGEST) -> str:
-    """The expression as one would write it; what is longer than `limit` ends in an ellipsis."""
+def unparse(node: Node, limit: int = 0) -> str:
+    """The expression as one would write it; if it is longer than `limit` (0: none), it ends in an ellipsis."""
     text = _text(node, _CONDITIONAL)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text[: limit - 1] + "…" if 0 < limit < len(text) else text
 
 
 def _text(node: Node, level: int) -> str:
@@ -82,7 +81,11 @@ def _call(node: Call) -> tuple[str, int]:
         right = level if function in _ASSOCIATIVE else level + 1
         return f"{_text(args[0], level)} {sign} {_text(args[1], right)}", level
     if function in ("!_", "-_"):
-        return function[0] + _text(args[0], _UNARY), _UNARY
+        operand = _text(args[0], _UNARY)
+        # pairs of signs cancel out, and a minus becomes part of a number
+        if operand[0] == function[0] or (function == "-_" and isinstance(args[0], Literal)):
+            operand = f"({operand})"
+        return function[0] + operand, _UNARY
     if function == "_?_:_":
         return _conditional(args)
     if function in ("_[_]", "_[?_]"):

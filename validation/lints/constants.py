@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deviceselectors.ast import Call, Ident, ListLiteral, Literal, Node
+from deviceselectors.ast import Call, Comprehension, Ident, ListLiteral, Literal, Node
 from deviceselectors.lookups import walk
 from deviceselectors.unparsing import unparse
 
@@ -37,7 +37,7 @@ def outcome(node: Node) -> bool | None:
             if condition is not None:
                 return branches[0 if condition else 1]
             return branches[0] if branches[0] == branches[1] else None
-    return None if _depends(node) else _computed(node)
+    return None if _depends_or_loops(node) else _computed(node)
 
 
 def _logic(terms: list[Node], *, decisive: bool) -> bool | None:
@@ -63,8 +63,12 @@ def _terms(node: Node, function: str) -> Iterable[Node]:
         yield node
 
 
-def _depends(node: Node) -> bool:
-    return any(isinstance(part, Ident) and part.name == "device" for part in walk(node))
+def _depends_or_loops(node: Node) -> bool:
+    """Whether the part looks at the device, or could take long to compute."""
+    return any(
+        isinstance(part, Comprehension) or (isinstance(part, Ident) and part.name == "device")
+        for part in walk(node)
+    )
 
 
 def _computed(node: Node) -> bool | None:

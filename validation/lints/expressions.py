@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from deviceselectors.ast import Call, Literal, Node, Select
 from deviceselectors.lookups import ATTRIBUTES, Key, Lookup, as_lookup, domain_of, member, unguarded, walk
 from deviceselectors.unparsing import unparse
+from resourceapi.limits import CEL_EXPRESSION_COST
 from validation.lints.table import AS_TEXT, CONSTANT, TYPE_LOOKUP, Lint
 
 if TYPE_CHECKING:
@@ -85,11 +86,13 @@ def _distinct(nodes: list[Node]) -> list[Lookup]:
 
 
 def read(text: str, environment: Environment) -> Expression | None:
-    """The expression, or None if it does not compile; validation has said why."""
+    """The expression, or None if it does not compile or is too complex; validation has said why."""
     from deviceselectors.compiler import compile_expression
 
-    root = compile_expression(text, environment).ast
-    return None if root is None else Expression(text, root)
+    compiled = compile_expression(text, environment)
+    if compiled.ast is None or compiled.max_cost > CEL_EXPRESSION_COST:
+        return None
+    return Expression(text, compiled.ast)
 
 
 def _constant(root: Node, text: str) -> bool | None:
