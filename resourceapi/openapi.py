@@ -1,11 +1,13 @@
 """Structural OpenAPI schemas of the API, as CustomResourceDefinitions want them.
 
 They say of what shape an object is, not what must hold for its values: that is for validation, in its own words.  So
-nothing is required, and texts have no formats.  A null is dropped by the API server where a value may be absent.
+nothing is required, and texts have no formats.  A null is allowed everywhere: to the built-in API it is an empty value,
+which it judges like any other, and some empty lists it returns as null.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from resourceapi.schema import Field, Schema, Type
@@ -44,12 +46,23 @@ def _field_schema(schema: Schema, field: Field) -> Object:
         result["x-kubernetes-list-type"] = "map" if field.list_keys else "atomic"
         if field.list_keys:
             result["x-kubernetes-list-map-keys"] = list(field.list_keys)
-            for key in field.list_keys:  # a key must be there, or be filled in
-                result["items"]["properties"][key]["default"] = ""
+            _make_map(result["items"], field.list_keys)
     return result
 
 
+def _make_map(items: Object, keys: Sequence[str]) -> None:
+    """Entries that are told apart by keys: a key must be there or be filled in, and the API server allows no null."""
+    del items["nullable"]
+    for key in keys:
+        del items["properties"][key]["nullable"]
+        items["properties"][key]["default"] = ""
+
+
 def _type_schema(schema: Schema, of: Type) -> Object:
+    return {**_not_null(schema, of), "nullable": True}
+
+
+def _not_null(schema: Schema, of: Type) -> Object:
     if of.kind == "struct":
         return struct_schema(schema, of.struct)
     if of.element is None:

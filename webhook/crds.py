@@ -49,7 +49,10 @@ def definitions(
 
 
 def _conversion(client: Object) -> Object:
-    return {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": dict(client)}}
+    return {
+        "strategy": "Webhook",
+        "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": dict(client)},
+    }
 
 
 def _definition(kind: Kind, client: Object) -> Object:
@@ -90,6 +93,8 @@ def _version(kind: Kind, version: str) -> Object:
         "additionalPrinterColumns": [*COLUMNS.get(kind.name, ()), AGE],
     }
     if "status" in properties:
+        # the built-in API returns a status even where nobody has written one
+        properties["status"]["default"] = {}
         described["subresources"] = {"status": {}}
     # the API server refuses selectable fields that are the same in all versions
     if kind.name in SELECTABLE and version == STORAGE_VERSION:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from validation.lints.shapes import mapping
 from webhook.context import Context
 from webhook.jsonpatch import Operation, difference
-from webhook.reviews import AdmissionRequest, allow, parse_admission
+from webhook.reviews import UPDATE, AdmissionRequest, allow, parse_admission
 from webhook.subjects import ask
 
 Object = dict[str, Any]
@@ -37,4 +38,17 @@ def _patch(request: AdmissionRequest, context: Context) -> list[Operation]:
         return []
     sent = request.object or {}
     kept = {name: sent[name] for name in _NOT_OURS if name in sent}
+    if request.operation == UPDATE:
+        kept["metadata"] = _with_revision(sent, request.old)
     return difference(sent, {**{name: stored[name] for name in stored if name not in _NOT_OURS}, **kept})
+
+
+def _with_revision(sent: Object, old: Object | None) -> Object:
+    """The metadata, with the stored object's resourceVersion if none was sent.
+
+    Without one an update of a built-in kind is one of whatever is stored; of a custom resource it would be refused.
+    """
+    metadata, stored = mapping(sent, "metadata"), mapping(old, "metadata")
+    if metadata.get("resourceVersion") or "resourceVersion" not in stored:
+        return metadata
+    return {**metadata, "resourceVersion": stored["resourceVersion"]}

@@ -44,6 +44,7 @@ def server_request(review: AdmissionRequest) -> Request | None:
         name=review.name,
         field_validation=IGNORE,
         deleted=deleted,
+        has_resource_version=False,  # it is in the object, or was not sent
     )
 
 

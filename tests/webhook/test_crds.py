@@ -53,11 +53,28 @@ def test_versions_have_their_own_shapes() -> None:
 def test_values_have_the_types_of_the_api() -> None:
     """Quantities are texts or numbers, opaque parameters are anything, integers have 64 bits."""
     exactly = ("spec", "devices", "requests", "[]", "exactly")
-    assert _at("ResourceClaim", "v1", *exactly, "count") == {"type": "integer", "format": "int64"}
+    assert _at("ResourceClaim", "v1", *exactly, "count") == {
+        "type": "integer",
+        "format": "int64",
+        "nullable": True,
+    }
     amounts = _at("ResourceClaim", "v1", *exactly, "capacity", "requests")["additionalProperties"]
     assert amounts["x-kubernetes-int-or-string"] is True
     parameters = _at("DeviceClass", "v1", "spec", "config", "[]", "opaque", "parameters")
-    assert parameters == {"x-kubernetes-preserve-unknown-fields": True}
+    assert parameters == {"x-kubernetes-preserve-unknown-fields": True, "nullable": True}
+
+
+def test_null_is_a_value() -> None:
+    """What is null comes to the webhooks, as it comes to the built-in rules, but where API servers forbid that."""
+    assert _at("ResourceClaim", "v1", "spec", "devices", "requests")["nullable"]
+    assert _at("ResourceClaim", "v1", "spec", "devices", "requests", "[]")["nullable"]
+    assert "nullable" not in _at("ResourceClaim", "v1", "status", "reservedFor", "[]")
+    assert "nullable" not in _at("ResourceClaim", "v1", "status", "reservedFor", "[]", "uid")
+
+
+def test_status_is_always_there() -> None:
+    """A status that nobody has written is returned as an empty one."""
+    assert _at("ResourceClaim", "v1beta1", "status")["default"] == {}
 
 
 def test_lists_are_merged_as_the_built_in_ones_are() -> None:

@@ -83,6 +83,25 @@ def test_status_has_its_own_rules() -> None:
     assert apply(patch, other) == STORED
 
 
+def test_update_without_revision_is_one_of_what_is_stored() -> None:
+    """As for the built-in kinds, except those that insist on a resourceVersion; one that was sent stays."""
+    metadata = {**STORED["metadata"], "resourceVersion": "7"}
+    stored = {**STORED, "metadata": metadata}
+    assert apply(patch_of(mutate(admission(STORED, stored), context())), STORED) == stored
+    stale = {**STORED, "metadata": {**metadata, "resourceVersion": "6"}}
+    assert patch_of(mutate(admission(stale, stored), context())) == []
+    rule = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "rule"},
+        "spec": {"taint": {"key": "k", "effect": "NoSchedule", "timeAdded": NOW}},
+    }
+    review = admission(rule, {**rule, "metadata": {"name": "rule", "resourceVersion": "7"}})
+    assert patch_of(mutate(review, context())) == []
+    (cause,) = validate(review, context())["response"]["status"]["details"]["causes"]
+    assert cause["field"] == "metadata.resourceVersion"
+
+
 @pytest.mark.parametrize(
     "review",
     [
