@@ -57,6 +57,8 @@ e2e: setup ## compare with a real kube-apiserver (builds it once: some 15 minute
 bench: setup ## time against other tools, side by side
 	$(COMPILE)
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.selectors
+	$(BIN)/python -m tests.bench.expressions
 	$(BIN)/python -m tests.bench.webhook
 
 fuzz: setup ## the full run of mutated documents

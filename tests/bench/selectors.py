@@ -31,7 +31,8 @@ _PEER_TIME = "2ms"
 
 def main() -> None:
     if not referee.is_available():
-        raise SystemExit("the referee's sources are not there (CLAIMCHECK_SHARED)")
+        print("no comparison of selectors: the referee's sources are not there (CLAIMCHECK_SHARED)")
+        return
     lines = (referee.shared() / "corpus" / "cel.jsonl").read_text().splitlines()
     cases = [case for case in map(json.loads, lines) if _is_realistic(case)]
     draw = random.Random(1)
@@ -42,10 +43,14 @@ def main() -> None:
     prepared, evaluated = _evaluations(expressions, devices)
     shares = [seconds + prepared / _SELECTORS for seconds in evaluated]
     match = [peer["matchNs"] * 1e-9 for peer in peers]
-    print(f"{_SELECTORS} selectors on {_DEVICES} devices{'':22}{'claimcheck':>12}{'upstream':>12}{'ratio':>8}")
+    print(
+        f"{_SELECTORS} selectors on {_DEVICES} devices{'':22}{'claimcheck':>12}{'upstream':>12}{'ratio':>8}"
+    )
     _print("evaluation, median", shares, match)
     print(f"{'':2}preparing a device once: {prepared * 1e6:.2f} us")
-    _print("compilation with cost, median", _compilations(expressions), [p["compileNs"] * 1e-9 for p in peers])
+    _print(
+        "compilation with cost, median", _compilations(expressions), [p["compileNs"] * 1e-9 for p in peers]
+    )
 
 
 def _is_realistic(case: dict[str, Any]) -> bool:
