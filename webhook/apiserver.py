@@ -50,7 +50,7 @@ class ApiServer:
                 "Content-Type": "application/json",
             }
             code, answer = self._exchange(verb, url, content, headers)
-            return code, json.loads(answer)
+            return code, _decoded(code, answer)
         except (OSError, http.client.HTTPException, ValueError) as error:
             self._drop()
             raise Unavailable(f"{verb} {path}: {str(error) or type(error).__name__}") from None
@@ -82,3 +82,16 @@ class ApiServer:
         if connection is not None:
             connection.close()
             self._local.connection = None
+
+
+def _decoded(code: int, answer: bytes) -> Any:
+    """The JSON in an answer; some errors come as plain text, which becomes a message.
+
+    :raises ValueError: for what should be JSON.
+    """
+    try:
+        return json.loads(answer)
+    except ValueError:
+        if code < 400:
+            raise
+        return {"message": answer.decode("utf-8", "replace").strip()}

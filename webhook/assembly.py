@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,37 +24,61 @@ from webhook.apiserver import ApiServer
 from webhook.config import Config, ConfigError
 from webhook.context import OFF, WARN, Context, Policy
 from webhook.logs import log
+from webhook.namespaces import NamespaceWatch
 from webhook.policies import AdminAccess, LabelRule, OpaqueParameters, SchemaKey
 from webhook.schemas import SchemaError, compile_schema
 from webhook.tls import CertificateError, ServerTLS
 
 Step = str | int
+WATCH = "Watch"
 
 
-def make_context(config: Config) -> Context:
+def make_context(config: Config, namespaces: NamespaceWatch | None = None) -> Context:
     """The context that a configuration describes; reads the files that it names.
 
+    :param namespaces: where labels are known from instead of the inventory.
     :raises ConfigError: for what a schema cannot tell: unknown releases and gates, unreadable inventories, and others.
     """
     profile = _profile(config)
     facts = Facts(profile)
-    namespaces: dict[str, dict[str, str]] = {}
+    labels_of: dict[str, Mapping[str, str]] = {} if namespaces is None else namespaces.labels
     nodes: list[dict[str, Any]] = []
     for value in _inventory(config):
         if value.get("apiVersion") == "v1" and value.get("kind") == "Namespace":
-            labels = mapping(value, "metadata", "labels")
-            namespaces[name_of(value)] = {key: text for key, text in labels.items() if isinstance(text, str)}
+            if namespaces is None:
+                labels = mapping(value, "metadata", "labels")
+                labels_of[name_of(value)] = {
+                    key: text for key, text in labels.items() if isinstance(text, str)
+                }
         elif value.get("apiVersion") == "v1" and value.get("kind") == "Node" and name_of(value):
             nodes.append(value)
         else:
             facts.learn(value)
     return Context(
-        server=Server(profile, namespaces=namespaces, nodes=nodes, verbatim=True),
+        server=Server(profile, namespaces=labels_of, nodes=nodes, verbatim=True),
         rules=config.get("apiServer", "serves") == "CustomResources",
         policies=list(_policies(config)),
         facts=facts if config.get("lints") == WARN else None,
         quota=_quota(config, profile),
     )
+
+
+def make_namespace_watch(config: Config) -> NamespaceWatch | None:
+    """What follows the namespaces of the cluster, None if the inventory has them.
+
+    :raises ConfigError: if the API server's authorities cannot be read.
+    """
+    if config.get("apiServer", "namespaces") != WATCH:
+        return None
+    at = ("apiServer", "caFile")
+    try:
+        return NamespaceWatch(
+            config.get("apiServer", "address"),
+            token_file=config.path(config.get("apiServer", "tokenFile")),
+            ca_file=config.path(config.get(*at)),
+        )
+    except OSError as error:
+        raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
 
 
 def watched_files(config: Config) -> list[Path]:
@@ -111,7 +135,12 @@ def _quota(config: Config, profile: Profile) -> QuotaCheck | None:
     if config.get("apiServer", "serves") == "BuiltIn":
         return ObservedQuota(namespaces)
     store = ConfigMapStore(api, config.get("quota", "namespace"))
-    reservations = Reservations(store, namespaces, is_enforced=held_for_custom_resources)
+    reservations = Reservations(
+        store,
+        namespaces,
+        is_enforced=held_for_custom_resources,
+        grace=config.get("quota", "graceSeconds"),
+    )
     controller = RecountController(
         reservations,
         namespaces.namespaces_with_quota,

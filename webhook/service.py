@@ -56,12 +56,20 @@ class Service:
     """
 
     def __init__(
-        self, context: Context, metrics: Metrics, limits: Limits, clients: Clients | None = None
+        self,
+        context: Context,
+        metrics: Metrics,
+        limits: Limits,
+        clients: Clients | None = None,
+        is_ready: Callable[[], bool] = lambda: True,
     ) -> None:
-        """``clients``: who may ask for reviews; None for everybody."""
+        """
+        :param clients: who may ask for reviews; None for everybody.
+        :param is_ready: whether all is known that verdicts need.
+        """
         self.context = context
         self.metrics = metrics
-        self.ready = True
+        self._is_ready = is_ready
         self.draining = False
         self._limits = limits
         self._clients = clients
@@ -114,7 +122,7 @@ class Service:
     def _readiness(self) -> web.Response:
         if self.draining:
             return _text(503, "shutting down")
-        return _text(200, "ok") if self.ready else _text(503, "not ready")
+        return _text(200, "ok") if self._is_ready() else _text(503, "not ready")
 
     def _metrics_page(self) -> web.Response:
         body, content_type = self.metrics.exposition()
@@ -138,6 +146,8 @@ class Service:
         try:
             if self._clients is not None:
                 self._clients.check(request.get_extra_info("peercert"))
+            if not self._is_ready():
+                raise WebhookError("not ready", 503)
             limit = self._limits.bytes_at(path)
             _check_head(request, limit)
             body = await self._read(request, limit)

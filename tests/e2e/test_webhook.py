@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import copy
+import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -314,3 +316,46 @@ def test_crd_spec_is_immutable(crds: Client) -> None:
     answer = crds.ask("PUT", f"{path}/fixed", stored)
     assert answer.code == 422
     assert [field for field, _ in causes(answer)] == ["spec"]
+
+
+def _answers(client: Client, code: int) -> bool:
+    return create(client, claim(adminAccess=True), "webhook-watched").code == code
+
+
+def test_labels_of_the_cluster_are_followed(api_server: Callable[[str], ApiServer], tmp_path: Path) -> None:
+    """A service that watches the cluster's namespaces takes notice of a label, and of its removal."""
+    server = api_server("1.37")
+    client, (cluster,) = server.client, json.loads(server.kubeconfig.read_text())["clusters"]
+    (token,) = json.loads(server.kubeconfig.read_text())["users"]
+    (tmp_path / "token").write_text(token["user"]["token"])
+    connection = {
+        "address": cluster["cluster"]["server"],
+        "caFile": cluster["cluster"]["certificate-authority"],
+        "tokenFile": "token",
+        "namespaces": "Watch",
+    }
+    watched = namespace("webhook-watched", **{"resource.kubernetes.io/admin-access": "true"})
+    del watched["metadata"]["labels"]["claimcheck-e2e"]  # the other service knows nothing of it
+    assert client.ask("POST", "/api/v1/namespaces", watched).code == 201
+    with running(tmp_path, apiServer=connection, policies=POLICIES) as service:
+        until(lambda: service.ask("GET", "/readyz")[0] == 200)
+        configuration = registration(
+            "ValidatingWebhookConfiguration", service, "/validate", ["resourceclaims"]
+        )
+        configuration["metadata"]["name"] = "claimcheck-watched"
+        selector = {"matchLabels": {"kubernetes.io/metadata.name": "webhook-watched"}}
+        configuration["webhooks"][0]["namespaceSelector"] = selector
+        path = register(client, configuration)
+        try:
+            for label, expected in ((None, 422), ("", 201), (None, 422)):
+                patch = {"metadata": {"labels": {LABEL: label}}}
+                changed = client.ask(
+                    "PATCH",
+                    "/api/v1/namespaces/webhook-watched",
+                    patch,
+                    content_type="application/merge-patch+json",
+                )
+                assert changed.code == 200
+                until(partial(_answers, client, expected))
+        finally:
+            client.ask("DELETE", path)
