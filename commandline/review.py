@@ -131,7 +131,7 @@ class Reviewer:
         from validation.lints import lint
         from validation.lints.table import DROPPED
 
-        for warning in lint(manifest.value, facts):
+        for warning in lint(manifest.value, facts, notes=True):
             if warning.code == DROPPED.code and not self._is_dropped(answer, warning.path):
                 continue
             if warning.is_note and not self.notes:

@@ -16,11 +16,17 @@ from validation.lints.table import LINTS, Lint, Warning
 __all__ = ["LINTS", "Facts", "Lint", "Warning", "lint"]
 
 
-def lint(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
-    """All warnings about one object; ``facts`` must have learnt of all objects before.
+def lint(manifest: dict[str, Any], facts: Facts, *, notes: bool = False) -> Iterator[Warning]:
+    """All warnings about one object, with ``notes`` also those that are notes only.
 
-    Objects with mistakes are linted as far as they can be understood.
+    ``facts`` must have learnt of all objects before.  Objects with mistakes are linted as far as they can be understood.
     """
+    for warning in _lint(manifest, facts):
+        if notes or not warning.is_note:
+            yield warning
+
+
+def _lint(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
     kind, api_version = manifest.get("kind"), manifest.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
         return

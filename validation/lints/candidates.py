@@ -88,6 +88,8 @@ class Judge:
         """What there is to say about a selector that is asked about these devices."""
         found = among.remarks.get(expression.text)
         if found is None:
+            if len(among.remarks) >= _MAX_KNOWN:
+                among.remarks.clear()
             found = among.remarks[expression.text] = list(self._remarks(expression, among))
         return found
 

@@ -49,6 +49,7 @@ class Facts:
         "pools",
         "profile",
         "selectors",
+        "selectors_length",
         "slices",
         "templates",
     )
@@ -73,6 +74,7 @@ class Facts:
         self.class_selectors: dict[str, list[str]] = {}
         # what validation.lints.selectors has found out
         self.selectors: dict[str, Expression | None] = {}
+        self.selectors_length = 0  # of their texts together
         self.judge: Judge | None = None
 
     def namespace_of(self, manifest: Any) -> str:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from validation.lints.candidates import Candidates, Judge
     from validation.lints.expressions import Expression
 
-_MAX_KNOWN = 4096
+#: So many characters of expressions are kept with their trees, which take a hundred times as much memory.
+_MAX_KNOWN_LENGTH = 500_000
 
 
 def check(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
@@ -68,8 +69,10 @@ def _read(written: str, facts: Facts) -> Expression | None:
     environment = Environment(
         consumable_capacity=CONSUMABLE_CAPACITY in gates, list_attributes=LIST_ATTRIBUTES in gates
     )
-    if len(known) >= _MAX_KNOWN:
+    facts.selectors_length += len(written)
+    if facts.selectors_length > _MAX_KNOWN_LENGTH:
         known.clear()
+        facts.selectors_length = len(written)
     found = known[written] = read(written, environment)
     return found
 
