@@ -17,6 +17,7 @@ from quota.namespace import HUB, Namespace
 from quota.podclaims import is_charged_to_pod, owner_of
 from quota.pods import usage as usage_of_pod
 from quota.resourcequotas import ResourceQuota, from_object
+from resourceapi.defaults import apply_defaults
 from resourceapi.model.versions import GROUP
 from validation.server import Server
 
@@ -64,9 +65,7 @@ class ClusterNamespaces:
     def resources(self) -> ExtendedResources:
         """Which extended resources stand for devices. Raises :class:`quota.api.Unavailable`."""
         path = f"/apis/{HUB}/deviceclasses"
-        resources: ExtendedResources = self._remembered(
-            path, lambda: ExtendedResources(items(self._api, path))
-        )
+        resources: ExtendedResources = self._remembered(path, lambda: ExtendedResources(self._classes(path)))
         return resources
 
     def evaluator(self, namespace: str) -> Evaluator:
@@ -100,6 +99,8 @@ class ClusterNamespaces:
             for pod in items(self._api, f"/api/v1/namespaces/{namespace}/pods"):
                 content.store("", POD, pod)
         for claim in items(self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims"):
+            # What a CRD stores may lack defaults that the built-in kind would have been read with.
+            apply_defaults(CLAIM, "v1", claim, "")
             content.store(GROUP, CLAIM, claim)
         for (group, kind), used in (((GROUP, CLAIM), None), (("", POD), shared)):
             evaluator = content.evaluator(group, kind)
@@ -109,6 +110,11 @@ class ClusterNamespaces:
                 yield Charged(
                     obj["metadata"]["uid"], kind, name, usage if used is None else only(usage, used)
                 )
+
+    def _classes(self, path: str) -> Iterable[Object]:
+        """The classes; none where there is no such kind (yet)."""
+        code, _ = self._api.request("GET", path, query={"limit": "1"})
+        return () if code == 404 else items(self._api, path)
 
     def _charged_to_pod(self, namespace: str, claim: Object) -> Amounts:
         """What the pod has been charged for which the scheduler makes a claim."""

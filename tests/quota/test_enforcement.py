@@ -181,3 +181,19 @@ def test_quotas_and_classes_are_remembered() -> None:
     world.now = 2.0
     world.reserved.check("team", claim(exactly("r", "gpu"), uid="later"), dry_run=False)
     assert [path for _, path in world.api.requests].count(QUOTAS) == 2
+
+
+def test_stored_claims_without_defaults() -> None:
+    """What a CRD has stored without defaults counts as if it had them."""
+    world = World({GPU: "1"})
+    bare = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
+    world.add(CLAIMS, claim(bare, name="old"))
+    assert world.reserved.check("team", claim(exactly("r", "gpu"), uid="a"), dry_run=False) is not None
+
+
+def test_cluster_without_classes() -> None:
+    """Where the kind DeviceClass is not served (yet), devices are counted all the same."""
+    world = World({GPU: "1"})
+    del world.api.collections[CLASSES]
+    world.api.collections[CLASSES.rpartition("/")[0]] = {}
+    assert world.reserved.check("team", claim(exactly("r", "gpu", 2), uid="a"), dry_run=False) is not None
