@@ -70,22 +70,28 @@ def install(client: Client, service: Running) -> None:
             webhook["clientConfig"] = {"url": url + path, "caBundle": bundle}
         plural = configuration["kind"].lower() + "s"
         _create(client, f"/apis/admissionregistration.k8s.io/v1/{plural}", configuration)
-    for kind in KINDS.values():
-        for version in CRD_VERSIONS:
-            if version in kind.versions:
-                path = f"/apis/{GROUP}/{version}/{kind.resource}"
-                _until(lambda path=path: client.ask("GET", path).code == 200)
-    bad = {"apiVersion": f"{GROUP}/v1", "kind": "DeviceClass", "metadata": {"name": "probe"}}
-    bad["spec"] = {"selectors": [{}]}
-    good = {**bad, "spec": {"selectors": []}}
+    paths = [
+        f"/apis/{GROUP}/{version}/{kind.resource}"
+        for kind in KINDS.values()
+        for version in CRD_VERSIONS
+        if version in kind.versions
+    ]
+    _until(lambda: all(client.ask("GET", path).code == 200 for path in paths))
+    _until(lambda: _webhooks_answer(client))
+
+
+def _webhooks_answer(client: Client) -> bool:
+    """Whether a bad class is refused and a good one brought into normal form."""
+    good = {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "probe"},
+        "spec": {"selectors": []},
+    }
     path = f"/apis/{GROUP}/v1/deviceclasses"
-
-    def in_effect() -> bool:
-        refused = client.ask("POST", path, bad, {"dryRun": "All"})
-        changed = client.ask("POST", path, good, {"dryRun": "All"})
-        return refused.code == 422 and changed.code == 201 and changed.body["spec"] == {}
-
-    _until(in_effect)
+    refused = client.ask("POST", path, {**good, "spec": {"selectors": [{}]}}, {"dryRun": "All"})
+    changed = client.ask("POST", path, good, {"dryRun": "All"})
+    return refused.code == 422 and changed.code == 201 and changed.body["spec"] == {}
 
 
 def _create(client: Client, path: str, obj: dict[str, Any]) -> None:

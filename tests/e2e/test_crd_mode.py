@@ -1,0 +1,327 @@
+"""CRDs and webhooks in place of the built-in group: a real API server answers as if it served the group itself."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resourceapi.releases import KINDS, Profile
+from tests.conformance.answers import Case, same_json, without_storage_fields
+from tests.conformance.cases import read_cases
+from tests.e2e.client import Answer
+from tests.e2e.customresources import GROUP, Served, served_by_crds
+from tests.e2e.prober import Prober
+from validation.requests import CREATE, STATUS, UPDATE, Request
+from validation.server import Server
+
+FILES = ("resourceclaim", "resourceclaimtemplate", "deviceclass", "resourceslice")
+PROFILE = "1.37"
+HOME = "crd-mode"
+TIME = "2026-01-02T03:04:05Z"
+SERVER = Server(Profile("1.37", {}), namespaces={HOME: {}}, now=lambda: TIME)
+
+REQUESTS = [
+    {
+        "name": "one",
+        "exactly": {"deviceClassName": "gpu.example.com", "capacity": {"requests": {"memory": "1.5Gi"}}},
+    },
+    {
+        "name": "either",
+        "firstAvailable": [
+            {
+                "name": "big",
+                "deviceClassName": "big.example.com",
+                "tolerations": [{"key": "k", "value": "v"}],
+            },
+            {"name": "small", "deviceClassName": "small.example.com", "count": 2, "selectors": []},
+        ],
+    },
+]
+OPAQUE = {"opaque": {"driver": "gpu.example.com", "parameters": {"number": 1e21, "nothing": None}}}
+SPECS: dict[str, Any] = {
+    "ResourceClaim": {"devices": {"requests": REQUESTS, "config": [{"requests": ["one"], **OPAQUE}]}},
+    "ResourceClaimTemplate": {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"devices": {"requests": REQUESTS}},
+    },
+    "DeviceClass": {"selectors": [{"cel": {"expression": "device.driver == 'd'"}}], "config": [OPAQUE]},
+    "ResourceSlice": {
+        "driver": "gpu.example.com",
+        "pool": {"name": "pool", "generation": 1, "resourceSliceCount": 1},
+        "nodeName": "node-a",
+        "devices": [
+            {
+                "name": "gpu-0",
+                "attributes": {"model": {"string": "x"}, "listed": {"bool": False}},
+                "capacity": {"memory": {"value": "0.5Gi"}, "cores": {"value": 2000}},
+                "taints": [{"key": "k", "effect": "NoSchedule", "timeAdded": TIME}],
+            }
+        ],
+    },
+    "DeviceTaintRule": {
+        "deviceSelector": {"driver": "gpu.example.com"},
+        "taint": {"key": "k", "effect": "NoExecute", "timeAdded": TIME},
+    },
+}
+BAD: dict[str, Any] = {
+    "ResourceClaim": {
+        "devices": {"requests": [{"name": "A"}, {"name": "b", "exactly": {"count": -1}}, None]}
+    },
+    "ResourceClaimTemplate": {"spec": {"devices": {"requests": [{"name": "one"}], "config": [{}]}}},
+    "DeviceClass": {"selectors": [{"cel": {"expression": "device.nothing"}}, {}]},
+    "ResourceSlice": {**SPECS["ResourceSlice"], "driver": "-", "allNodes": True},
+    "DeviceTaintRule": {"taint": {"key": "", "effect": "Never", "timeAdded": TIME}},
+}
+# A claim that has been given a device, and for whom.
+STATUS_OF_CLAIM = {
+    "allocation": {
+        "devices": {"results": [{"request": "one", "driver": "gpu.example.com", "pool": "p", "device": "d"}]}
+    },
+    "reservedFor": [{"resource": "pods", "name": "p", "uid": "u"}],
+    "devices": [
+        {"driver": "gpu.example.com", "pool": "p", "device": "d", "networkData": {"ips": ["10.0.0.1/8"]}}
+    ],
+}
+SERVED = [
+    pytest.param(kind.name, version, id=f"{kind.name}-{version}")
+    for kind in KINDS.values()
+    for version in kind.versions
+    if version != "v1alpha3"
+]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with our CRDs, the service that it asks, and the namespaces that the recorded cases use."""
+    namespaces: dict[str, dict[str, str]] = {HOME: {}}
+    for case in recorded():
+        if "namespace" in case:
+            namespaces[case["namespace"]] = case.get("namespaceLabels", {})
+    with served_by_crds(tmp_path_factory.mktemp("crds"), namespaces) as served:
+        yield served
+
+
+def recorded() -> list[Case]:
+    """The measured requests of the newest release, none where there are no measurements."""
+    directory = Path(os.environ.get("CLAIMCHECK_SHARED") or Path(__file__).parents[3] / "shared") / "corpus"
+    files = [directory / f"{name}.jsonl" for name in FILES]
+    return [
+        case for file in files if file.exists() for case in read_cases(file) if case["profile"] == PROFILE
+    ]
+
+
+def path_of(kind: str, version: str, name: str = "") -> str:
+    namespace = f"/namespaces/{HOME}" if KINDS[kind].namespaced else ""
+    return f"/apis/{GROUP}/{version}{namespace}/{KINDS[kind].resource}" + (f"/{name}" if name else "")
+
+
+def an_object(kind: str, version: str, spec: Any, name: str) -> dict[str, Any]:
+    """An object of a version, written by somebody who leaves out what has a default."""
+    metadata = {"name": name, **({"namespace": HOME} if KINDS[kind].namespaced else {})}
+    whole = {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": metadata, "spec": copy.deepcopy(spec)}
+    return whole if version == "v1" else SERVER.read(whole, f"{GROUP}/{version}")
+
+
+def expected(obj: dict[str, Any], verb: str = CREATE, old: dict[str, Any] | None = None) -> Any:
+    """The answer of the API server that has the group built in."""
+    namespace = obj["metadata"].get("namespace", "")
+    name = obj["metadata"]["name"] if old else ""
+    return SERVER.handle(
+        Request(
+            verb=verb,
+            api_version=obj["apiVersion"],
+            kind=obj["kind"],
+            namespace=namespace,
+            body=obj,
+            old=old,
+            name=name,
+        )
+    )
+
+
+def content(obj: Any) -> Any:
+    """An object without what an API server sets when it stores one."""
+    return without_storage_fields(obj)
+
+
+def causes(details: dict[str, Any]) -> list[tuple[str, str, str]]:
+    found = details.get("causes", [])
+    return sorted((cause["field"], cause["message"], cause["reason"]) for cause in found)
+
+
+@pytest.mark.parametrize(("kind", "version"), SERVED)
+def test_reads_back_as_the_built_in_api_gives_it(world: Served, kind: str, version: str) -> None:
+    """What is created in one version is returned, read and listed in every version as the built-in API does."""
+    client = world.server.client
+    obj = an_object(kind, version, SPECS[kind], f"created-{version}")
+    created = client.ask("POST", path_of(kind, version), obj, {"fieldValidation": "Strict"})
+    assert created.code == 201, created.body
+    stored = expected(obj).object
+    assert stored is not None
+    assert content(created.body) == content(stored)
+    for other in KINDS[kind].versions:
+        if other == "v1alpha3":
+            continue
+        read = client.ask("GET", path_of(kind, other, f"created-{version}"))
+        assert content(read.body) == content(SERVER.read(stored, f"{GROUP}/{other}"))
+        assert read.body["metadata"]["uid"] == created.body["metadata"]["uid"]
+        listed = client.ask("GET", path_of(kind, other)).body["items"]
+        assert read.body["spec"] in [item["spec"] for item in listed]
+
+
+@pytest.mark.parametrize(("kind", "version"), SERVED)
+def test_refusal_has_the_causes_of_the_built_in_api(world: Served, kind: str, version: str) -> None:
+    """Code, reason and all causes, named as in the version that was sent; the message says who refused."""
+    obj = an_object(kind, version, BAD[kind], "bad")
+    answer = world.server.client.ask("POST", path_of(kind, version), obj)
+    refusal = expected(obj).status()
+    assert (answer.code, answer.body["reason"]) == (refusal["code"], refusal["reason"]) == (422, "Invalid")
+    assert causes(answer.body["details"]) == causes(refusal["details"])
+    assert answer.body["message"].startswith(
+        'admission webhook "validate.claimcheck.example.com" denied the request: '
+    )
+    assert answer.body["message"].endswith(refusal["message"])
+
+
+@pytest.mark.parametrize(("kind", "version"), SERVED)
+def test_update_follows_the_rules_for_updates(world: Served, kind: str, version: str) -> None:
+    """Metadata can change; a spec that may not change gets the built-in cause, another one is stored in normal form."""
+    client = world.server.client
+    name = f"updated-{version}"
+    stored = client.ask("POST", path_of(kind, version), an_object(kind, version, SPECS[kind], name)).body
+    relabelled = {**stored, "metadata": {**stored["metadata"], "labels": {"changed": "yes"}}}
+    answer = client.ask("PUT", path_of(kind, version, name), relabelled)
+    assert (answer.code, answer.body["metadata"].get("labels")) == (200, {"changed": "yes"}), answer.body
+    stored = answer.body
+    changed = copy.deepcopy(stored)
+    spec = {**SPECS[kind], "config": []} if kind == "DeviceClass" else BAD[kind]
+    changed["spec"] = an_object(kind, version, spec, name)["spec"]
+    answer = client.ask("PUT", path_of(kind, version, name), changed)
+    wanted = expected(changed, UPDATE, stored)
+    assert answer.code == wanted.code, answer.body
+    if wanted.accepted:
+        assert content(answer.body) == content(wanted.object)
+    else:
+        assert causes(answer.body["details"]) == causes(wanted.status()["details"])
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1"])
+def test_status_of_a_claim(world: Served, version: str) -> None:
+    """A good status is stored, and only the status; a bad one is refused with the built-in causes."""
+    client = world.server.client
+    name = f"allocated-{version}"
+    obj = an_object("ResourceClaim", version, SPECS["ResourceClaim"], name)
+    stored = client.ask("POST", path_of("ResourceClaim", version), obj).body
+    path = path_of("ResourceClaim", version, name) + "/status"
+    body = copy.deepcopy({**stored, "spec": {"devices": {}}, "status": STATUS_OF_CLAIM})
+    answer = client.ask("PUT", path, body)
+    assert answer.code == 200, answer.body
+    assert content(answer.body) == content(expected(body, STATUS, stored).object)
+    stored = answer.body
+    bad = copy.deepcopy(stored)
+    bad["status"]["allocation"]["devices"]["results"][0]["device"] = "other"
+    bad["status"]["reservedFor"].append({"resource": "pods", "name": "", "uid": "v"})
+    answer = client.ask("PUT", path, bad)
+    wanted = expected(bad, STATUS, stored).status()
+    assert answer.code == wanted["code"] == 422
+    assert causes(answer.body["details"]) == causes(wanted["details"])
+
+
+def test_update_without_revision(world: Served) -> None:
+    """An update that names no resourceVersion is one of whatever is stored, as for the built-in kinds."""
+    client = world.server.client
+    obj = an_object("DeviceClass", "v1", SPECS["DeviceClass"], "unconditional")
+    assert client.ask("POST", path_of("DeviceClass", "v1"), obj).code == 201
+    answer = client.ask("PUT", path_of("DeviceClass", "v1", "unconditional"), {**obj, "spec": {}})
+    assert (answer.code, answer.body["spec"]) == (200, {})
+
+
+def test_apply_merges_what_several_write(world: Served) -> None:
+    """Server-side apply: those who reserve a claim do not undo each other's entries."""
+    client = world.server.client
+    obj = an_object("ResourceClaim", "v1", SPECS["ResourceClaim"], "applied")
+    allocated = {**client.ask("POST", path_of("ResourceClaim", "v1"), obj).body}
+    path = path_of("ResourceClaim", "v1", "applied") + "/status"
+    allocated["status"] = {"allocation": STATUS_OF_CLAIM["allocation"]}
+    assert client.ask("PUT", path, allocated).code == 200
+    for pod in ("one", "two"):
+        answer = _apply_reservation(world, path, pod)
+        assert answer.code == 200, answer.body
+    reserved = client.ask("GET", path).body["status"]["reservedFor"]
+    assert [entry["uid"] for entry in reserved] == ["one", "two"]
+
+
+def _apply_reservation(world: Served, path: str, pod: str) -> Answer:
+    patch = {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "applied", "namespace": HOME},
+        "status": {"reservedFor": [{"resource": "pods", "name": pod, "uid": pod}]},
+    }
+    query = {"fieldManager": pod}
+    return world.server.client.ask("PATCH", path, patch, query, content_type="application/apply-patch+yaml")
+
+
+def test_recorded_requests_get_the_recorded_answers(world: Served, shared: Path) -> None:
+    """The measured requests: same verdict, refusals by the webhook with the same causes, objects equal in all versions."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    cases = {case["id"]: case for case in recorded()}
+    counts: Counter[str] = Counter()
+    differing = []
+    for asked in Prober(world.server).record(storable(case, now) for case in cases.values()):
+        case = cases[asked["id"]]
+        _compare(case["expect"], asked["expect"], counts)
+        if case["expect"]["code"] < 400 and asked["expect"]["code"] < 400 and not _same_objects(case, asked):
+            differing.append(case["id"])
+    print(f"\n{dict(counts)}, objects that differ: {differing}")
+    assert counts["verdict"] >= 0.995 * counts["asked"]
+    assert counts["by the webhook"] >= 0.95 * counts["422"]
+    assert counts["causes"] >= 0.97 * counts["by the webhook"]
+    assert len(differing) <= 0.005 * counts["asked"]
+    assert counts["asked"] >= 0.995 * len(cases)
+
+
+def storable(case: Case, now: str) -> Case:
+    """The case with times that can be stored; that of a deletion is set by the server."""
+    old = case.get("old")
+    if old is None:
+        return case
+    # the prober deletes it, with a finalizer, where that is part of the case
+    left_out = (
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        *(("finalizers",) if case.get("deleted") else ()),
+    )
+    metadata = {name: value for name, value in old["metadata"].items() if name not in left_out}
+    whole = json.loads(json.dumps({**case, "old": {**old, "metadata": metadata}}).replace("<now>", now))
+    return dict(whole)
+
+
+def _compare(wanted: dict[str, Any], given: dict[str, Any], counts: Counter[str]) -> None:
+    counts["asked"] += 1
+    counts["verdict"] += (wanted["code"] < 400) == (given["code"] < 400)
+    if wanted["code"] != 422:
+        return
+    counts["422"] += 1
+    if "admission webhook" in given.get("message", ""):
+        counts["by the webhook"] += 1
+        counts["causes"] += causes(wanted) == causes(given)
+
+
+def _same_objects(case: Case, asked: Case) -> bool:
+    """Whether the object is the same, and in every version if it was read in all."""
+    one, other = (
+        each["object"] if each["expect"].get("unchanged") else each["expect"].get("object")
+        for each in (case, asked)
+    )
+    return same_json(one, other) and same_json(
+        case["expect"].get("converted"), asked["expect"].get("converted")
+    )
