@@ -38,6 +38,10 @@ _PATTERN_FUNCTIONS = frozenset(("matches", "find", "findAll"))
 _INDEXING = frozenset(("_[_]", "_[?_]", "_?._"))
 
 
+#: cel-go panics over an `in` whose list is a literal that fails.
+_IN_FAILURE = "panic: interface conversion: *types.Err is not traits.Lister: missing method Add"
+
+
 class ProgramError(ValueError):
     """The expression compiles but cannot be made into a program; the text is kube-apiserver's."""
 
@@ -115,7 +119,7 @@ class Plan:
             return
         elements = self.constants[id(container)]
         if elements.__class__ is CelError:
-            return
+            raise ProgramError(_IN_FAILURE)
         if not elements:
             self.constants[id(node)] = False
             return
