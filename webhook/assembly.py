@@ -21,8 +21,10 @@ from validation.lints import Facts
 from validation.lints.shapes import mapping, name_of
 from validation.server import Server
 from webhook.apiserver import ApiServer
+from webhook.certificates import BUNDLE
 from webhook.config import Config, ConfigError
 from webhook.context import OFF, WARN, Context, Policy
+from webhook.injection import COLLECTIONS, Injection, Target
 from webhook.logs import log
 from webhook.namespaces import NamespaceWatch
 from webhook.policies import AdminAccess, LabelRule, OpaqueParameters, SchemaKey
@@ -79,6 +81,30 @@ def make_namespace_watch(config: Config) -> NamespaceWatch | None:
         )
     except OSError as error:
         raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
+
+
+def make_injection(config: Config) -> Injection | None:
+    """What keeps the own authorities in objects of the cluster, None if there is nothing to do.
+
+    :raises ConfigError: if the API server's authorities cannot be read.
+    """
+    targets = [
+        Target(collection, name)
+        for collection in COLLECTIONS
+        for name in config.get("tls", "inject", collection)
+    ]
+    if not targets:
+        return None
+    at = ("apiServer", "caFile")
+    try:
+        api = ApiServer(
+            config.get("apiServer", "address"),
+            token_file=config.path(config.get("apiServer", "tokenFile")),
+            ca_file=config.path(config.get(*at)),
+        )
+    except OSError as error:
+        raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
+    return Injection(api, certificate_files(config)[0].with_name(BUNDLE), targets)
 
 
 def watched_files(config: Config) -> list[Path]:

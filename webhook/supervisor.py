@@ -14,7 +14,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryDirectory
 
-from webhook.assembly import make_context, make_namespace_watch, make_tls
+from webhook.assembly import make_context, make_injection, make_namespace_watch, make_tls
 from webhook.certificates import Terms
 from webhook.certstore import Conflict, DirectoryStore, maintain
 from webhook.config import Config
@@ -36,6 +36,7 @@ def check(config: Config) -> None:
     """
     make_context(config)
     make_namespace_watch(config)
+    make_injection(config)
     certificate_terms(config)
 
 
@@ -46,6 +47,7 @@ def serve(config: Config) -> None:
     """
     configure_logs(config.get("logging", "level"))
     make_namespace_watch(config)
+    make_injection(config)
     certificate_terms(config)
     warm_up(make_context(config).server)
     with TemporaryDirectory(prefix="claimcheck-metrics-") as metrics, _listen(config) as listener:

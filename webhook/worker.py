@@ -9,7 +9,7 @@ import socket
 from pathlib import Path
 from threading import Event, Thread
 
-from webhook.assembly import make_context, make_namespace_watch, make_tls, watched_files
+from webhook.assembly import make_context, make_injection, make_namespace_watch, make_tls, watched_files
 from webhook.clients import Clients
 from webhook.config import Config, ConfigError, load_config
 from webhook.logs import LOGGER, log
@@ -38,6 +38,7 @@ class _Worker:
         self._seen = _fingerprint(watched_files(config))
         self._quota_ends = Event()
         self._namespaces = make_namespace_watch(config)
+        self._injection = make_injection(config)
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -56,8 +57,9 @@ class _Worker:
         log(logging.INFO, "serving")
         following = asyncio.create_task(self._follow(service))
         self._run_quota(service)
-        if self._namespaces is not None:
-            Thread(target=self._namespaces.run, args=(Event(),), daemon=True).start()
+        for follower in (self._namespaces, self._injection):
+            if follower is not None:
+                Thread(target=follower.run, args=(Event(),), daemon=True).start()
         await ending.wait()
         service.draining = True
         following.cancel()

@@ -322,8 +322,9 @@ def _answers(client: Client, code: int) -> bool:
     return create(client, claim(adminAccess=True), "webhook-watched").code == code
 
 
-def test_labels_of_the_cluster_are_followed(api_server: Callable[[str], ApiServer], tmp_path: Path) -> None:
-    """A service that watches the cluster's namespaces takes notice of a label, and of its removal."""
+def test_service_follows_the_cluster(api_server: Callable[[str], ApiServer], tmp_path: Path) -> None:
+    """A service that watches the cluster's namespaces takes notice of a label, and of its removal; what the API server is
+    to trust it by it puts into its configuration itself."""
     server = api_server("1.37")
     client, (cluster,) = server.client, json.loads(server.kubeconfig.read_text())["clusters"]
     (token,) = json.loads(server.kubeconfig.read_text())["users"]
@@ -337,15 +338,19 @@ def test_labels_of_the_cluster_are_followed(api_server: Callable[[str], ApiServe
     watched = namespace("webhook-watched", **{"resource.kubernetes.io/admin-access": "true"})
     del watched["metadata"]["labels"]["claimcheck-e2e"]  # the other service knows nothing of it
     assert client.ask("POST", "/api/v1/namespaces", watched).code == 201
-    with running(tmp_path, apiServer=connection, policies=POLICIES) as service:
+    name = "claimcheck-watched"
+    tls = {"directory": "certificates", "inject": {"validatingWebhookConfigurations": [name]}}
+    with running(tmp_path, apiServer=connection, policies=POLICIES, tls=tls) as service:
         until(lambda: service.ask("GET", "/readyz")[0] == 200)
         configuration = registration(
             "ValidatingWebhookConfiguration", service, "/validate", ["resourceclaims"]
         )
-        configuration["metadata"]["name"] = "claimcheck-watched"
+        configuration["metadata"]["name"] = name
+        del configuration["webhooks"][0]["clientConfig"]["caBundle"]  # the service puts it there
         selector = {"matchLabels": {"kubernetes.io/metadata.name": "webhook-watched"}}
         configuration["webhooks"][0]["namespaceSelector"] = selector
         path = register(client, configuration)
+        until(lambda: "caBundle" in client.ask("GET", path).body["webhooks"][0]["clientConfig"])
         try:
             for label, expected in ((None, 422), ("", 201), (None, 422)):
                 patch = {"metadata": {"labels": {LABEL: label}}}

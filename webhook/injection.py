@@ -1,0 +1,87 @@
+"""Our authorities in the objects that tell the API server whom to trust: webhook configurations and CRDs.
+
+What is there is put right again and again, since whoever applies the manifests anew takes the bundle out.
+"""
+
+from __future__ import annotations
+
+import logging
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Event
+from typing import Any, NamedTuple
+
+from quota.api import Api, Unavailable
+from validation.lints.shapes import entries, mapping
+from webhook.logs import log
+
+SECONDS = 5.0
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+COLLECTIONS = {
+    "validatingWebhookConfigurations": f"{ADMISSION}/validatingwebhookconfigurations",
+    "mutatingWebhookConfigurations": f"{ADMISSION}/mutatingwebhookconfigurations",
+    "customResourceDefinitions": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+}
+OK, NOT_FOUND, CONFLICT = 200, 404, 409
+
+
+class Target(NamedTuple):
+    """An object to keep the bundle in: one of ``COLLECTIONS`` and a name."""
+
+    collection: str
+    name: str
+
+    @property
+    def path(self) -> str:
+        return f"{COLLECTIONS[self.collection]}/{self.name}"
+
+
+class Injection:
+    """Keeps the bundle in a file in some objects of a cluster."""
+
+    def __init__(self, api: Api, bundle: Path, targets: Sequence[Target]) -> None:
+        self._api = api
+        self._bundle = bundle
+        self._targets = tuple(targets)
+        self._reported: dict[Target, str] = {}
+
+    def run(self, ending: Event) -> None:
+        """Look after the objects until told to end."""
+        while not ending.wait(SECONDS):
+            self.inject()
+
+    def inject(self) -> None:
+        """Put the bundle where it is not; what does not work is logged once, and tried again the next time."""
+        for target in self._targets:
+            try:
+                problem = self._inject(target, b64encode(self._bundle.read_bytes()).decode("ascii"))
+            except (Unavailable, OSError) as error:
+                problem = str(error)
+            if problem and self._reported.get(target) != problem:
+                log(logging.WARNING, "bundle not injected", target=target.path, reason=problem)
+            self._reported[target] = problem
+
+    def _inject(self, target: Target, bundle: str) -> str:
+        """Look after one object; what is wrong, or nothing."""
+        code, obj = self._api.request("GET", target.path)
+        if code != OK or not isinstance(obj, dict):
+            return "there is no such object" if code == NOT_FOUND else f"GET: {code}"
+        stale = [config for config in client_configs(obj) if config.get("caBundle") != bundle]
+        if not stale:
+            return ""
+        for config in stale:
+            config["caBundle"] = bundle
+        # with the resourceVersion that was read: a change in between is a conflict, and looked at the next time
+        code, _ = self._api.request("PUT", target.path, obj)
+        if code == OK:
+            log(logging.INFO, "bundle injected", target=target.path, webhooks=len(stale))
+        return "" if code in (OK, CONFLICT) else f"PUT: {code}"
+
+
+def client_configs(obj: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every ``clientConfig`` of a webhook configuration or a CRD with a conversion webhook."""
+    owners = [*entries(obj, "webhooks"), mapping(obj, "spec", "conversion", "webhook")]
+    for owner in owners:
+        if isinstance(owner, dict) and isinstance(owner.get("clientConfig"), dict):
+            yield owner["clientConfig"]
