@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tests.conformance import cel, comparison, quotas, replay
+from tests.conformance import allocations, cel, comparison, quotas, replay
 from tests.conformance.answers import Case
 from tests.conformance.comparison import Comparison
 
@@ -25,6 +25,7 @@ class LineKind(NamedTuple):
 REQUEST = LineKind("request", replay.answer, comparison.compare)
 CEL = LineKind("cel", cel.answer, cel.compare)
 QUOTA = LineKind("quota", quotas.answer, quotas.compare, quotas.published)
+ALLOCATION = LineKind("allocation", allocations.answer, allocations.compare)
 
 
 def kind_of(case: Case) -> LineKind | None:
@@ -35,6 +36,8 @@ def kind_of(case: Case) -> LineKind | None:
         return CEL
     if "steps" in case:
         return QUOTA
+    if "scenario" in case:
+        return ALLOCATION
     return None
 
 
@@ -47,4 +50,6 @@ def heading(case: Case) -> tuple[str, str]:
     """Under what a case is counted: profile and verb, or environment and outcome."""
     if "expr" in case:
         return case["env"], cel.outcome(case["expect"])
+    if "scenario" in case:
+        return case.get("profile", ""), case["scenario"]["mode"]
     return case.get("profile", ""), case.get("verb", "quota" if "steps" in case else "")

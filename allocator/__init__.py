@@ -1,0 +1,1 @@
+"""Which devices a pod's claims get on a node: kube-scheduler's answer, from plain data and without a cluster."""

@@ -1,0 +1,75 @@
+"""What is allocated already, from the status of claims."""
+
+from __future__ import annotations
+
+from allocator.capacity import added
+from allocator.devices import DeviceId, Object
+from allocator.features import Features
+from resourceapi.quantity import Quantity
+
+
+class AllocatedState:
+    """Devices held by claims: whole ones, shares of others, and how much capacity the shares consume.
+
+    Devices held with admin access do not count. Like kube-scheduler's, the state assumes that no two claims hold the
+    same device or share: if they do nevertheless, the first to let go of it frees it.
+    """
+
+    def __init__(self, features: Features) -> None:
+        self._shares_count = features.consumable_capacity
+        self.whole: set[DeviceId] = set()
+        #: share IDs by device
+        self.shares: dict[DeviceId, set[str]] = {}
+        self.capacity: dict[DeviceId, dict[str, Quantity]] = {}
+
+    def holds(self, device: DeviceId) -> bool:
+        """Whether a claim holds the device or a share of it."""
+        return device in self.whole or self.is_shared(device)
+
+    def is_shared(self, device: DeviceId) -> bool:
+        """Whether a claim holds a share of the device."""
+        return device in self.shares or device in self.capacity
+
+    def add(self, allocation: Object) -> None:
+        """Take in a claim's `status.allocation`, of v1 in normal form."""
+        for device, share, amounts in self._held(allocation):
+            if share is None:
+                self.whole.add(device)
+                continue
+            self.shares.setdefault(device, set()).add(share)
+            if amounts:
+                self.capacity[device] = added(self.capacity.get(device, {}), amounts)
+
+    def remove(self, allocation: Object) -> None:
+        """Undo `add`, when the claim is released."""
+        for device, share, amounts in self._held(allocation):
+            if share is None:
+                self.whole.discard(device)
+                continue
+            shares = self.shares.get(device, set())
+            shares.discard(share)
+            if not shares:
+                self.shares.pop(device, None)
+            self._give_back(device, amounts)
+
+    def _give_back(self, device: DeviceId, amounts: dict[str, Quantity]) -> None:
+        left = self.capacity.get(device)
+        if left is None:
+            return
+        left = {name: left[name].sub(amounts[name]) if name in amounts else left[name] for name in left}
+        if all(amount.is_zero() for amount in left.values()):
+            del self.capacity[device]
+        else:
+            self.capacity[device] = left
+
+    def _held(self, allocation: Object) -> list[tuple[DeviceId, str | None, dict[str, Quantity]]]:
+        """Device, share ID (None: the whole device) and consumed capacity of each result that counts."""
+        return [
+            (
+                DeviceId(result.get("driver", ""), result.get("pool", ""), result.get("device", "")),
+                result.get("shareID") if self._shares_count else None,
+                result.get("consumedCapacity") or {},
+            )
+            for result in (allocation.get("devices") or {}).get("results") or ()
+            if result.get("adminAccess") is not True
+        ]

@@ -1,0 +1,119 @@
+"""Allocating the claims of a pod on a node."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+
+from allocator.allocated import AllocatedState
+from allocator.attempt import Attempt
+from allocator.demand import Alternative, ClaimDemand, RequestDemand, read_claim
+from allocator.devices import Device, Object
+from allocator.errors import AllocationError, NodeError
+from allocator.features import Features
+from allocator.inventory import Inventory
+from allocator.pools import Pool, pools_of
+from allocator.results import allocation_result
+from allocator.search import Search
+from allocator.selection import Selectors
+from resourceapi.limits import ALLOCATION_RESULTS
+
+
+def _new_share_id() -> str:
+    return str(uuid.uuid4())
+
+
+class Allocator:
+    """Finds devices for claims. It reads inventory and allocated state as they are when it is asked."""
+
+    def __init__(
+        self,
+        features: Features,
+        classes: Mapping[str, Object],
+        inventory: Inventory,
+        allocated: AllocatedState,
+        share_id: Callable[[], str] = _new_share_id,
+    ) -> None:
+        """`classes`: DeviceClasses of v1 in normal form, by name; `share_id` makes the ID of a share."""
+        self.features = features
+        self.inventory = inventory
+        self.allocated = allocated
+        self._classes = classes
+        self._share_id = share_id
+        self._selectors = Selectors()
+
+    def demand(self, claims: Sequence[Object]) -> list[ClaimDemand]:
+        """What claims of a pod ask for, to be looked for on any number of nodes."""
+        return [read_claim(claim, self._classes, self.features) for claim in claims]
+
+    def allocate(self, node: Object, claims: Sequence[ClaimDemand]) -> list[Object] | None:
+        """One AllocationResult per claim, in normal form; None if the claims do not fit on the node.
+
+        `node`: a Node as JSON. Raises AllocationError, which ends the pod's attempt, and NodeError.
+        """
+        pools = pools_of(self.inventory, node, self.features)
+        attempt = Attempt(node, pools, self.allocated, self.features, self._selectors)
+        all_devices: dict[Alternative, Sequence[Device]] = {}
+        for claim in claims:
+            _check_claim(claim, pools, attempt, all_devices)
+        candidates = [device for pool in pools if pool.usable for device in pool.devices]
+        if not Search(attempt, claims, candidates, all_devices).run():
+            if any(pool.invalid for pool in pools):
+                raise NodeError("invalid resource pools were encountered")
+            return None
+        return [
+            allocation_result(claim, attempt.taken(claim), node, self.features, self._share_id)
+            for claim in claims
+        ]
+
+
+def _check_claim(
+    claim: ClaimDemand,
+    pools: Sequence[Pool],
+    attempt: Attempt,
+    all_devices: dict[Alternative, Sequence[Device]],
+) -> None:
+    """Refuse a claim that is bad anywhere, in alternatives that would not be chosen as well; find what `All` means."""
+    least = 0
+    for request in claim.requests:
+        _raise_if(request.problem)
+        for alternative in request.alternatives:
+            _raise_if(alternative.problem)
+            if alternative.takes_all:
+                all_devices[alternative] = _everything(alternative, pools, attempt)
+        count = _least(request, all_devices)
+        if count > ALLOCATION_RESULTS - least:
+            raise AllocationError(
+                f"claim {claim.name}, request {request.name}: adding {count} devices exceeds the claim limit of "
+                f"{ALLOCATION_RESULTS}, with {least} already accounted for"
+            )
+        least += count
+    _raise_if(claim.problem)
+
+
+def _least(request: RequestDemand, all_devices: Mapping[Alternative, Sequence[Device]]) -> int:
+    """How many devices a request needs at least."""
+    return min(
+        len(all_devices[alternative]) if alternative.takes_all else alternative.count
+        for alternative in request.alternatives
+    )
+
+
+def _everything(alternative: Alternative, pools: Sequence[Pool], attempt: Attempt) -> list[Device]:
+    """The devices that `All` asks for, whether they are free or not. Any pool that is not in order is an error."""
+    found = []
+    for pool in pools:
+        if not pool.usable:
+            state = "being updated" if pool.incomplete else "invalid"
+            raise AllocationError(
+                f"{alternative.place}: asks for all devices, but resource pool {pool.id} is currently {state}"
+            )
+        for device in pool.devices:
+            if attempt.selects(alternative, device) and attempt.could_serve(alternative, device):
+                found.append(device)
+    return found
+
+
+def _raise_if(problem: str) -> None:
+    if problem:
+        raise AllocationError(problem)

@@ -1,0 +1,237 @@
+"""May this device be taken now? All rules about that are here, none about which device is tried when.
+
+An attempt is one search on one node: what is allocated already, what the attempt has taken so far, and for each
+further device whether it can be taken as well. Rules and their order: KEP-4381, KEP-4815, KEP-4816, KEP-5018,
+KEP-5055, KEP-5075, KEP-5963, as kube-scheduler 1.37.1 applies them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from allocator.allocated import AllocatedState
+from allocator.capacity import Amounts, CapacityError, added, consumed, has_room
+from allocator.constraints import State, extended, published
+from allocator.demand import Alternative, ClaimDemand
+from allocator.devices import Device, DeviceId, Object, PoolId
+from allocator.errors import AllocationError
+from allocator.features import Features
+from allocator.groups import Common, admits, joined
+from allocator.ledgers import CounterKey, Ledger
+from allocator.pools import Pool
+from allocator.selection import Selectors
+from allocator.taints import prevents
+from allocator.trail import Trail
+from resourceapi.quantity import Quantity
+
+OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
+
+
+class Taken(NamedTuple):
+    """A device taken for an alternative; `capacity` is what a share consumes, None if the device is not shared."""
+
+    device: Device
+    alternative: Alternative
+    capacity: Amounts | None
+
+
+class Attempt:
+    """The state of one search on one node. `mark` and `undo` go back to an earlier state."""
+
+    def __init__(
+        self,
+        node: Object,
+        pools: Sequence[Pool],
+        allocated: AllocatedState,
+        features: Features,
+        selectors: Selectors,
+    ) -> None:
+        self._node = node
+        self._pools = {pool.id: pool for pool in pools}
+        self._allocated = allocated
+        self._features = features
+        self._selectors = selectors
+        self._ledgers: dict[PoolId, Ledger] = {}
+        self._selected: dict[tuple[Alternative, Device], bool] = {}
+        self._demanded: dict[tuple[Alternative, Device], Amounts | None] = {}
+        self._trail = Trail()
+        #: for which claims exclusive devices are taken
+        self._holders: dict[DeviceId, frozenset[ClaimDemand]] = {}
+        #: what the shares taken of a device consume together
+        self._shares: dict[DeviceId, Amounts] = {}
+        self._counters: dict[tuple[PoolId, CounterKey], Quantity] = {}
+        self._groups: dict[tuple[PoolId, str], Common] = {}
+        self._constraints: dict[tuple[ClaimDemand, int], State] = {}
+        self._taken: dict[ClaimDemand, tuple[Taken, ...]] = {}
+
+    def mark(self) -> int:
+        """The state now, for `undo`."""
+        return self._trail.mark()
+
+    def undo(self, mark: int) -> None:
+        """Give back what was taken since then."""
+        self._trail.undo(mark)
+
+    def taken(self, claim: ClaimDemand) -> tuple[Taken, ...]:
+        """What is taken for a claim, in order."""
+        return self._taken.get(claim, ())
+
+    # --- before anything is taken
+
+    def selects(self, alternative: Alternative, device: Device) -> bool:
+        """Whether the device is one that is asked for, on this node. Raises AllocationError for bad expressions."""
+        if device.spec.get("bindingConditions") and not self._features.binding_conditions:
+            return False
+        key = (alternative, device)
+        outcome = self._selected.get(key)
+        if outcome is None:
+            # Selectors come first, so their errors count even on a device for another node.
+            matching = all(self._selectors.match(selector, device) for selector in alternative.selectors)
+            outcome = self._selected[key] = matching and device.reaches(self._node)
+        return outcome
+
+    def could_serve(self, alternative: Alternative, device: Device) -> bool:
+        """Whether the capacity of the device would do if nobody else used it."""
+        if not self._features.consumable_capacity:
+            return True
+        amounts = self._amounts(alternative, device, f"checking capacity for device {device.id.device}")
+        return amounts is not None and has_room(amounts, device.capacity, ())
+
+    # --- one device after the other
+
+    def is_free(self, alternative: Alternative, device: Device) -> bool:
+        """Whether nobody has the device: with admin access only requests of the same claim count."""
+        holders = self._holders.get(device.id, frozenset())
+        if alternative.admin_access:
+            return alternative.claim not in holders
+        return not holders and device.id not in self._allocated.whole
+
+    def has_capacity(self, alternative: Alternative, device: Device) -> bool:
+        """Whether what others use of the device's capacity leaves enough."""
+        if not self._features.consumable_capacity:
+            return True
+        amounts = self._amounts(alternative, device, f"checking capacity for device {device.id}")
+        if amounts is None:
+            return False
+        in_use = (self._allocated.capacity.get(device.id), self._shares.get(device.id))
+        return has_room(amounts, device.capacity, in_use)
+
+    def take(self, alternative: Alternative, device: Device, *, must: bool) -> bool:
+        """Take a selected device, or leave all as it was and return False.
+
+        `must`: the request cannot do without the device; then a constraint that refuses it is an error.
+        Raises AllocationError.
+        """
+        mark = self._trail.mark()
+        if self._take(alternative, device, must):
+            return True
+        self._trail.undo(mark)
+        return False
+
+    def _take(self, alternative: Alternative, device: Device, must: bool) -> bool:
+        shared = device.multiple and self._features.consumable_capacity
+        if not (shared and alternative.admin_access) and not self.is_free(alternative, device):
+            return False
+        if not self._node_can_skip(device) or not self._draw_counters(device, shared):
+            return False
+        if self._features.device_taints and prevents(device.taints, alternative.tolerations):
+            return False
+        if not self._satisfy_constraints(alternative, device):
+            if must:
+                raise AllocationError(
+                    f"{alternative.place}: cannot add device {device.id} because a claim constraint "
+                    "would not be satisfied"
+                )
+            return False
+        if not self.has_capacity(alternative, device):
+            return False
+        self._record(alternative, device, shared)
+        return True
+
+    def _node_can_skip(self, device: Device) -> bool:
+        """Whether the node can leave out the operations that a driver does not need (KEP-5945)."""
+        if not device.slice.skips or not self._features.knows_node_operations:
+            return True
+        declared = (self._node.get("status") or {}).get("declaredFeatures") or ()
+        return self._features.optional_node_operations and OPTIONAL_NODE_OPERATIONS in declared
+
+    def _draw_counters(self, device: Device, shared: bool) -> bool:
+        """Charge the device's counters, if they and the compatibility groups admit it; a shared device pays once."""
+        if not device.consumes:
+            return True
+        if not self._features.partitionable_devices:
+            return False
+        if shared and (self._allocated.is_shared(device.id) or device.id in self._shares):
+            return True
+        pool = self._pools[device.slice.pool]
+        ledger = self._ledgers.get(pool.id)
+        if ledger is None:
+            ledger = self._ledgers[pool.id] = Ledger(pool, self._allocated)
+        return self._join_groups(pool.id, ledger, device) and self._pay(pool.id, ledger, device)
+
+    def _join_groups(self, pool: PoolId, ledger: Ledger, device: Device) -> bool:
+        if not self._features.compatibility_groups:
+            return True
+        for name, _, groups in device.consumes:
+            common = self._groups.get((pool, name)) or ledger.groups.get(name)
+            if not admits(common, groups):
+                return False
+            self._trail.set(self._groups, (pool, name), joined(common, groups))
+        return True
+
+    def _pay(self, pool: PoolId, ledger: Ledger, device: Device) -> bool:
+        """No counter of the pool may be overdrawn, not even one that the device does not use."""
+        for name, counters, _ in device.consumes:
+            for counter, amount in counters.items():
+                key = (pool, (name, counter))
+                before = self._counters.get(key)
+                self._trail.set(self._counters, key, amount if before is None else before.add(amount))
+        return all(
+            available.sign() >= 0
+            if (drawn := self._counters.get((pool, key))) is None
+            else available.cmp(drawn) >= 0
+            for key, available in ledger.available.items()
+        )
+
+    def _satisfy_constraints(self, alternative: Alternative, device: Device) -> bool:
+        for index, constraint in alternative.constraints:
+            key = (alternative.claim, index)
+            attribute = self._attribute(alternative, device, constraint.attribute)
+            state = extended(
+                constraint, self._constraints.get(key, ()), attribute, self._features.list_attributes
+            )
+            if state is None:
+                return False
+            self._trail.set(self._constraints, key, state)
+        return True
+
+    def _attribute(self, alternative: Alternative, device: Device, name: str) -> Object | None:
+        """Derived attributes of the request come before those of the device."""
+        expression = alternative.derived.get(name)
+        if expression is not None:
+            return self._selectors.derive(name, expression, device)
+        return published(device, name)
+
+    def _record(self, alternative: Alternative, device: Device, shared: bool) -> None:
+        claim, capacity = alternative.claim, None
+        if shared:
+            capacity = self._demanded[alternative, device] or {}
+            total = added(self._shares.get(device.id, {}), capacity)
+            self._trail.set(self._shares, device.id, total)
+        else:
+            holders = self._holders.get(device.id, frozenset())
+            self._trail.set(self._holders, device.id, holders | {claim})
+        self._trail.set(self._taken, claim, (*self.taken(claim), Taken(device, alternative, capacity)))
+
+    def _amounts(self, alternative: Alternative, device: Device, doing: str) -> Amounts | None:
+        """What the request takes of the device's capacity; None if the device cannot serve it."""
+        key = (alternative, device)
+        if key not in self._demanded:
+            try:
+                self._demanded[key] = consumed(
+                    alternative.capacity, device.capacity, self._features.fractional_capacity_range
+                )
+            except CapacityError as error:
+                raise AllocationError(f"{alternative.place}: {doing}: {error}") from None
+        return self._demanded[key]

@@ -1,0 +1,153 @@
+"""Consumable capacity: what a request takes of a device that several can share (KEP-5075).
+
+A request is brought onto the device's policy: its default or all of it where nothing is asked for, up to the range's
+minimum, up to the next step or to the next valid value. Steps may be fractional (gate DRAFractionalCapacityRange).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from allocator.devices import Object, value_of
+from resourceapi.gotext import quote
+from resourceapi.quantity import Quantity
+
+Amounts = Mapping[str, Quantity]
+_MAX_INT64 = (1 << 63) - 1
+_NOT_REPRESENTABLE = "capacity request cannot be represented in the device's range arithmetic"
+_NEGATIVE = "capacity value is negative"
+
+
+class CapacityError(ValueError):
+    """A request that no arithmetic of 64 bits can bring onto a policy; it ends the search."""
+
+
+def consumed(
+    requests: Amounts, capacities: Mapping[str, Object], fractional: bool
+) -> dict[str, Quantity] | None:
+    """What a request takes of each capacity of a device; None if the device cannot serve it even when unused.
+
+    Raises CapacityError.
+    """
+    if any(name not in capacities for name in requests):
+        return None
+    taken = {}
+    for name, capacity in capacities.items():
+        taken[name] = _of_one(name, requests.get(name), capacity or {}, fractional)
+    for name, capacity in capacities.items():
+        policy = (capacity or {}).get("requestPolicy")
+        if policy is not None and _violates(taken[name], policy, fractional):
+            return None
+    return taken
+
+
+def has_room(taken: Amounts, capacities: Mapping[str, Object], in_use: Iterable[Amounts | None]) -> bool:
+    """Whether that much is left of each capacity."""
+    totals = dict(taken)
+    for amounts in in_use:
+        totals = added(totals, amounts or {})
+    return all(totals[name].cmp(value_of(capacities[name])) <= 0 for name in taken)
+
+
+def added(one: Amounts, other: Amounts) -> dict[str, Quantity]:
+    """The sum, name by name."""
+    total = dict(one)
+    for name, amount in other.items():
+        total[name] = total[name].add(amount) if name in total else amount
+    return total
+
+
+def _of_one(name: str, requested: Quantity | None, capacity: Object, fractional: bool) -> Quantity:
+    try:
+        amount = _rounded(requested, capacity, fractional)
+    except CapacityError as error:
+        raise CapacityError(f"capacity {quote(name)}: {error}") from None
+    if amount.sign() < 0:
+        raise CapacityError(f"capacity {quote(name)}: {_NEGATIVE}")
+    return amount
+
+
+def _rounded(requested: Quantity | None, capacity: Object, fractional: bool) -> Quantity:
+    policy: Object = capacity.get("requestPolicy") or {}
+    if requested is None:
+        default: Quantity | None = policy.get("default")
+        return value_of(capacity) if default is None else default
+    valid_range, valid_values = policy.get("validRange"), policy.get("validValues")
+    if valid_range is not None and "min" in valid_range:
+        return _up_to_step(requested, valid_range, fractional)
+    for value in valid_values or ():
+        if requested.cmp(value) <= 0:
+            return value  # type: ignore[no-any-return]
+    return requested
+
+
+def _up_to_step(requested: Quantity, valid_range: Object, fractional: bool) -> Quantity:
+    least: Quantity = valid_range["min"]
+    step: Quantity | None = valid_range.get("step")
+    if requested.cmp(least) < 0:
+        return least
+    if step is None:
+        return requested
+    scale = _unit(valid_range, fractional)
+    if scale and not requested.is_milli():
+        raise CapacityError(f"{_NOT_REPRESENTABLE}: request {requested} is not a representable milli value")
+    if not scale and requested.cmp_int(_MAX_INT64) > 0:
+        raise CapacityError(f"{_NOT_REPRESENTABLE}: request {requested} exceeds MaxInt64")
+    first, width = least.scaled_value(scale), step.scaled_value(scale)
+    if not width:
+        return requested
+    steps = -((first - requested.scaled_value(scale)) // width)
+    amount = first + width * steps
+    if amount > _MAX_INT64:
+        limit = "the milli-value range" if scale else "MaxInt64"
+        raise CapacityError(
+            f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes {limit}"
+        )
+    if scale and amount % 1000 == 0:
+        return Quantity(amount // 1000, 0, step.format)
+    return Quantity(amount, scale, step.format)
+
+
+def _unit(valid_range: Object, fractional: bool) -> int:
+    """The power of ten in which a range is counted: thousandths if they are wanted and can express all of it."""
+    if not fractional:
+        return 0
+    bounds = [valid_range[name] for name in ("min", "max", "step") if name in valid_range]
+    if not all(bound.is_milli() for bound in bounds):
+        return 0
+    return -3 if "step" not in valid_range or valid_range["step"].milli_value() >= 1 else 0
+
+
+def _violates(amount: Quantity, policy: Object, fractional: bool) -> bool:
+    """Whether the policy forbids an amount; the default, written the same way, is always allowed."""
+    default = policy.get("default")
+    if default is not None and _same_spelling(amount, default):
+        return False
+    valid_range, valid_values = policy.get("validRange"), policy.get("validValues") or ()
+    if valid_range is not None:
+        return _is_outside(amount, valid_range, fractional)
+    return bool(valid_values) and all(amount.cmp(value) for value in valid_values)
+
+
+def _is_outside(amount: Quantity, valid_range: Object, fractional: bool) -> bool:
+    most, step = valid_range.get("max"), valid_range.get("step")
+    if most is not None and amount.cmp(most) > 0:
+        return True
+    if step is None:
+        return False
+    scale = _unit(valid_range, fractional)
+    if scale and not amount.is_milli():
+        return True
+    least = valid_range["min"].scaled_value(scale) if "min" in valid_range else 0
+    width = step.scaled_value(scale)
+    return bool(width) and (amount.scaled_value(scale) - least) % width != 0
+
+
+def _same_spelling(one: Quantity, other: Quantity) -> bool:
+    """kube-scheduler compares the representations here, not the numbers: `1024Mi` is not the default `1Gi`."""
+    return (one.mantissa, one.scale, one.format, str(one)) == (
+        other.mantissa,
+        other.scale,
+        other.format,
+        str(other),
+    ) and not one.big

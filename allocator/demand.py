@@ -1,0 +1,203 @@
+"""What claims ask for: per request its alternatives, of which one is to be served.
+
+Nothing here depends on nodes or devices. A mistake is kept where it stands, since kube-scheduler reports the first
+that it comes upon, and it looks at devices in between (`All`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from allocator.constraints import Constraint
+from allocator.devices import Object
+from allocator.features import Features
+from allocator.selection import Selector
+from resourceapi.gotext import quote
+from resourceapi.quantity import UNSET, Quantity
+
+_EMPTY: Object = {}
+ALL, EXACT_COUNT = "All", "ExactCount"
+
+
+class Alternative:
+    """One way to serve a request: what `exactly` says, or a subrequest of `firstAvailable`."""
+
+    def __init__(self, claim: ClaimDemand, main: str, details: Object, *, subrequest: bool) -> None:
+        self.claim = claim
+        #: the request's name
+        self.main = main
+        #: its own name, which is the request's unless it is a subrequest
+        self.short_name: str = details.get("name", "") if subrequest else main
+        #: as results have it: `main` or `main/sub`
+        self.name = f"{main}/{self.short_name}" if subrequest else main
+        self.subrequest = subrequest
+        self.details = details
+        self.admin_access: bool = not subrequest and details.get("adminAccess") is True
+        self.takes_all = details.get("allocationMode") == ALL
+        self.count: int = details.get("count", 0)
+        self.tolerations: list[Object] = details.get("tolerations") or []
+        requests: Mapping[str, Quantity | None] = (details.get("capacity") or _EMPTY).get("requests") or {}
+        self.capacity: dict[str, Quantity] = {
+            name: UNSET if amount is None else amount for name, amount in requests.items()
+        }
+        self.derived: dict[str, str] = {
+            entry.get("name", ""): entry.get("expression", "")
+            for entry in details.get("derivedAttributes") or ()
+        }
+        self.device_class: Object = _EMPTY
+        #: selectors of the class, then its own
+        self.selectors: tuple[Selector, ...] = ()
+        #: the claim's constraints that concern it, by their place
+        self.constraints: tuple[tuple[int, Constraint], ...] = ()
+        #: why it can never be served, if so
+        self.problem = ""
+
+    @property
+    def place(self) -> str:
+        """How error texts begin."""
+        return f"claim {self.claim.name}, request {self.short_name}"
+
+
+class RequestDemand:
+    """A request of a claim. `problem`: what is wrong with it before its alternatives are looked at."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.alternatives: list[Alternative] = []
+        self.problem = ""
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is one of `firstAvailable`."""
+        return self.alternatives[0].subrequest
+
+
+class ClaimDemand:
+    """A claim that needs devices. `problem`: what is wrong with its constraints."""
+
+    def __init__(self, claim: Object) -> None:
+        """`claim`: a ResourceClaim of v1 in normal form."""
+        metadata = claim.get("metadata") or _EMPTY
+        namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
+        self.name = f"{namespace}/{name}" if namespace else name
+        self.devices: Object = (claim.get("spec") or _EMPTY).get("devices") or _EMPTY
+        self.requests: list[RequestDemand] = []
+        self.constraints: list[Constraint] = []
+        self.problem = ""
+
+
+def read_claim(claim: Object, classes: Mapping[str, Object], features: Features) -> ClaimDemand:
+    """What a claim asks for; `classes`: DeviceClasses of v1 in normal form, by name."""
+    demand = ClaimDemand(claim)
+    _read_constraints(demand, features)
+    for request in demand.devices.get("requests") or ():
+        demand.requests.append(_read_request(demand, request or _EMPTY, classes, features))
+    return demand
+
+
+def _read_constraints(demand: ClaimDemand, features: Features) -> None:
+    for index, constraint in enumerate(demand.devices.get("constraints") or ()):
+        entry: Object = constraint or _EMPTY
+        requests = frozenset(entry.get("requests") or ())
+        if "matchAttribute" in entry:
+            demand.constraints.append(Constraint(entry["matchAttribute"], False, requests))
+        elif "distinctAttribute" in entry and not features.stable:
+            demand.constraints.append(Constraint(entry["distinctAttribute"], True, requests))
+        else:
+            demand.problem = (
+                f"claim {demand.name}, constraint #{index}: empty constraint (unsupported constraint type?)"
+            )
+            return
+
+
+def _read_request(
+    demand: ClaimDemand, request: Object, classes: Mapping[str, Object], features: Features
+) -> RequestDemand:
+    name = request.get("name", "")
+    found = RequestDemand(name)
+    subrequests = request.get("firstAvailable") or ()
+    if subrequests:
+        found.alternatives = [
+            Alternative(demand, name, details or _EMPTY, subrequest=True) for details in subrequests
+        ]
+        if not features.prioritized_list:
+            found.problem = f"claim {demand.name}, request {name}: has subrequests, but the DRAPrioritizedList feature is disabled"
+    else:
+        found.alternatives = [Alternative(demand, name, request.get("exactly") or _EMPTY, subrequest=False)]
+    found.problem = found.problem or _capacity_problem(found, features)
+    for alternative in found.alternatives:
+        _complete(alternative, classes, features)
+    return found
+
+
+def _capacity_problem(request: RequestDemand, features: Features) -> str:
+    """The stable allocator does not know capacity requests and ignores them."""
+    if features.consumable_capacity or features.stable:
+        return ""
+    for alternative in request.alternatives:
+        if "capacity" in alternative.details:
+            what = "subrequest" if alternative.subrequest else "request"
+            return (
+                f"claim {alternative.claim.name}, {what} {alternative.short_name}: "
+                "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+            )
+    return ""
+
+
+def _complete(alternative: Alternative, classes: Mapping[str, Object], features: Features) -> None:
+    """Finds class, selectors and constraints, or what is wrong."""
+    details = alternative.details
+    device_class = classes.get(details.get("deviceClassName", ""))
+    own = details.get("selectors") or ()
+    reason = _problem(alternative, own, device_class, features)
+    if reason:
+        alternative.problem = f"{alternative.place}{reason}"
+        return
+    assert device_class is not None
+    alternative.device_class = device_class
+    class_name = name_of(device_class)
+    alternative.selectors = (
+        *_selectors(f"class {class_name}", (device_class.get("spec") or _EMPTY).get("selectors") or ()),
+        *_selectors(f"claim {alternative.claim.name}", own),
+    )
+    alternative.constraints = tuple(
+        (index, constraint)
+        for index, constraint in enumerate(alternative.claim.constraints)
+        if constraint.applies_to(alternative.main, alternative.name)
+    )
+
+
+def _problem(
+    alternative: Alternative, selectors: Iterable[Object], device_class: Object | None, features: Features
+) -> str:
+    """The first reason for which kube-scheduler refuses, as its text goes on."""
+    details = alternative.details
+    if alternative.derived and not features.derived_attributes:
+        return ": cannot handle request with derived attributes, the feature is disabled"
+    for index, selector in enumerate(selectors):
+        if "cel" not in (selector or _EMPTY):
+            return f", selector #{index}: CEL expression empty (unsupported selector type?)"
+    if not alternative.subrequest and "adminAccess" in details and not features.admin_access:
+        return ": admin access is requested, but the feature is disabled"
+    class_name = details.get("deviceClassName", "")
+    if not class_name:
+        return ": missing device class name (unsupported request type?)"
+    if device_class is None:
+        return (
+            f": could not retrieve device class {class_name}: "
+            f"deviceclass.resource.k8s.io {quote(class_name)} not found"
+        )
+    mode = details.get("allocationMode", "")
+    return "" if mode in (ALL, EXACT_COUNT) else f": unsupported count mode {mode}"
+
+
+def _selectors(place: str, selectors: Iterable[Any]) -> Iterable[Selector]:
+    for index, selector in enumerate(selectors):
+        expression = ((selector or _EMPTY).get("cel") or _EMPTY).get("expression", "")
+        yield Selector(f"{place}: selector #{index}", expression)
+
+
+def name_of(obj: Object) -> str:
+    """The name of an API object."""
+    return str((obj.get("metadata") or _EMPTY).get("name", ""))

@@ -1,0 +1,11 @@
+"""Why an allocation ends with an error rather than with "does not fit"; the texts are kube-scheduler's."""
+
+from __future__ import annotations
+
+
+class AllocationError(Exception):
+    """A claim or class is bad: kube-scheduler gives up on the pod, whatever other nodes have to offer."""
+
+
+class NodeError(Exception):
+    """This node cannot be used; other nodes may."""

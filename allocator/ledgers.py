@@ -1,0 +1,38 @@
+"""What allocated devices leave of a pool's counters, and with which compatibility groups."""
+
+from __future__ import annotations
+
+from allocator.allocated import AllocatedState
+from allocator.groups import Common, joined
+from allocator.pools import Pool
+from resourceapi.quantity import Quantity
+
+CounterKey = tuple[str, str]
+"""A counter set of the pool, and a counter in it."""
+
+
+class Ledger:
+    """The state of a pool's counter sets before an attempt. Allocated devices count with what their slices say now.
+
+    Devices in slices for other nodes count as well, devices that are gone from the slices do not.
+    """
+
+    __slots__ = ("available", "groups")
+
+    def __init__(self, pool: Pool, allocated: AllocatedState) -> None:
+        #: may be negative
+        self.available: dict[CounterKey, Quantity] = {
+            (name, counter): amount
+            for name, counters in pool.counter_sets.items()
+            for counter, amount in counters.items()
+        }
+        self.groups: dict[str, Common] = {}
+        for device in (*pool.devices, *pool.elsewhere):
+            if not device.consumes or not allocated.holds(device.id):
+                continue
+            for name, counters, groups in device.consumes:
+                self.groups[name] = joined(self.groups.get(name), groups)
+                for counter, amount in counters.items():
+                    key = (name, counter)
+                    if key in self.available:
+                        self.available[key] = self.available[key].sub(amount)

@@ -1,0 +1,140 @@
+"""Pools as a node sees them: which slices count, whether they are all there, and whether they make sense.
+
+Source: KEP-4381 ("Publishing node resources": generations, resourceSliceCount), KEP-4815 (shared counters), KEP-5963
+(gate off); which slices count on which node is as measured with kube-scheduler 1.37.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from allocator.devices import Device, Object, PoolId, Slice, node_name
+from allocator.features import Features
+from allocator.inventory import Inventory
+from resourceapi.quantity import Quantity
+
+CounterSets = dict[str, dict[str, Quantity]]
+
+
+class Pool:
+    """A pool with something for a node. Of an incomplete or invalid one no device can be had."""
+
+    __slots__ = ("counter_sets", "devices", "elsewhere", "id", "incomplete", "invalid")
+
+    def __init__(self, id: PoolId) -> None:
+        self.id = id
+        #: not all slices are there
+        self.incomplete = False
+        #: what is wrong with the slices, if anything
+        self.invalid = ""
+        #: of the slices for this node, in the order in which they are tried
+        self.devices: tuple[Device, ...] = ()
+        #: of the pool's other slices; they matter for counters and groups
+        self.elsewhere: tuple[Device, ...] = ()
+        self.counter_sets: CounterSets = {}
+
+    @property
+    def usable(self) -> bool:
+        return not (self.incomplete or self.invalid)
+
+    @property
+    def binds_late(self) -> bool:
+        """Whether a device has binding conditions, even an empty list of them: such pools are tried last."""
+        return any("bindingConditions" in device.spec for device in self.devices)
+
+
+def pools_of(inventory: Inventory, node: Object, features: Features) -> list[Pool]:
+    """The pools that a node sees, in the order in which they are tried."""
+    relevant: dict[PoolId, list[Slice]] = {}
+    for slice in inventory.candidates(node_name(node)):
+        if _is_visible(slice, features) and slice.reaches(node):
+            _add(relevant.setdefault(slice.pool, []), slice)
+    pools = [_pool(id, slices, inventory, features) for id, slices in relevant.items()]
+    found = [pool for pool in pools if pool is not None]
+    found.sort(key=lambda pool: (pool.binds_late, pool.id))
+    return found
+
+
+def _is_visible(slice: Slice, features: Features) -> bool:
+    """Whether the features that the slice uses are on."""
+    partitioned = "perDeviceNodeSelection" in slice.spec or bool(slice.counter_sets)
+    if partitioned and not features.partitionable_devices:
+        return False
+    return features.compatibility_groups or not slice.has_groups
+
+
+def _add(slices: list[Slice], slice: Slice) -> None:
+    """Only the newest generation counts."""
+    if slices and slice.generation > slices[0].generation:
+        slices.clear()
+    if not slices or slice.generation == slices[0].generation:
+        slices.append(slice)
+
+
+def _pool(id: PoolId, slices: list[Slice], inventory: Inventory, features: Features) -> Pool | None:
+    """The pool that these slices for the node belong to; None if they are obsolete."""
+    pool = Pool(id)
+    expected, generation = slices[0].count_in_pool, slices[0].generation
+    everywhere: Sequence[Slice] = slices
+    if len(slices) != expected:
+        # Only now slices for other nodes are looked at; a newer generation among them goes unnoticed otherwise.
+        if any(slice.generation > generation for slice in inventory.of_pool(id)):
+            return None
+        everywhere = [
+            slice
+            for slice in inventory.of_pool(id)
+            if slice.generation == generation and (features.compatibility_groups or not slice.has_groups)
+        ]
+        if len(everywhere) != expected:
+            pool.incomplete = True
+            return pool
+    if features.stable:
+        order = {slice.name: index for index, slice in enumerate(inventory.of_pool(id))}
+        slices = sorted(slices, key=lambda slice: order[slice.name])
+    else:
+        slices = sorted(slices, key=lambda slice: slice.name)
+    names = {slice.name for slice in slices}
+    _fill(pool, slices, [slice for slice in everywhere if slice.name not in names], features)
+    return pool
+
+
+def _fill(pool: Pool, here: Sequence[Slice], elsewhere: Sequence[Slice], features: Features) -> None:
+    """Take in the slices for the node and the others, or say what is wrong with them."""
+    counters = [slice for slice in (*here, *elsewhere) if slice.counter_sets]
+    if features.partitionable_devices:
+        here = [slice for slice in here if not slice.counter_sets]
+        elsewhere = [slice for slice in elsewhere if not slice.counter_sets]
+    pool.devices = tuple(device for slice in here for device in slice.devices)
+    pool.elsewhere = tuple(device for slice in elsewhere for device in slice.devices)
+    pool.invalid = _repeated(pool.devices)
+    if features.partitionable_devices and not pool.invalid:
+        pool.invalid = _counter_problem(pool, counters)
+    if pool.invalid:
+        pool.devices = pool.elsewhere = ()
+
+
+def _repeated(devices: Iterable[Device]) -> str:
+    seen = set()
+    for device in devices:
+        if device.id in seen:
+            return f"duplicate device name {device.id.device}"
+        seen.add(device.id)
+    return ""
+
+
+def _counter_problem(pool: Pool, slices: Iterable[Slice]) -> str:
+    """Fills the pool's counter sets; what is wrong with them or with their use, if anything."""
+    for slice in slices:
+        for name, counters in slice.counter_sets:
+            if name in pool.counter_sets:
+                return f"duplicate counter set name {name}"
+            pool.counter_sets[name] = counters
+    for device in (*pool.devices, *pool.elsewhere):
+        for consumption in device.consumes:
+            known = pool.counter_sets.get(consumption.counter_set)
+            if known is None:
+                return f"counter set {consumption.counter_set} not found"
+            for counter in consumption.counters:
+                if counter not in known:
+                    return f"counter {counter} not found in counter set {consumption.counter_set}"
+    return ""

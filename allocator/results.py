@@ -1,0 +1,135 @@
+"""The AllocationResult of a claim, as kube-scheduler writes it into the claim's status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from allocator.attempt import Taken
+from allocator.demand import Alternative, ClaimDemand, name_of
+from allocator.devices import Object, node_name
+from allocator.features import Features
+
+
+def allocation_result(
+    claim: ClaimDemand, taken: Sequence[Taken], node: Object, features: Features, share_id: Callable[[], str]
+) -> Object:
+    """An AllocationResult of v1 in normal form; `share_id` makes the ID of a share."""
+    devices: Object = {}
+    if taken:
+        devices["results"] = [_device_result(each, features, share_id) for each in taken]
+    chosen = _chosen(claim, taken)
+    config = [*_class_config(chosen), *_claim_config(claim, chosen)]
+    if config:
+        devices["config"] = [_without_needless_requests(entry, chosen) for entry in config]
+    result: Object = {"devices": devices}
+    if selector := node_selector(taken, node, features):
+        result["nodeSelector"] = selector
+    return result
+
+
+def _device_result(taken: Taken, features: Features, share_id: Callable[[], str]) -> Object:
+    device, alternative = taken.device, taken.alternative
+    result: Object = {
+        "request": alternative.name,
+        "driver": device.id.driver,
+        "pool": device.id.pool,
+        "device": device.id.device,
+    }
+    if alternative.admin_access:
+        result["adminAccess"] = True
+    if alternative.tolerations:
+        result["tolerations"] = alternative.tolerations
+    if features.binding_conditions:
+        for name in ("bindingConditions", "bindingFailureConditions"):
+            if device.spec.get(name):
+                result[name] = device.spec[name]
+    if taken.capacity is not None:
+        result["shareID"] = share_id()
+        if taken.capacity:
+            result["consumedCapacity"] = dict(taken.capacity)
+    if device.slice.skips and features.knows_node_operations:
+        result["skipNodeOperations"] = device.slice.skips
+    return result
+
+
+def _chosen(claim: ClaimDemand, taken: Iterable[Taken]) -> list[Alternative]:
+    """The alternative that serves each request. One that is served without any device is the first."""
+    served = {each.alternative.main: each.alternative for each in taken}
+    return [served.get(request.name, request.alternatives[0]) for request in claim.requests]
+
+
+def _class_config(chosen: Sequence[Alternative]) -> list[Object]:
+    """The configuration of each class once, for all requests that use the class."""
+    requests: dict[str, list[str]] = {}
+    classes: dict[str, Object] = {}
+    for alternative in chosen:
+        name = name_of(alternative.device_class)
+        classes[name] = alternative.device_class
+        requests.setdefault(name, []).append(alternative.name)
+    return [
+        {"source": "FromClass", "requests": requests[name], **_parameters(entry)}
+        for name, device_class in classes.items()
+        for entry in (device_class.get("spec") or {}).get("config") or ()
+    ]
+
+
+def _claim_config(claim: ClaimDemand, chosen: Sequence[Alternative]) -> list[Object]:
+    """The claim's own configuration, as far as it is for all requests, for one of them or for a chosen alternative."""
+    names = {name for alternative in chosen for name in (alternative.main, alternative.name)}
+    return [
+        {"source": "FromClaim", "requests": entry.get("requests") or [], **_parameters(entry)}
+        for entry in claim.devices.get("config") or ()
+        if not entry.get("requests") or not names.isdisjoint(entry["requests"])
+    ]
+
+
+def _parameters(entry: Object) -> Object:
+    return {"opaque": entry["opaque"]} if "opaque" in entry else {}
+
+
+def _without_needless_requests(entry: Object, chosen: Iterable[Alternative]) -> Object:
+    """No requests means all of them, and is used where all of them are listed."""
+    requests = entry["requests"]
+    if all(alternative.main in requests or alternative.name in requests for alternative in chosen):
+        return {name: value for name, value in entry.items() if name != "requests"}
+    return entry
+
+
+def node_selector(taken: Iterable[Taken], node: Object, features: Features) -> Object | None:
+    """The nodes on which all devices can be used; None if those are all nodes."""
+    fields: list[Object] = []
+    expressions: list[Object] = []
+    for device, _, _ in taken:
+        # The stable allocator does not know bindsToNode.
+        binds = device.spec.get("bindsToNode") is True and not features.stable
+        if "nodeName" in device.placement or binds:
+            return _only(node_name(node))
+        for term in (device.placement.get("nodeSelector") or {}).get("nodeSelectorTerms") or ():
+            _add_new(fields, term.get("matchFields") or ())
+            _add_new(expressions, term.get("matchExpressions") or ())
+    term = {}
+    if expressions:
+        term["matchExpressions"] = expressions
+    if fields:
+        term["matchFields"] = fields
+    return {"nodeSelectorTerms": [term]} if term else None
+
+
+def _only(name: str) -> Object:
+    requirement = {"key": "metadata.name", "operator": "In", "values": [name]}
+    return {"nodeSelectorTerms": [{"matchFields": [requirement]}]}
+
+
+def _add_new(requirements: list[Object], more: Iterable[Object]) -> None:
+    """Adds requirements that are not there yet; the order of their values does not matter."""
+    for requirement in more:
+        if all(_signature(requirement) != _signature(known) for known in requirements):
+            requirements.append(requirement)
+
+
+def _signature(requirement: Object) -> tuple[object, ...]:
+    return (
+        requirement.get("key", ""),
+        requirement.get("operator", ""),
+        frozenset(requirement.get("values") or ()),
+    )

@@ -1,0 +1,146 @@
+"""In which order devices are tried: depth first, the first solution wins.
+
+Claims, requests and alternatives come in the given order. Within a request devices are taken in the order of pools,
+slices and devices only (each combination once); the next request starts from the first device again. Alternatives
+are part of the same search (KEP-4816): what fails later brings back the next device here, then the next alternative.
+
+Every place where the search chooses is a generator: it makes a choice, yields what comes next, and gets back how that
+ended. So depth costs no recursion, and a cleverer search has one place to look at outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from allocator.attempt import Attempt
+from allocator.demand import Alternative, ClaimDemand
+from allocator.devices import Device
+from resourceapi.limits import ALLOCATION_RESULTS
+
+
+class Outcome(Enum):
+    """How a part of the search ended, if not with a solution."""
+
+    FAILED = "failed"
+    #: the claim would get more devices than its status can hold
+    TOO_MANY = "too many"
+
+
+class Goal(NamedTuple):
+    """What remains to be found: from a request of a claim on, or from a device of an alternative on."""
+
+    claim: int
+    request: int = 0
+    #: of the alternative that is being served, if one is
+    alternative: Alternative | None = None
+    #: how many devices it has so far
+    devices: int = 0
+    #: the first candidate for the next one
+    start: int = 0
+
+
+Choice = Generator[Goal, Outcome, Outcome]
+
+
+class Search:
+    """The search for devices for claims among candidates."""
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        claims: Sequence[ClaimDemand],
+        candidates: Sequence[Device],
+        all_devices: dict[Alternative, Sequence[Device]],
+    ) -> None:
+        """`all_devices`: what each alternative with mode `All` asks for."""
+        self._attempt = attempt
+        self._claims = claims
+        self._candidates = candidates
+        self._all_devices = all_devices
+
+    def run(self) -> bool:
+        """Whether there is a solution; the attempt has it then. Raises AllocationError."""
+        choices: list[Choice] = []
+        goal: Goal | None = Goal(0)
+        outcome = Outcome.FAILED
+        while True:
+            if goal is not None:
+                if goal.claim == len(self._claims):
+                    return True
+                choices.append(self._choose(goal))
+            elif not choices:
+                return False
+            try:
+                goal = choices[-1].send(outcome) if goal is None else next(choices[-1])
+            except StopIteration as end:
+                choices.pop()
+                goal, outcome = None, end.value
+
+    def _choose(self, goal: Goal) -> Choice:
+        """The choice that comes next on the way to a goal."""
+        requests = self._claims[goal.claim].requests
+        if goal.request == len(requests):
+            return self._next_claim(goal)
+        if goal.alternative is None:
+            request = requests[goal.request]
+            if request.is_list:
+                return self._any_alternative(goal, request.alternatives)
+            goal = goal._replace(alternative=request.alternatives[0])
+        assert goal.alternative is not None
+        return self._devices(goal, goal.alternative)
+
+    def _next_claim(self, goal: Goal) -> Choice:
+        yield Goal(goal.claim + 1)
+        # That a later claim gets too many devices is no reason for this one to give up.
+        return Outcome.FAILED
+
+    def _any_alternative(self, goal: Goal, alternatives: Sequence[Alternative]) -> Choice:
+        """If all of them lead to too many devices, other devices for earlier requests do not help."""
+        result = Outcome.TOO_MANY
+        for alternative in alternatives:
+            if (yield goal._replace(alternative=alternative)) is not Outcome.TOO_MANY:
+                result = Outcome.FAILED
+        return result
+
+    def _devices(self, goal: Goal, alternative: Alternative) -> Choice:
+        everything = self._all_devices.get(alternative)
+        if everything is not None and not everything:
+            return Outcome.FAILED
+        wanted = alternative.count if everything is None else len(everything)
+        if goal.devices >= wanted:
+            return (yield Goal(goal.claim, goal.request + 1))
+        room = ALLOCATION_RESULTS - len(self._attempt.taken(alternative.claim))
+        if wanted - goal.devices > room:
+            return Outcome.TOO_MANY
+        if everything is not None:
+            return (yield from self._this_device(goal, alternative, everything[goal.devices]))
+        return (yield from self._any_device(goal, alternative))
+
+    def _this_device(self, goal: Goal, alternative: Alternative, device: Device) -> Choice:
+        mark = self._attempt.mark()
+        if not self._attempt.take(alternative, device, must=True):
+            return Outcome.FAILED
+        outcome = yield goal._replace(devices=goal.devices + 1)
+        self._attempt.undo(mark)
+        return outcome
+
+    def _any_device(self, goal: Goal, alternative: Alternative) -> Choice:
+        attempt = self._attempt
+        for index in range(goal.start, len(self._candidates)):
+            device = self._candidates[index]
+            if not (
+                attempt.is_free(alternative, device)
+                and attempt.selects(alternative, device)
+                and attempt.has_capacity(alternative, device)
+            ):
+                continue
+            mark = attempt.mark()
+            if not attempt.take(alternative, device, must=False):
+                continue
+            outcome = yield goal._replace(devices=goal.devices + 1, start=index + 1)
+            attempt.undo(mark)
+            if outcome is Outcome.TOO_MANY:
+                return outcome
+        return Outcome.FAILED

@@ -1,0 +1,76 @@
+"""Whether CEL selectors choose a device, and attributes that CEL derives; each evaluated once per device."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from allocator.devices import Device
+from allocator.errors import AllocationError
+from deviceselectors.compiler import compile_expression
+from deviceselectors.environment import Environment
+from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
+
+
+class Selector(NamedTuple):
+    """One selector of a class or request; `place` says where it stands, as error texts begin."""
+
+    place: str
+    expression: str
+
+
+class Selectors:
+    """Evaluates expressions of stored objects, which may use whatever the newest release knows.
+
+    Results are remembered, so one of these goes with one inventory. Not for several threads.
+    """
+
+    def __init__(self) -> None:
+        self._programs: dict[tuple[str, bool], Program | str] = {}
+        self._matches: dict[tuple[str, Device], bool | str] = {}
+        self._attributes: dict[tuple[str, Device], dict[str, Any]] = {}
+
+    def match(self, selector: Selector, device: Device) -> bool:
+        """Whether a selector chooses the device. Raises AllocationError if the expression or its evaluation is bad."""
+        key = (selector.expression, device)
+        outcome = self._matches.get(key)
+        if outcome is None:
+            compiled = self._program(selector.expression, derived=False)
+            if isinstance(compiled, str):
+                raise AllocationError(f"{selector.place}: CEL compile error: {compiled}")
+            try:
+                outcome = compiled.matches(device.prepared)
+            except EvaluationError as error:
+                outcome = str(error)
+            self._matches[key] = outcome
+        if isinstance(outcome, str):
+            raise AllocationError(f"{selector.place} on device {device.id}: CEL runtime error: {outcome}")
+        return outcome
+
+    def derive(self, name: str, expression: str, device: Device) -> dict[str, Any]:
+        """The attribute that an expression derives from a device. Raises AllocationError."""
+        key = (expression, device)
+        found = self._attributes.get(key)
+        if found is None:
+            compiled = self._program(expression, derived=True)
+            if isinstance(compiled, str):
+                raise AllocationError(f"compile derived attribute {name} failed: {compiled}")
+            try:
+                found = compiled.attribute(device.prepared)
+            except EvaluationError as error:
+                text = f"evaluate derived attribute {name} on device {device.id} failed: {error.message}"
+                raise AllocationError(text) from None
+            self._attributes[key] = found
+        return found
+
+    def _program(self, expression: str, *, derived: bool) -> Program | str:
+        """The program of an expression, or what is wrong with it."""
+        key = (expression, derived)
+        found = self._programs.get(key)
+        if found is None:
+            compiled = compile_expression(expression, Environment("stored", derived=derived))
+            try:
+                found = compiled.error if compiled.error is not None else program(compiled)
+            except ProgramError as error:
+                found = str(error)
+            self._programs[key] = found
+        return found

@@ -1,0 +1,124 @@
+"""Replays scenarios of allocation: pods with claims in a cluster of nodes, classes and slices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allocator.demand import name_of
+from allocator.features import GATES, Features
+from allocator.scheduling import Cluster, Mode, NodeAnswer
+from resourceapi.decoding import decode
+from resourceapi.encoding import encode
+from resourceapi.model.versions import SCHEMAS
+from tests.conformance.answers import Case, Json, same_json
+from tests.conformance.comparison import Comparison
+
+_SCHEMA = SCHEMAS["v1"]
+Object = dict[str, Any]
+
+
+def answer(case: Case) -> Object:
+    """What the product answers to a scenario, in the form of its `expect`."""
+    scenario = case["scenario"]
+    gates = scenario["features"]
+    features = Features(GATES if "all" in gates else gates)
+    classes = [_decoded("DeviceClass", each) for each in scenario["deviceClasses"]]
+    slices = [_decoded("ResourceSlice", each) for each in scenario["resourceSlices"]]
+    by_name = {name_of(device_class): device_class for device_class in classes}
+    cluster = Cluster(features, scenario["nodes"], by_name, slices)
+    claims: dict[str, Object] = {}
+    for each in scenario["claims"]:
+        claim = _remember(claims, _decoded("ResourceClaim", each))
+        cluster.hold(claim)
+    mode = Mode.ALL_NODES if scenario["mode"] == "all-nodes" else Mode.FIRST_FIT
+    shares: dict[str, str] = {}
+    return {
+        "implementation": features.implementation,
+        "pods": [_pod(cluster, claims, pod, mode, shares) for pod in scenario["pods"]],
+    }
+
+
+def _pod(
+    cluster: Cluster, claims: dict[str, Object], pod: Object, mode: Mode, shares: dict[str, str]
+) -> Object:
+    for name in pod.get("release") or ():
+        if name in claims:
+            cluster.release(claims[name])
+    wanted = []
+    for index, claim in enumerate(pod["claims"]):
+        if isinstance(claim, str):
+            if claim not in claims:
+                return {
+                    "name": pod["name"],
+                    "error": f'pod {pod["name"]}: claim "{claim}" not found',
+                    "nodes": [],
+                }
+            wanted.append(claims[claim])
+            continue
+        decoded = _decoded("ResourceClaim", claim)
+        if not name_of(decoded):
+            decoded.setdefault("metadata", {})["name"] = f"{pod['name']}-{index}"
+        wanted.append(claims.get(_key(decoded)) or _remember(claims, decoded))
+    placed = cluster.place(wanted, mode, pod.get("node") or None)
+    answered: Object = {"name": pod["name"]}
+    if placed.placed:
+        answered["placed"] = placed.placed
+    answered["nodes"] = [_node(node, shares) for node in placed.nodes]
+    return answered
+
+
+def _decoded(kind: str, value: Json) -> Object:
+    return decode(_SCHEMA, kind, value).object
+
+
+def _remember(claims: dict[str, Object], claim: Object) -> Object:
+    claims[_key(claim)] = claims[name_of(claim)] = claim
+    return claim
+
+
+def _key(claim: Object) -> str:
+    namespace = claim.get("metadata", {}).get("namespace", "")
+    return f"{namespace}/{name_of(claim)}" if namespace else name_of(claim)
+
+
+def _node(node: NodeAnswer, shares: dict[str, str]) -> Object:
+    answered: Object = {"node": node.node, "result": None}
+    if node.result is not None:
+        answered["result"] = [_result(result, shares) for result in node.result]
+    if node.error:
+        answered |= {"error": node.error, "errorKind": node.error_kind}
+    return answered
+
+
+def _result(result: Object, shares: dict[str, str]) -> Object:
+    """As JSON, with shares numbered as they appear."""
+    encoded = encode(_SCHEMA, "AllocationResult", result)
+    for device in encoded["devices"].get("results") or ():
+        if "shareID" in device:
+            device["shareID"] = shares.setdefault(device["shareID"], f"share-{len(shares)}")
+    return encoded
+
+
+def compare(case: Case, answered: Object) -> Comparison:
+    """Verdict: every pod is placed alike, every node has the same allocation or the same kind of error.
+
+    Answer: the texts of errors are the same as well.
+    """
+    expected = case["expect"]
+    if answered.get("reason") == "Crash":
+        return Comparison(False, False, [("pods", None, answered["message"])])
+    differences: list[tuple[str, Json, Json]] = []
+    verdict = same_json(_without_texts(expected), _without_texts(answered))
+    if expected["implementation"] != answered["implementation"]:
+        differences.append(("implementation", expected["implementation"], answered["implementation"]))
+    for left, right in zip(expected["pods"], answered["pods"], strict=True):
+        if not same_json(left, right):
+            differences.append((f"pod {left['name']}", left, right))
+    return Comparison(verdict, not differences, differences)
+
+
+def _without_texts(expected: Object) -> list[Object]:
+    return [
+        {**pod, "nodes": [{key: node[key] for key in node if key != "error"} for node in pod["nodes"]]}
+        for pod in expected["pods"]
+    ]
