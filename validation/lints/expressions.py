@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from deviceselectors.ast import Call, Literal, Node, Select
 from deviceselectors.lookups import ATTRIBUTES, Key, Lookup, as_lookup, domain_of, member, unguarded, walk
-from deviceselectors.unparsing import unparse
 from resourceapi.limits import CEL_EXPRESSION_COST
 from validation.lints.table import AS_TEXT, CONSTANT, TYPE_LOOKUP, Lint
 
@@ -117,6 +116,13 @@ def _constant_remark(expression: Expression) -> Remark:
     return Remark(CONSTANT, 0, len(expression.text), message, hint)
 
 
+def _written(node: Node) -> str:
+    # loaded only when there is something to say
+    from deviceselectors.unparsing import unparse
+
+    return unparse(node, _LONGEST)
+
+
 # --- CC007: a domain taken for an attribute, a value's type for its name ---------------------------------------------
 
 
@@ -131,7 +137,7 @@ def _type_lookup(node: Select | Call) -> Iterator[Remark]:
         return
     lookup = as_lookup(operand)
     if lookup is not None and lookup.map == ATTRIBUTES and name in _VALUE_TYPES:
-        text = unparse(operand, _LONGEST)
+        text = _written(operand)
         message = f'{text}.{name} takes "{name}", a type, for a field: an attribute gives its value itself'
         yield Remark(TYPE_LOOKUP, node.position + 1, len(name), message, f"write `{text}`")
 
@@ -140,13 +146,13 @@ def _misused_domain(node: Select | Call, map_: str, domain: str, name: str) -> I
     for qualified in (domain, name):
         where, slash, identifier = qualified.partition("/")
         if slash and identifier:
-            message = f'{unparse(node, _LONGEST)} looks for a domain or name "{qualified}", which no device can have'
+            message = f'{_written(node)} looks for a domain or name "{qualified}", which no device can have'
             yield Remark(
                 TYPE_LOOKUP, node.position, 1, message, f'write `device.{map_}["{where}"].{identifier}`'
             )
             return
     if map_ == ATTRIBUTES and name in _VALUE_TYPES and "." not in domain:
-        text = unparse(node, _LONGEST)
+        text = _written(node)
         message = f'{text} asks for the attribute "{name}" in the domain "{domain}", and fails on devices without it'
         hint = f'attributes are looked up by domain, then by name: `device.attributes["<driver>"].{domain}`'
         yield Remark(TYPE_LOOKUP, node.position + 1, len(name), message, hint)
@@ -174,7 +180,7 @@ def _compared_with(node: Call, lookup: Lookup, sign: str, value: str) -> Iterato
         return
     import re
 
-    text = unparse(lookup.node, _LONGEST)
+    text = _written(lookup.node)
     position, length = node.position, len(sign)
     is_version = re.fullmatch(r"v?[0-9]+\.[0-9]+(\.[0-9]+([-+][0-9A-Za-z.+-]+)?)?", value)
     if sign in _EQUALITY.values():
