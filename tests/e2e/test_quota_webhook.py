@@ -1,0 +1,202 @@
+"""Limits on devices of claims that CRDs serve: held by two replicas under load, and when one of them is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.e2e.balancer import balanced
+from tests.e2e.binaries import binaries
+from tests.e2e.client import Client
+from tests.e2e.controlplane import ApiServer, control_plane
+from tests.e2e.test_webhook import GROUP, crd, create, namespace, register, registration, until
+from tests.webhook.examples import claim
+from tests.webhook.running import Running, running
+
+RUNS = int(os.environ.get("CLAIMCHECK_QUOTA_RUNS", "3"))
+CLIENTS, EACH, LIMIT = 50, 4, 100
+GRACE = 12
+RESOURCE = "gpu.example.com.deviceclass.resource.k8s.io/devices"
+SYSTEM = "claimcheck-system"
+OFF = "--runtime-config=resource.k8s.io/v1=false,resource.k8s.io/v1beta1=false,resource.k8s.io/v1beta2=false"
+
+
+class Balanced(NamedTuple):
+    """Where the API server finds the service: as tests of one replica have it (`Running`)."""
+
+    port: int
+    authority: Path
+
+
+class World(NamedTuple):
+    client: Client
+    replicas: list[Running]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    """A server that CRDs serve the claims of, kube-controller-manager, and two replicas behind a balancer."""
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(control_plane("1.37", flags=[OFF]))
+        client = server.client
+        assert (
+            client.ask("POST", "/api/v1/namespaces", {**namespace(SYSTEM), "metadata": {"name": SYSTEM}}).code
+            == 201
+        )
+        stack.enter_context(controller_manager(server, tmp_path))
+        config = service_config(server, tmp_path)
+        replicas = [stack.enter_context(running(tmp_path, **config)) for _ in range(2)]
+        port = stack.enter_context(balanced([replica.port for replica in replicas]))
+        service: Any = Balanced(port, replicas[0].authority)
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        assert client.ask("POST", path, crd(service)).code == 201
+        register(
+            client,
+            registration("ValidatingWebhookConfiguration", service, "/validate", ["resourceclaims"]),
+        )
+        add_namespace(client, "ready", 0)
+        until(lambda: "exceeded quota" in str(create(client, sized("probe"), "ready").body))
+        yield World(client, replicas)
+
+
+def service_config(server: ApiServer, directory: Path) -> dict[str, Any]:
+    """A configuration that enforces quota by reservations; the token is in a file, as kubelet would have it."""
+    access = json.loads(server.kubeconfig.read_text())
+    cluster = access["clusters"][0]["cluster"]
+    token = directory / "token"
+    token.write_text(access["users"][0]["user"]["token"])
+    return {
+        "apiServer": {
+            "serves": "CustomResources",
+            "address": cluster["server"],
+            "tokenFile": str(token),
+            "caFile": cluster["certificate-authority"],
+        },
+        "quota": {"mode": "Enforce", "namespace": SYSTEM, "recountSeconds": 1, "graceSeconds": GRACE},
+        "logging": {"level": "info"},
+    }
+
+
+@contextlib.contextmanager
+def controller_manager(server: ApiServer, directory: Path) -> Iterator[None]:
+    """kube-controller-manager, which counts claims and overwrites the status of quotas; skips without it."""
+    binary = binaries() / "kube-controller-manager"
+    if not binary.exists():
+        pytest.skip("there is no kube-controller-manager")
+    command = [
+        str(binary),
+        f"--kubeconfig={server.kubeconfig}",
+        "--secure-port=0",
+        "--leader-elect=false",
+        "--kube-api-content-type=application/json",
+        "--resource-quota-sync-period=2s",
+    ]
+    with (
+        open(directory / "controllers.log", "wb") as log,
+        subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT) as process,
+    ):
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+def sized(name: str, devices: int = 1) -> dict[str, Any]:
+    obj = claim(count=devices)
+    obj["metadata"] = {"name": name}
+    return obj
+
+
+def add_namespace(client: Client, name: str, limit: int) -> None:
+    """A namespace in which so many devices may be claimed, and so many claims made twice over."""
+    assert client.ask("POST", "/api/v1/namespaces", namespace(name)).code == 201
+    hard = {RESOURCE: str(limit), f"count/resourceclaims.{GROUP}": str(10 * LIMIT)}
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "devices"},
+        "spec": {"hard": hard},
+    }
+    assert client.ask("POST", f"/api/v1/namespaces/{name}/resourcequotas", quota).code == 201
+    # Until its controller has seen a quota, the API server takes no claims at all there.
+    path = f"/api/v1/namespaces/{name}/resourcequotas/devices"
+    until(lambda: "used" in client.ask("GET", path).body.get("status", {}))
+
+
+def flood(client: Client, in_namespace: str) -> list[int]:
+    """All clients at once create their claims; the HTTP codes."""
+    codes: list[int] = []
+
+    def run(number: int) -> None:
+        for index in range(EACH):
+            codes.append(create(client, sized(f"c{number}-{index}"), in_namespace, dry_run=False).code)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return codes
+
+
+def kill(replica: Running) -> None:
+    """End a replica, its worker included, as if its machine had lost power."""
+    worker = replica.wait_for("serving")["process"]
+    replica.process.kill()
+    os.kill(worker, signal.SIGKILL)
+
+
+def stored(client: Client, in_namespace: str) -> int:
+    answer = client.ask("GET", f"/apis/{GROUP}/v1/namespaces/{in_namespace}/resourceclaims")
+    assert answer.code == 200, answer.body
+    return len(answer.body["items"])
+
+
+def test_exactly_the_limit(world: World) -> None:
+    """Fifty clients on two replicas against a limit of 100: 100 claims are admitted, no more and no less, each time."""
+    for run in range(RUNS):
+        name = f"flood-{run}"
+        add_namespace(world.client, name, LIMIT)
+        codes = flood(world.client, name)
+        assert (codes.count(201), stored(world.client, name)) == (LIMIT, LIMIT), sorted(set(codes))
+        assert set(codes) == {201, 403}
+
+
+def test_refusal_names_what_is_short(world: World) -> None:
+    """The message says which request and class, how much, and who has the rest; deletion makes room again."""
+    add_namespace(world.client, "named", 3)
+    assert create(world.client, sized("first", 2), "named", dry_run=False).code == 201
+    answer = create(world.client, sized("second", 2), "named", dry_run=False)
+    assert answer.code == 403
+    assert (
+        'needed 2 for request "main" (class "gpu.example.com", ExactCount): 2, quota "devices" leaves 1 of 3 '
+        '(used by claim "first" 2)'
+    ) in answer.body["message"]
+    path = f"/apis/{GROUP}/v1/namespaces/named/resourceclaims/first"
+    assert world.client.ask("DELETE", path).code == 200
+    until(lambda: create(world.client, sized("second", 2), "named", dry_run=False).code == 201)
+
+
+def test_killed_replica(world: World) -> None:
+    """Killed under load, a replica takes no more than what it held with it, and that only for a while."""
+    name = "killed"
+    add_namespace(world.client, name, LIMIT)
+    killer = threading.Timer(0.4, kill, [world.replicas[0]])
+    killer.start()
+    codes = flood(world.client, name)
+    killer.join()
+    assert stored(world.client, name) == codes.count(201) <= LIMIT
+    time.sleep(GRACE + 3)
+    missing = LIMIT - stored(world.client, name)
+    late = [create(world.client, sized(f"late-{n}"), name, dry_run=False).code for n in range(missing + 1)]
+    assert late == [201] * missing + [403]
