@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import random
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from commandline.main import main
@@ -20,11 +22,21 @@ def run_command(pick: random.Random, text: bytes) -> int:
         file = Path(name, "file.yaml")
         file.write_bytes(text)
         output = io.TextIOWrapper(io.BytesIO(), encoding=pick.choice(("utf-8", "ascii")))
-        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), _collector_as_it_is():
             code = main([*_arguments(pick, str(file)), str(file)])
         if code not in (0, 1, 2):
             raise AssertionError(f"exit code {code}")
     return code
+
+
+@contextlib.contextmanager
+def _collector_as_it_is() -> Iterator[None]:
+    """The command makes Python collect garbage more rarely, which suits its short life but not that of a fuzzer."""
+    thresholds = gc.get_threshold()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def _arguments(pick: random.Random, file: str) -> list[str]:
