@@ -84,7 +84,7 @@ def run(options: Namespace) -> int:
     profile = _profile(options.kube_version, options.feature_gates)
     expression = _expression(options)
     inventory = _devices(options, profile) if options.device or options.inventory else None
-    judgement = judge(expression, profile.gates, derived=options.derived, inventory=inventory)
+    judgement = judge(expression, profile, derived=options.derived, inventory=inventory)
     if options.output == "json":
         celreport.write_json(judgement, sys.stdout)
     else:

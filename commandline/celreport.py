@@ -27,6 +27,11 @@ def _lines(judgement: Judgement) -> Iterator[str]:
         yield f"estimated cost: {cost} (limit {judgement.cost_limit:,})"
     if judgement.problem is not None:
         yield f"error: {_reason(judgement)}"
+    if judgement.hint:
+        yield f"hint: {judgement.hint}"
+    for remark in judgement.remarks:
+        yield f"warning[{remark.lint.code}]: {remark.message}"
+        yield f"hint: {remark.hint}"
     if judgement.groups is None:
         return
     yield ""
@@ -108,6 +113,18 @@ def _document(judgement: Judgement) -> dict[str, Any]:
                 for line, column, message in judgement.locations
             ],
         }
+        if judgement.hint:
+            document["error"]["hint"] = judgement.hint
+    document["warnings"] = [
+        {
+            "rule": remark.lint.code,
+            "message": remark.message,
+            "hint": remark.hint,
+            "position": remark.position,
+            "length": remark.length,
+        }
+        for remark in judgement.remarks
+    ]
     if judgement.groups is not None:
         document["runtimeCostLimit"] = COST_LIMIT
         document["summary"] = {

@@ -10,14 +10,18 @@ from deviceselectors.explaining import Explainer, Reason
 from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES, Compiler
 from deviceselectors.runtime.program import COST_LIMIT, Program, ProgramError, Result
 from resourceapi import limits
+from resourceapi.fielderrors import TOO_LONG
 
 if TYPE_CHECKING:
     from resourceapi.fielderrors import FieldError
+    from resourceapi.releases import Profile
     from validation.inventory import Inventory, Named
+    from validation.lints.expressions import Remark
 
 #: Outcomes, in the order of reports.
 MATCH, NO_MATCH, FAILED = "match", "no match", "failed"
 OUTCOMES = (MATCH, NO_MATCH, FAILED)
+_V1 = "resource.k8s.io/v1"
 
 
 class Group:
@@ -47,7 +51,8 @@ class Group:
 class Judgement:
     """The verdict on an expression, and the groups of devices if there were any.
 
-    `problem` is the server's field error, None if it takes the expression. `type` is None for one that does not
+    `problem` is the server's field error, None if it takes the expression, and `hint` how to mend that, if known.
+    `remarks` are what lints say about a selector by itself. `type` is None for one that does not
     compile; `max_cost` is then meaningless. `groups` is None where no devices were given.
     """
 
@@ -56,9 +61,11 @@ class Judgement:
         "derived",
         "expression",
         "groups",
+        "hint",
         "locations",
         "max_cost",
         "problem",
+        "remarks",
         "type",
     )
 
@@ -66,6 +73,8 @@ class Judgement:
         self.expression = expression
         self.derived = derived
         self.problem: FieldError | None = None
+        self.hint = ""
+        self.remarks: list[Remark] = []
         self.type: str | None = None
         self.max_cost = 0
         self.cost_limit = limits.CEL_EXPRESSION_COST
@@ -86,12 +95,16 @@ class Judgement:
         return sum(len(group.members) for group in self.groups or () if group.outcome == outcome)
 
 
-def judge(expression: str, gates: frozenset[str], *, derived: bool, inventory: Inventory | None) -> Judgement:
+def judge(
+    expression: str, profile: Profile, *, derived: bool, inventory: Inventory | None = None
+) -> Judgement:
     """Compile an expression as kube-apiserver does in a request, and evaluate it as kube-scheduler does."""
-    judgement = Judgement(expression, derived)
+    judgement, gates = Judgement(expression, derived), profile.gates
     judgement.problem, _ = Compiler().check(expression, ("expression",), gates, derived=derived)
-    if judgement.problem is not None and judgement.problem.kind == "FieldValueTooLong":
-        return judgement
+    if judgement.problem is not None:
+        judgement.hint = _hint(judgement.problem, expression, profile)
+        if judgement.problem.kind == TOO_LONG:
+            return judgement
     environment = Environment(
         consumable_capacity=CONSUMABLE_CAPACITY in gates,
         list_attributes=LIST_ATTRIBUTES in gates,
@@ -103,9 +116,25 @@ def judge(expression: str, gates: frozenset[str], *, derived: bool, inventory: I
         return judgement
     judgement.type = compiled.output_type.output
     judgement.max_cost = compiled.max_cost
+    if not derived and judgement.problem is None:
+        from validation.lints.expressions import read
+
+        linted = read(expression, environment)
+        judgement.remarks = [] if linted is None else linted.remarks
     if inventory is not None and judgement.problem is None:
         judgement.groups = _evaluate(expression, inventory, derived=derived)
     return judgement
+
+
+def _hint(problem: FieldError, expression: str, profile: Profile) -> str:
+    """The hint that `validate` gives for the expression as a class's selector."""
+    from validation.hints import hint_for
+    from validation.hints.situation import Situation
+
+    selectors = [{"cel": {"expression": expression}}]
+    device_class = {"apiVersion": _V1, "kind": "DeviceClass", "spec": {"selectors": selectors}}
+    path = ("spec", "selectors", 0, "cel", "expression")
+    return hint_for(Situation(problem.kind, problem.message, path, device_class, profile))[1]
 
 
 def _evaluate(expression: str, inventory: Inventory, *, derived: bool) -> list[Group]:

@@ -69,7 +69,12 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
 
 
 VERDICTS = [
-    pytest.param("true", [], 0, "type: bool\nestimated cost: 0 (limit 1,000,000)\n", id="constant"),
+    pytest.param(
+        "true", [], 0,
+        "type: bool\nestimated cost: 0 (limit 1,000,000)\n"
+        "warning[CC013]: the selector is true for every device\n"
+        "hint: leave it out, or compare the device with something\n",
+        id="constant"),
     pytest.param(
         f'{MODEL} == "a100"', [], 0, "type: bool\nestimated cost: 5 (limit 1,000,000)\n", id="look-up"
     ),
@@ -77,13 +82,16 @@ VERDICTS = [
         "device.drivr", [], 1,
         "error: compilation failed: ERROR: <input>:1:7: undefined field 'drivr'\n"
         " | device.drivr\n"
-        " | ......^\n",
+        " | ......^\n"
+        "hint: did you mean `driver`?\n",
         id="error-with-caret",
     ),
     pytest.param(
         'string(1) + "x" == "1x"', [], 1,
         "type: bool\nestimated cost: 1,844,674,407,370,955,266 (limit 1,000,000)\n"
-        "error: too complex, exceeds cost limit\n",
+        "error: too complex, exceeds cost limit\n"
+        "hint: the server estimates the cost at worst: compare the texts of attributes directly, without nested loops and "
+        "without functions on texts of unknown length\n",
         id="too-costly",
     ),
     pytest.param("device.driver", [], 1, "error: must evaluate to bool or the unknown type, not string\n", id="no-bool"),
@@ -163,6 +171,7 @@ def test_json(capsys: pytest.CaptureFixture[str], inventory: str) -> None:
         "type": "bool",
         "maxCost": 4,
         "costLimit": 1_000_000,
+        "warnings": [],
         "runtimeCostLimit": 1_000_000,
         "summary": {"devices": 5, "match": 1, "noMatch": 4, "failed": 0},
     }
@@ -188,6 +197,29 @@ def test_json_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     error = json.loads(out)["error"]
     assert error["reason"] == "FieldValueInvalid"
     assert [(place["line"], place["column"]) for place in error["locations"]] == [(1, 1), (1, 6)]
+
+
+ADVICE = [
+    pytest.param(
+        'device.attributes["model"] == "a100"',
+        'hint: attributes are looked up by domain, then by name: `device.attributes["<driver>"].model`\n',
+        id="hint-for-an-error",
+    ),
+    pytest.param(
+        f'{MODEL} >= "9.1"',
+        'warning[CC012]: "model" is compared as a text, so that "10.0" is less than "9.0"\n'
+        f'hint: compare versions: `{MODEL}.compareTo(semver("9.1.0")) >= 0`\n',
+        id="lint",
+    ),
+]
+
+
+@pytest.mark.parametrize(("expression", "expected"), ADVICE)
+def test_advice(capsys: pytest.CaptureFixture[str], expression: str, expected: str) -> None:
+    """Hints for errors and the warnings of lints, as `validate` has them; in JSON as well."""
+    assert _run(capsys, expression)[1].endswith(expected)
+    document = json.loads(_run(capsys, expression, "-o", "json")[1])
+    assert "hint" in document["error"] if "error" in document else document["warnings"]
 
 
 def test_derived_attribute(capsys: pytest.CaptureFixture[str], inventory: str) -> None:
