@@ -322,19 +322,23 @@ def _answers(client: Client, code: int) -> bool:
     return create(client, claim(adminAccess=True), "webhook-watched").code == code
 
 
+def connection_to(server: ApiServer, directory: Path) -> dict[str, str]:
+    """How the service reaches the API server, as its configuration says it; writes the token into a file."""
+    kubeconfig = json.loads(server.kubeconfig.read_text())
+    (cluster,), (user,) = kubeconfig["clusters"], kubeconfig["users"]
+    (directory / "token").write_text(user["user"]["token"])
+    return {
+        "address": cluster["cluster"]["server"],
+        "caFile": cluster["cluster"]["certificate-authority"],
+        "tokenFile": "token",
+    }
+
+
 def test_service_follows_the_cluster(api_server: Callable[[str], ApiServer], tmp_path: Path) -> None:
     """A service that watches the cluster's namespaces takes notice of a label, and of its removal; what the API server is
     to trust it by it puts into its configuration itself."""
     server = api_server("1.37")
-    client, (cluster,) = server.client, json.loads(server.kubeconfig.read_text())["clusters"]
-    (token,) = json.loads(server.kubeconfig.read_text())["users"]
-    (tmp_path / "token").write_text(token["user"]["token"])
-    connection = {
-        "address": cluster["cluster"]["server"],
-        "caFile": cluster["cluster"]["certificate-authority"],
-        "tokenFile": "token",
-        "namespaces": "Watch",
-    }
+    client, connection = server.client, {**connection_to(server, tmp_path), "namespaces": "Watch"}
     watched = namespace("webhook-watched", **{"resource.kubernetes.io/admin-access": "true"})
     del watched["metadata"]["labels"]["claimcheck-e2e"]  # the other service knows nothing of it
     assert client.ask("POST", "/api/v1/namespaces", watched).code == 201
@@ -364,3 +368,48 @@ def test_service_follows_the_cluster(api_server: Callable[[str], ApiServer], tmp
                 until(partial(_answers, client, expected))
         finally:
             client.ask("DELETE", path)
+
+
+# An authority for 90 s, leaves for 45 s, a lead of 9 s: certificates are looked after every 10 s.
+SHORT_LIVES = {"authorityDays": 90 / 86_400, "leafDays": 45 / 86_400, "trustLeadHours": 9 / 3_600}
+
+
+def test_rotation_fails_no_request(api_server: Callable[[str], ApiServer], tmp_path: Path) -> None:
+    """While leaves are renewed and a new authority takes over, the API server gets an answer to every review."""
+    server = api_server("1.37")
+    client = server.client
+    name = "claimcheck-rotating"
+    tls = {
+        "directory": "certificates",
+        "inject": {"validatingWebhookConfigurations": [name]},
+        **SHORT_LIVES,
+    }
+    rotating = namespace("webhook-rotating")
+    del rotating["metadata"]["labels"]["claimcheck-e2e"]
+    assert client.ask("POST", "/api/v1/namespaces", rotating).code == 201
+    with running(tmp_path, apiServer=connection_to(server, tmp_path), tls=tls) as service:
+        first = service.authority.read_bytes()
+        configuration = registration(
+            "ValidatingWebhookConfiguration", service, "/validate", ["resourceclaims"]
+        )
+        configuration["metadata"]["name"] = name
+        selector = {"matchLabels": {"kubernetes.io/metadata.name": "webhook-rotating"}}
+        configuration["webhooks"][0]["namespaceSelector"] = selector
+        path = register(client, configuration)
+        failed = []
+        asked = 0
+        deadline = time.monotonic() + 150
+        try:
+            while first in service.authority.read_bytes():
+                assert time.monotonic() < deadline, "the first authority is not replaced"
+                answer = create(client, claim(), "webhook-rotating")
+                asked += 1
+                if answer.code != 201:
+                    failed.append(answer.body)
+                time.sleep(0.02)
+        finally:
+            client.ask("DELETE", path)
+    replaced = [entry for entry in service.logged if entry.get("message") == "certificate replaced"]
+    assert failed == []
+    assert asked > 500
+    assert len(replaced) >= 2
