@@ -1,0 +1,103 @@
+"""The manifests as kustomize renders them: an API server takes them, and the pod lives with what they allow."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.e2e.binaries import binaries
+from tests.e2e.client import Answer, Client
+from tests.e2e.controlplane import ApiServer, control_plane
+from tests.e2e.customresources import FLAGS
+
+MANIFESTS = Path(__file__).parents[2] / "manifests"
+NAMESPACE = "claimcheck-system"
+Object = dict[str, Any]
+
+
+def render(directory: Path) -> list[Object]:
+    """The objects of a kustomization."""
+    kubectl = shutil.which("kubectl", path=str(binaries())) or shutil.which("kubectl")
+    if kubectl is None:
+        pytest.skip("no kubectl here, which has kustomize in it")
+    command = [kubectl, "kustomize", str(directory)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return list(yaml.safe_load_all(text))
+
+
+def apply(client: Client, obj: Object, **query: str) -> Answer:
+    """Server-side apply."""
+    group = "/api/v1" if obj["apiVersion"] == "v1" else f"/apis/{obj['apiVersion']}"
+    metadata = obj["metadata"]
+    namespace = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+    kind = obj["kind"].lower()
+    plural = f"{kind[:-1]}ies" if kind.endswith("y") else kind + ("es" if kind.endswith("s") else "s")
+    path = f"{group}{namespace}/{plural}/{metadata['name']}"
+    options = {"fieldManager": "e2e", "fieldValidation": "Strict", **query}
+    return client.ask("PATCH", path, obj, options, content_type="application/apply-patch+yaml")
+
+
+@pytest.fixture(scope="module")
+def without_group() -> Iterator[ApiServer]:
+    """A server that does not serve the group."""
+    with control_plane("1.37", flags=FLAGS) as server:
+        yield server
+
+
+@pytest.fixture
+def server(
+    request: pytest.FixtureRequest, api_server: Callable[[str], ApiServer], without_group: ApiServer
+) -> ApiServer:
+    """The server that an overlay is for, with the service's namespace."""
+    server = api_server("1.37") if request.param == "built-in-guard" else without_group
+    (namespace,) = yaml.safe_load_all((MANIFESTS / "base" / "namespace.yaml").read_text())
+    assert apply(server.client, namespace).code in (200, 201)
+    return server
+
+
+OVERLAYS = [pytest.param(name, name, id=name) for name in ("built-in-guard", "crd-served")]
+
+
+@pytest.mark.parametrize(("overlay", "server"), OVERLAYS, indirect=["server"])
+def test_api_server_takes_them(overlay: str, server: ApiServer) -> None:
+    """Every object, with no unknown field and no warning; an eye is kept on pod security, too."""
+    for obj in render(MANIFESTS / "overlays" / overlay):
+        answer = apply(server.client, obj, dryRun="All")
+        assert answer.code in (200, 201), (obj["kind"], answer.body)
+        assert answer.warnings == [], obj["kind"]
+
+
+@pytest.mark.parametrize(("overlay", "server"), OVERLAYS, indirect=["server"])
+def test_pod_is_admitted(overlay: str, server: ApiServer) -> None:
+    """The pod of the Deployment fulfils the restricted standard, which its namespace enforces; others do not."""
+    (deployment,) = (obj for obj in render(MANIFESTS / "overlays" / overlay) if obj["kind"] == "Deployment")
+    pod = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(deployment["spec"]["template"])}
+    pod["metadata"] = {"name": "claimcheck", "namespace": NAMESPACE}
+    answer = apply(server.client, pod, dryRun="All")
+    assert (answer.code, answer.warnings) == (201, []), answer.body
+    assert answer.body["spec"]["priority"] > 1_000_000_000
+    del pod["spec"]["securityContext"]
+    assert apply(server.client, pod, dryRun="All").code == 403
+
+
+def test_cert_manager_puts_its_bundle_into_all(tmp_path: Path) -> None:
+    """With the component, whatever asks the service is told where its authority is."""
+    for name in ("built-in-guard", "crd-served"):
+        directory = tmp_path / "manifests"
+        shutil.copytree(MANIFESTS, directory, dirs_exist_ok=True)
+        file = directory / "overlays" / name / "kustomization.yaml"
+        file.write_text(file.read_text() + "components: [../../components/cert-manager]\n")
+        asking = [
+            obj["metadata"].get("annotations", {}).get("cert-manager.io/inject-ca-from")
+            for obj in render(file.parent)
+            if obj["kind"].endswith("WebhookConfiguration") or obj["kind"] == "CustomResourceDefinition"
+        ]
+        assert asking
+        assert set(asking) == {"claimcheck-system/claimcheck"}
