@@ -77,6 +77,10 @@ class ApiServer:
         response = connection.getresponse()
         return response.status, response.read()
 
+    def close(self) -> None:
+        """Close the connection of this thread; the next request opens another one."""
+        self._drop()
+
     def _drop(self) -> None:
         connection: http.client.HTTPSConnection | None = getattr(self._local, "connection", None)
         if connection is not None:

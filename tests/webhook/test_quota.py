@@ -1,0 +1,98 @@
+"""The validating webhook asks about quota last, and only about new claims."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import Any
+
+import pytest
+
+from quota.api import Unavailable
+from quota.claims import demands
+from quota.reservations import Busy
+from tests.webhook.examples import admission, claim, context
+from validation import statuses
+from validation.requests import Answer
+from webhook.context import Context
+from webhook.reviews import WebhookError
+from webhook.validating import validate
+
+
+class Asked:
+    """A quota check that remembers what it was asked, and answers as told."""
+
+    def __init__(self, answer: Answer | Exception | None = None) -> None:
+        self.answer = answer
+        self.claims: list[tuple[str, dict[str, Any], bool]] = []
+
+    def check(self, namespace: str, claim: dict[str, Any], *, dry_run: bool) -> Answer | None:
+        self.claims.append((namespace, claim, dry_run))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def run(self, stop: Event) -> None:
+        """Nothing."""
+
+
+def with_quota(asked: Asked) -> Context:
+    plain = context()
+    return Context(server=plain.server, rules=True, quota=asked)
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1"])
+def test_new_claims_are_charged(version: str) -> None:
+    """A claim of any version is charged as it would be stored, defaults included, under the uid that it was given."""
+    asked = Asked()
+    new = claim(version)
+    new["metadata"]["uid"] = "u"
+    assert validate(admission(new, dryRun=True), with_quota(asked))["response"]["allowed"]
+    ((namespace, charged, dry_run),) = asked.claims
+    assert (namespace, charged["metadata"]["uid"], dry_run) == ("team", "u", True)
+    assert [(demand.name, demand.devices) for demand in demands(charged)] == [("main", 1)]
+
+
+@pytest.mark.parametrize(
+    "review",
+    [
+        pytest.param(admission(claim(count=-1)), id="refused-by-the-rules"),
+        pytest.param(
+            admission(
+                claim(allocationMode="ExactCount", count=1), claim(allocationMode="ExactCount", count=1)
+            ),
+            id="update",
+        ),
+        pytest.param(admission(None, claim()), id="deletion"),
+        pytest.param(
+            admission({**claim(), "kind": "ResourceClaimTemplate", "spec": {"spec": claim()["spec"]}}),
+            id="template",
+        ),
+    ],
+)
+def test_nothing_else_is_charged(review: dict[str, Any]) -> None:
+    """What is refused anyway, changed, deleted or no claim is not charged, since nothing is given back."""
+    asked = Asked()
+    validate(review, with_quota(asked))
+    assert asked.claims == []
+
+
+def test_refusal_is_passed_on() -> None:
+    """The refusal comes with its code and message, and is noted for the audit log."""
+    refusal = statuses.forbidden("resourceclaims", "claim", "exceeded quota: …")
+    response = validate(admission(claim()), with_quota(Asked(refusal)))["response"]
+    assert not response["allowed"]
+    assert (response["status"]["code"], response["status"]["message"]) == (
+        403,
+        'resourceclaims.resource.k8s.io "claim" is forbidden: exceeded quota: …',
+    )
+    assert response["auditAnnotations"] == {"quota": "refused"}
+
+
+@pytest.mark.parametrize(
+    "error", [Busy("too many"), Unavailable("connection refused")], ids=["busy", "unavailable"]
+)
+def test_undecided(error: Exception) -> None:
+    """If it cannot be told whether a claim fits, the failurePolicy decides: it is no answer."""
+    with pytest.raises(WebhookError, match="quota cannot be checked now") as raised:
+        validate(admission(claim()), with_quota(Asked(error)))
+    assert raised.value.code == 503
