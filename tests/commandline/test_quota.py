@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from commandline.main import main
 
@@ -49,6 +52,9 @@ spec:
       containers: [{name: c, image: i}]
       resourceClaims: [{name: gpu, resourceClaimTemplateName: t}]
 """
+
+
+ODD = (None, [], {}, "", 0, -1, 2**70, True, "x", 1.5, [None], {"a": None}, "1e9999999", "9" * 50)
 
 
 def named(*names: str) -> str:
@@ -205,3 +211,30 @@ def test_replicas_beyond_all_bounds(tmp_path: Path, capsys: pytest.CaptureFixtur
     text = "---\n".join((DEPLOYMENT.replace("5", "2147483647"), TEMPLATE, QUOTA))
     code, document = account(tmp_path, capsys, text)
     assert (code, document["objects"][1]["fitting"]) == (1, 3)
+
+
+def mutated(dice: random.Random, value: Any) -> Any:
+    """A copy in which one part is gone or something else."""
+    if not isinstance(value, (dict, list)) or not value or dice.random() < 0.15:
+        return copy.deepcopy(dice.choice(ODD))
+    changed = copy.copy(value)
+    key = dice.choice(list(changed) if isinstance(changed, dict) else range(len(changed)))
+    if dice.random() < 0.1:
+        del changed[key]
+    else:
+        changed[key] = mutated(dice, changed[key])
+    return changed
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_manifest_makes_it_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int) -> None:
+    """Whatever is wrong with claims, templates, workloads or quotas: there is an account and an exit code."""
+    dice = random.Random(seed)
+    texts = (QUOTA, TEMPLATE, DEPLOYMENT, named("a"), named("b"))
+    sides = []
+    for name in ("there.yaml", "new.yaml"):
+        objects = [yaml.safe_load(text) for text in texts]
+        changed = [mutated(dice, value) if dice.random() < 0.5 else value for value in objects]
+        sides.append(stored(tmp_path, yaml.safe_dump_all(changed), name))
+    assert main(["quota", "-o", "json", "--inventory", *sides]) in (0, 1, 2)
+    assert json.loads(capsys.readouterr().out).keys() == {"objects", "quotas", "failures"}

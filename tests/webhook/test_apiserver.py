@@ -16,7 +16,6 @@ from quota.api import Unavailable
 from webhook.apiserver import ApiServer
 from webhook.certificates import BUNDLE, LEAF, LEAF_KEY, Terms, advance
 
-
 ODD = {"/plain": (404, b"404 page not found\n"), "/garbage": (200, b"<html>"), "/empty": (200, b"")}
 
 
