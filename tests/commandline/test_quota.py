@@ -54,7 +54,22 @@ spec:
 """
 
 
-ODD = (None, [], {}, "", 0, -1, 2**70, True, "x", 1.5, [None], {"a": None}, "1e9999999", "9" * 50)
+ODD: tuple[Any, ...] = (
+    None,
+    [],
+    {},
+    "",
+    0,
+    -1,
+    2**70,
+    True,
+    "x",
+    1.5,
+    [None],
+    {"a": None},
+    "1e9999999",
+    "9" * 50,
+)
 
 
 def named(*names: str) -> str:
