@@ -150,7 +150,7 @@ class Attempt:
         return True
 
     def _node_can_skip(self, device: Device) -> bool:
-        """Whether the node can leave out the operations that a driver does not need (KEP-5945)."""
+        """Whether the node can leave out the operations that a driver does not need."""
         if not device.slice.skips or not self._features.knows_node_operations:
             return True
         declared = (self._node.get("status") or {}).get("declaredFeatures") or ()

@@ -1,0 +1,150 @@
+"""Pods one after the other: what is kept, released, and on which nodes."""
+
+from __future__ import annotations
+
+import pytest
+
+from allocator.scheduling import FATAL, NODE, Cluster, Mode
+from tests.allocator.objects import (
+    Object,
+    claim,
+    cluster,
+    counter_slice,
+    device,
+    draws,
+    exactly,
+    held,
+    node,
+    slice_of,
+)
+
+NODES = [node("a"), node("b")]
+
+
+def per_node() -> list[Object]:
+    return [slice_of("d", name=name, pool=name, nodeName=name) for name in ("a", "b")]
+
+
+def test_first_fit_keeps_what_it_finds() -> None:
+    """Nodes are asked in order until one fits; later pods see what is taken."""
+    world = cluster(*per_node(), nodes=NODES)
+    pods = [world.place([claim(exactly(), name=name)], Mode.FIRST_FIT) for name in ("1", "2", "3")]
+    assert [pod.placed for pod in pods] == ["a", "b", ""]
+    assert [[answer.node for answer in pod.nodes] for pod in pods] == [["a"], ["a", "b"], ["a", "b"]]
+
+
+def test_all_nodes_keeps_nothing() -> None:
+    """Every node answers, and answers the same again."""
+    world = cluster(*per_node(), nodes=NODES)
+    wanted = claim(exactly())
+    for _ in range(2):
+        pod = world.place([wanted], Mode.ALL_NODES)
+        assert [answer.result is not None for answer in pod.nodes] == [True, True]
+        assert not pod.placed
+    assert "status" not in wanted
+
+
+def test_one_node_only() -> None:
+    """A pod may be for one node."""
+    pod = cluster(*per_node(), nodes=NODES).place([claim(exactly())], Mode.FIRST_FIT, "b")
+    assert pod.placed == "b"
+    assert [answer.node for answer in pod.nodes] == ["b"]
+
+
+def test_release() -> None:
+    """What a claim held can be had again; a second release changes nothing."""
+    world = cluster(slice_of("d"))
+    first, second = claim(exactly(), name="1"), claim(exactly(), name="2")
+    assert world.place([first], Mode.FIRST_FIT).placed
+    assert not world.place([second], Mode.FIRST_FIT).placed
+    world.release(first)
+    world.release(first)
+    assert world.place([second], Mode.FIRST_FIT).placed
+
+
+def test_shares_are_counted_and_released() -> None:
+    """Capacity is back when the last share is gone, counters with it."""
+    shared = device(
+        "d",
+        allowMultipleAllocations=True,
+        capacity={"m": {"value": "10"}},
+        consumesCounters=[draws("s", {"x": "1"})],
+    )
+    world = cluster(counter_slice({"s": {"x": "1"}}), slice_of(shared, "e", count=2))
+    claims = [claim(exactly(capacity={"m": "4"}), name=str(index)) for index in range(3)]
+    assert [bool(world.place([each], Mode.FIRST_FIT).placed) for each in claims] == [True, True, False]
+    world.release(claims[0])
+    assert world.place([claims[2]], Mode.FIRST_FIT).placed
+    for each in claims:
+        world.release(each)
+    assert world.allocated.shares == world.allocated.capacity == {}
+    assert world.allocated.whole == set()
+
+
+def test_allocated_claim_binds_the_pod() -> None:
+    """A claim that is allocated is not allocated again, and keeps the pod on its nodes."""
+    world = cluster(*per_node(), nodes=NODES)
+    first = claim(exactly())
+    world.place([first], Mode.FIRST_FIT, "b")
+    pod = world.place([first], Mode.ALL_NODES)
+    away, here = pod.nodes
+    assert (away.error, away.error_kind) == ("allocated claim is not available on the node", NODE)
+    assert here.result == []
+
+
+@pytest.mark.parametrize(("mode", "asked"), [(Mode.FIRST_FIT, ["a"]), (Mode.ALL_NODES, ["a", "b"])])
+def test_fatal_error_ends_first_fit(mode: Mode, asked: list[str]) -> None:
+    """No other node is asked when the claim itself is bad."""
+    pod = cluster(*per_node(), nodes=NODES).place([claim(exactly(device_class="x"))], mode)
+    assert [answer.node for answer in pod.nodes] == asked
+    assert pod.nodes[0].error_kind == FATAL
+
+
+def test_invalid_pool_does_not_end_first_fit() -> None:
+    """What is wrong with one node's pool does not concern the next."""
+    world = cluster(
+        slice_of("d", "d", nodeName="a"), slice_of("d", name="s2", pool="b", nodeName="b"), nodes=NODES
+    )
+    pod = world.place([claim(exactly())], Mode.FIRST_FIT)
+    assert (pod.nodes[0].error_kind, pod.placed) == (NODE, "b")
+
+
+def mig_or_vgpu(first: str, second: str) -> list[str]:
+    """Where two pods go that want the one, then the other; node b can admit both."""
+
+    def parts(name: str, groups: dict[str, list[str]]) -> list[Object]:
+        devices = [
+            device(
+                f"{kind}",
+                attributes={"kind": kind},
+                consumesCounters=[draws("s", {"m": "1"}, declared)],
+            )
+            for kind, declared in groups.items()
+        ]
+        return [
+            counter_slice({"s": {"m": "2"}}, name=f"{name}-counters", pool=name, nodeName=name),
+            slice_of(*devices, name=name, pool=name, count=2, nodeName=name),
+        ]
+
+    world = cluster(
+        *parts("a", {"mig": ["mig"], "vgpu": ["vgpu"]}),
+        *parts("b", {"mig": ["both"], "vgpu": ["both"]}),
+        nodes=NODES,
+    )
+    return [place_kind(world, kind) for kind in (first, second)]
+
+
+def place_kind(world: Cluster, kind: str) -> str:
+    wanted = exactly(selectors=[f"device.attributes['gpu.example.com'].kind == '{kind}'"])
+    return world.place([claim(wanted, name=kind)], Mode.FIRST_FIT).placed
+
+
+@pytest.mark.parametrize("order", [("mig", "vgpu"), ("vgpu", "mig")])
+def test_incompatible_devices_go_to_another_node(order: tuple[str, str]) -> None:
+    """MIG, then vGPU, and the reverse: the second finds a node that admits it (KEP-5963)."""
+    assert mig_or_vgpu(*order) == ["a", "b"]
+
+
+def test_holders_count_from_the_start() -> None:
+    """Claims that are allocated already hold their devices."""
+    assert not cluster(slice_of("d"), holders=[held("d")]).place([claim(exactly())], Mode.FIRST_FIT).placed
