@@ -69,15 +69,15 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield World(client, replicas)
 
 
-def service_config(server: ApiServer, directory: Path) -> dict[str, Any]:
-    """A configuration that enforces quota by reservations; the token is in a file, as kubelet would have it."""
+def service_config(server: ApiServer, directory: Path, serves: str = "CustomResources") -> dict[str, Any]:
+    """A configuration that enforces quota; the token is in a file, as kubelet would have it."""
     access = json.loads(server.kubeconfig.read_text())
     cluster = access["clusters"][0]["cluster"]
     token = directory / "token"
     token.write_text(access["users"][0]["user"]["token"])
     return {
         "apiServer": {
-            "serves": "CustomResources",
+            "serves": serves,
             "address": cluster["server"],
             "tokenFile": str(token),
             "caFile": cluster["certificate-authority"],
@@ -200,3 +200,26 @@ def test_killed_replica(world: World) -> None:
     missing = LIMIT - stored(world.client, name)
     late = [create(world.client, sized(f"late-{n}"), name, dry_run=False).code for n in range(missing + 1)]
     assert late == [201] * missing + [403]
+
+
+def test_reason_before_the_servers_own_refusal(tmp_path: Path) -> None:
+    """Where the API server enforces quotas itself, the webhook refuses the same claims, with the reason."""
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(control_plane("1.37"))
+        stack.enter_context(controller_manager(server, tmp_path))
+        service = stack.enter_context(running(tmp_path, **service_config(server, tmp_path, "BuiltIn")))
+        client = server.client
+        add_namespace(client, "guarded", 1)
+        assert create(client, sized("first"), "guarded", dry_run=False).code == 201
+        plain = create(client, sized("second"), "guarded")
+        assert (plain.code, "webhook" in plain.body["message"]) == (403, False)
+        resources = ["resourceclaims"]
+        register(client, registration("ValidatingWebhookConfiguration", service, "/validate", resources))
+        until(lambda: "webhook" in create(client, sized("second"), "guarded").body.get("message", ""))
+        answer = create(client, sized("second"), "guarded")
+        own = plain.body["message"]
+        assert answer.code == 403
+        assert answer.body["message"].startswith(
+            f'admission webhook "validate.claimcheck.example.com" denied the request: {own}: '
+        )
+        assert answer.body["message"].endswith('quota "devices" has none left of 1 (used by claim "first" 1)')
