@@ -1,0 +1,112 @@
+"""The manifests fit together, and fit the service that they deploy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from resourceapi.model.versions import GROUP
+from resourceapi.releases import KINDS
+from webhook.apiserver import TIMEOUT
+from webhook.config import Config, load_config
+from webhook.crds import CRD_VERSIONS
+from webhook.service import WEBHOOKS
+from webhook.supervisor import KILL_AFTER_SECONDS
+
+MANIFESTS = Path(__file__).parents[2] / "manifests"
+OVERLAYS = ("built-in-guard", "crd-served")
+KUSTOMIZED = sorted(file.parent for file in MANIFESTS.rglob("kustomization.yaml"))
+Object = dict[str, Any]
+
+
+def objects(file: Path) -> list[Object]:
+    return list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+
+
+def config_of(overlay: str) -> Config:
+    return load_config(str(MANIFESTS / "overlays" / overlay / "webhook.yaml"))
+
+
+def webhooks_of(overlay: str) -> Iterator[Object]:
+    for configuration in objects(MANIFESTS / "overlays" / overlay / "webhooks.yaml"):
+        yield from configuration["webhooks"]
+
+
+@pytest.fixture
+def pod() -> Object:
+    (deployment,) = objects(MANIFESTS / "base" / "deployment.yaml")
+    spec: Object = deployment["spec"]["template"]["spec"]
+    return spec
+
+
+@pytest.mark.parametrize("directory", KUSTOMIZED, ids=lambda path: str(path.relative_to(MANIFESTS)))
+def test_nothing_is_forgotten(directory: Path) -> None:
+    """A kustomization names every file beside it, and no others."""
+    (kustomization,) = objects(directory / "kustomization.yaml")
+    named = [name for name in kustomization.get("resources", []) if name.endswith(".yaml")]
+    for generator in kustomization.get("configMapGenerator", []):
+        named += generator["files"]
+    assert sorted(named) == sorted(
+        file.name for file in directory.glob("*.yaml") if file.name != "kustomization.yaml"
+    )
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_configuration_is_for_the_pod(overlay: str, pod: Object) -> None:
+    """It can be read, listens where probes and the Service ask, and finds its certificate where the Secret is."""
+    config = config_of(overlay)
+    (container,) = pod["containers"]
+    mounted = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    assert container["args"] == ["serve", "--config", f"{mounted['config']}/webhook.yaml"]
+    assert [port["containerPort"] for port in container["ports"]] == [config.get("listen", "port")]
+    assert config.get("listen", "address") == "0.0.0.0"
+    assert config.get("tls", "certificateFile") == f"{mounted['tls']}/tls.crt"
+    assert config.get("tls", "keyFile") == f"{mounted['tls']}/tls.key"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_pod_has_time_to_drain(overlay: str, pod: Object) -> None:
+    """Nothing is killed that the service itself would still finish."""
+    config = config_of(overlay)
+    (container,) = pod["containers"]
+    drain = config.get("timeouts", "lameDuck") + 2 * config.get("timeouts", "drain") + KILL_AFTER_SECONDS
+    sleep = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert sleep + drain <= pod["terminationGracePeriodSeconds"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_webhooks_are_narrow(overlay: str) -> None:
+    """They are about kinds and versions that there are, at paths that the service has, and not about its own namespace."""
+    resources = {kind.resource for kind in KINDS.values()}
+    for webhook in webhooks_of(overlay):
+        assert webhook["clientConfig"]["service"]["path"] in WEBHOOKS
+        for rule in webhook["rules"]:
+            assert rule["apiGroups"] == [GROUP]
+            assert rule["apiVersions"] == list(CRD_VERSIONS)
+            assert {name.removesuffix("/status") for name in rule["resources"]} <= resources
+        if any(rule.get("scope") == "Namespaced" for rule in webhook["rules"]):
+            (excluded,) = webhook["namespaceSelector"]["matchExpressions"]
+            assert excluded["values"] == ["kube-system", "claimcheck-system"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_timeouts_leave_time_for_quota(overlay: str) -> None:
+    """A webhook that creates claims waits longer than the service waits for the API server."""
+    for webhook in webhooks_of(overlay):
+        asked = {name for rule in webhook["rules"] for name in rule["resources"]}
+        if webhook["clientConfig"]["service"]["path"] == "/validate" and "resourceclaims" in asked:
+            assert TIMEOUT < webhook["timeoutSeconds"] <= 10
+        else:
+            assert webhook["timeoutSeconds"] <= 5
+
+
+def test_crds_are_asked_about_as_a_whole() -> None:
+    """Where CRDs serve the kinds, both webhooks see all of them, and each status."""
+    wanted = {kind.resource for kind in KINDS.values()} | {"resourceclaims/status", "devicetaintrules/status"}
+    for webhook in webhooks_of("crd-served"):
+        assert {name for rule in webhook["rules"] for name in rule["resources"]} == wanted
+        assert webhook["failurePolicy"] == "Fail"
