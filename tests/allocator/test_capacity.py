@@ -55,7 +55,8 @@ def test_rounding(rules: dict[str, Any] | None, asked: str | None, expected: str
         capacity["requestPolicy"] = rules
     requests = {} if asked is None else {"m": parse(asked)}
     taken = consumed(requests, {"m": capacity}, True)
-    assert (taken and {name: str(amount) for name, amount in taken.items()}) == (expected and {"m": expected})
+    written = None if taken is None else {name: str(amount) for name, amount in taken.items()}
+    assert written == (None if expected is None else {"m": expected})
 
 
 def test_without_fractions_each_number_is_rounded_up_first() -> None:

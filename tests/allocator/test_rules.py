@@ -40,7 +40,7 @@ class Scenario(NamedTuple):
     node: Object | None = None
 
 
-def parametrised(scenarios: list[Scenario]) -> Any:
+def parametrised(scenarios: list[Scenario]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("scenario", scenarios, ids=[scenario.id for scenario in scenarios])
 
 

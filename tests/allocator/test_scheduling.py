@@ -77,8 +77,9 @@ def test_shares_are_counted_and_released() -> None:
     assert world.place([claims[2]], Mode.FIRST_FIT).placed
     for each in claims:
         world.release(each)
-    assert world.allocated.shares == world.allocated.capacity == {}
-    assert world.allocated.whole == set()
+    assert not world.allocated.shares
+    assert not world.allocated.capacity
+    assert not world.allocated.whole
 
 
 def test_allocated_claim_binds_the_pod() -> None:

@@ -1,0 +1,167 @@
+"""A second allocator, as naive as can be: list all ways to serve a pod, take the first that breaks no rule.
+
+It works on plain descriptions, shares no code with the product, and checks whole solutions by what the rules mean
+rather than step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+
+
+@dataclass(frozen=True)
+class Part:
+    """A device: what it draws from counter sets, with which groups; `model` is an attribute, None if it has none."""
+
+    name: str
+    model: int | None = None
+    draws: dict[str, int] = field(default_factory=dict)
+    groups: frozenset[str] = frozenset()
+    tainted: bool = False
+    #: None: not shared
+    memory: int | None = None
+
+
+@dataclass(frozen=True)
+class Way:
+    """One alternative of a request: `count` None asks for all devices."""
+
+    name: str
+    count: int | None = 1
+    model: int | None = None
+    tolerates: bool = False
+    memory: int = 1
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request: one way means `exactly` (perhaps with admin access), more mean `firstAvailable`."""
+
+    name: str
+    ways: tuple[Way, ...]
+    admin: bool = False
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim; `rule` is `match`, `distinct` or empty, and holds for the requests in `named` (all if it is empty)."""
+
+    requests: tuple[Request, ...]
+    rule: str = ""
+    named: frozenset[str] = frozenset()
+
+
+Pick = tuple[int, Request, Way, Part]
+"""Index of the claim, request, way, and a device for it."""
+
+
+def first_solution(
+    parts: Sequence[Part], counters: dict[str, int], held: Sequence[str], claims: Sequence[Claim]
+) -> list[str] | None:
+    """`claim request/way device` for each device, in order; None if nothing fits."""
+    requests = [(index, request) for index, claim in enumerate(claims) for request in claim.requests]
+    for choice in product(*(list(_ways(parts, index, request)) for index, request in requests)):
+        picks = [pick for part in choice for pick in part]
+        if _allowed(picks, parts, counters, held, claims):
+            return [f"{index} {_name(request, way)} {part.name}" for index, request, way, part in picks]
+    return None
+
+
+def _name(request: Request, way: Way) -> str:
+    return request.name if len(request.ways) == 1 else f"{request.name}/{way.name}"
+
+
+def _ways(parts: Sequence[Part], index: int, request: Request) -> Iterator[list[Pick]]:
+    for way in request.ways:
+        fitting = [part for part in parts if way.model is None or part.model == way.model]
+        if way.count is None:
+            fitting = [part for part in fitting if part.memory is None or way.memory <= part.memory]
+            if fitting:
+                yield [(index, request, way, part) for part in fitting]
+            continue
+        for devices in combinations(fitting, way.count):
+            yield [(index, request, way, part) for part in devices]
+
+
+def _allowed(
+    picks: Sequence[Pick],
+    parts: Sequence[Part],
+    counters: dict[str, int],
+    held: Sequence[str],
+    claims: Sequence[Claim],
+) -> bool:
+    return (
+        all(way.tolerates or not part.tainted for _, _, way, part in picks)
+        and _unshared_once(picks, held)
+        and _memory_suffices(picks)
+        and _counters_suffice(picks, parts, counters, held)
+        and _groups_agree(picks, parts, held)
+        and all(_rule_holds(claim, index, picks) for index, claim in enumerate(claims))
+        and all(sum(pick[0] == index for pick in picks) <= 32 for index in range(len(claims)))
+    )
+
+
+def _unshared_once(picks: Sequence[Pick], held: Sequence[str]) -> bool:
+    """Held devices are for admin access only, which looks at the own claim only."""
+    for place, (index, request, _, part) in enumerate(picks):
+        earlier = [pick for pick in picks[:place] if pick[3] is part]
+        if part.memory is None and any(not request.admin or pick[0] == index for pick in earlier):
+            return False
+        if part.name in held and not request.admin:
+            return False
+    return True
+
+
+def _memory_suffices(picks: Sequence[Pick]) -> bool:
+    used: dict[str, int] = {}
+    for _, _, way, part in picks:
+        if part.memory is not None:
+            used[part.name] = used.get(part.name, 0) + way.memory
+    return all(used.get(part.name, 0) <= part.memory for _, _, _, part in picks if part.memory is not None)
+
+
+def _drawing(picks: Sequence[Pick], parts: Sequence[Part], held: Sequence[str]) -> list[Part]:
+    """All that draw from counters: held devices, shared ones once, others as often as they are taken."""
+    taken = [pick[3] for pick in picks]
+    once = [
+        part
+        for place, part in enumerate(taken)
+        if part.memory is None or (part not in taken[:place] and part.name not in held)
+    ]
+    return [part for part in parts if part.name in held] + once
+
+
+def _counters_suffice(
+    picks: Sequence[Pick], parts: Sequence[Part], counters: dict[str, int], held: Sequence[str]
+) -> bool:
+    if not any(part.draws for _, _, _, part in picks):
+        return True
+    drawing = _drawing(picks, parts, held)
+    return all(
+        sum(part.draws.get(name, 0) for part in drawing) <= available for name, available in counters.items()
+    )
+
+
+def _groups_agree(picks: Sequence[Pick], parts: Sequence[Part], held: Sequence[str]) -> bool:
+    drawing = _drawing(picks, parts, held)
+    for name in {name for _, _, _, part in picks for name in part.draws}:
+        groups = [part.groups for part in drawing if name in part.draws]
+        if any(groups) and not frozenset.intersection(*groups):
+            return False
+    return True
+
+
+def _rule_holds(claim: Claim, index: int, picks: Sequence[Pick]) -> bool:
+    if not claim.rule:
+        return True
+    models = [
+        part.model
+        for of, request, way, part in picks
+        if of == index
+        and (not claim.named or request.name in claim.named or _name(request, way) in claim.named)
+    ]
+    if None in models:
+        return False
+    return len(set(models)) == len(models) if claim.rule == "distinct" else len(set(models)) <= 1
