@@ -137,7 +137,14 @@ def test_live_objects(cluster: FakeCluster, tmp_path: Path, capsys: pytest.Captu
         "test/deviceclasses/gpu.example.com",
         "test/pods/team/pod",
     ]
-    assert report["summary"] == {"valid": 4, "invalid": 0, "errors": 0, "warnings": 0, "notes": 0, "skipped": 1}
+    assert report["summary"] == {
+        "valid": 4,
+        "invalid": 0,
+        "errors": 0,
+        "warnings": 0,
+        "notes": 0,
+        "skipped": 1,
+    }
 
 
 def test_what_a_rollback_would_lose(
@@ -171,7 +178,14 @@ def test_old_cluster(cluster: FakeCluster, tmp_path: Path, capsys: pytest.Captur
     cluster.versions = {"v1beta1": ("deviceclasses",)}
     cluster.lists = {f"{GROUP}/v1beta1/deviceclasses": [CLASS]}
     report = _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, _address(cluster)))
-    assert report["summary"] == {"valid": 1, "invalid": 0, "errors": 0, "warnings": 0, "notes": 0, "skipped": 0}
+    assert report["summary"] == {
+        "valid": 1,
+        "invalid": 0,
+        "errors": 0,
+        "warnings": 0,
+        "notes": 0,
+        "skipped": 0,
+    }
 
 
 def test_forbidden_list(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

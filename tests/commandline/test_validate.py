@@ -263,7 +263,14 @@ def test_namespace_in_the_inventory(write: Write, report: Report) -> None:
     write("inventory/namespace.yaml", LABELLED_NAMESPACE)
     inventory = write("inventory/wrong.yaml", WRONG_CLAIM)
     found = report(write("claim.yaml", ADMIN_CLAIM), "--no-lint", "--inventory", str(Path(inventory).parent))
-    assert found["summary"] == {"valid": 1, "invalid": 0, "errors": 0, "warnings": 0, "notes": 0, "skipped": 0}
+    assert found["summary"] == {
+        "valid": 1,
+        "invalid": 0,
+        "errors": 0,
+        "warnings": 0,
+        "notes": 0,
+        "skipped": 0,
+    }
 
 
 @pytest.mark.parametrize(
