@@ -17,10 +17,13 @@ class AllocatedState:
 
     def __init__(self, features: Features) -> None:
         self._shares_count = features.consumable_capacity
+        self._has_snapshots = features.group_snapshots
         self.whole: set[DeviceId] = set()
         #: share IDs by device
         self.shares: dict[DeviceId, set[str]] = {}
         self.capacity: dict[DeviceId, dict[str, Quantity]] = {}
+        #: compatibility groups by counter set, of devices for which claims remember them (KEP-5963)
+        self.groups: dict[DeviceId, dict[str, frozenset[str]]] = {}
 
     def holds(self, device: DeviceId) -> bool:
         """Whether a claim holds the device or a share of it."""
@@ -32,7 +35,9 @@ class AllocatedState:
 
     def add(self, allocation: Object) -> None:
         """Take in a claim's `status.allocation`, of v1 in normal form."""
-        for device, share, amounts in self._held(allocation):
+        for device, share, amounts, groups in self._held(allocation):
+            if groups is not None:
+                self.groups[device] = {name: frozenset(each or ()) for name, each in groups.items()}
             if share is None:
                 self.whole.add(device)
                 continue
@@ -42,15 +47,17 @@ class AllocatedState:
 
     def remove(self, allocation: Object) -> None:
         """Undo `add`, when the claim is released."""
-        for device, share, amounts in self._held(allocation):
+        for device, share, amounts, _ in self._held(allocation):
             if share is None:
                 self.whole.discard(device)
-                continue
-            shares = self.shares.get(device, set())
-            shares.discard(share)
-            if not shares:
-                self.shares.pop(device, None)
-            self._give_back(device, amounts)
+            else:
+                shares = self.shares.get(device, set())
+                shares.discard(share)
+                if not shares:
+                    self.shares.pop(device, None)
+                self._give_back(device, amounts)
+            if not self.holds(device):
+                self.groups.pop(device, None)
 
     def _give_back(self, device: DeviceId, amounts: dict[str, Quantity]) -> None:
         left = self.capacity.get(device)
@@ -62,13 +69,16 @@ class AllocatedState:
         else:
             self.capacity[device] = left
 
-    def _held(self, allocation: Object) -> list[tuple[DeviceId, str | None, dict[str, Quantity]]]:
-        """Device, share ID (None: the whole device) and consumed capacity of each result that counts."""
+    def _held(
+        self, allocation: Object
+    ) -> list[tuple[DeviceId, str | None, dict[str, Quantity], Object | None]]:
+        """Of each result that counts: device, share ID (None: all of it), consumed capacity, remembered groups."""
         return [
             (
                 DeviceId(result.get("driver", ""), result.get("pool", ""), result.get("device", "")),
                 result.get("shareID") if self._shares_count else None,
                 result.get("consumedCapacity") or {},
+                result.get("compatibilityGroups") if self._has_snapshots else None,
             )
             for result in (allocation.get("devices") or {}).get("results") or ()
             if result.get("adminAccess") is not True

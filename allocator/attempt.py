@@ -83,6 +83,8 @@ class Attempt:
         """Whether the device is one that is asked for, on this node. Raises AllocationError for bad expressions."""
         if device.spec.get("bindingConditions") and not self._features.binding_conditions:
             return False
+        if device.groups and not self._features.compatibility_groups:
+            return False
         key = (alternative, device)
         outcome = self._selected.get(key)
         if outcome is None:
@@ -172,7 +174,7 @@ class Attempt:
 
     def _join_groups(self, pool: PoolId, ledger: Ledger, device: Device) -> bool:
         if not self._features.compatibility_groups:
-            return True
+            return all(entry.counter_set not in ledger.remembered for entry in device.consumes)
         for name, _, groups in device.consumes:
             common = self._groups.get((pool, name)) or ledger.groups.get(name)
             if not admits(common, groups):

@@ -64,6 +64,8 @@ class Device:
             )
             for entry in spec.get("consumesCounters") or ()
         )
+        #: the compatibility groups that it declares, by counter set; sets without any are left out
+        self.groups = {entry.counter_set: entry.groups for entry in self.consumes if entry.groups}
 
     def reaches(self, node: Object) -> bool:
         """Whether a node that the slice is for can use the device."""
@@ -108,7 +110,7 @@ class Slice:
             (entry.get("name", ""), counter_values(entry.get("counters")))
             for entry in self.spec.get("sharedCounters") or ()
         ]
-        self.has_groups = any(entry.groups for device in self.devices for entry in device.consumes)
+        self.has_groups = any(device.groups for device in self.devices)
 
     def reaches(self, node: Object) -> bool:
         """Whether the slice has something for the node; what it is for must be said in a known way."""

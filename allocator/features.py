@@ -39,6 +39,7 @@ class Features:
         "derived_attributes",
         "device_taints",
         "fractional_capacity_range",
+        "group_snapshots",
         "implementation",
         "list_attributes",
         "optional_node_operations",
@@ -46,8 +47,12 @@ class Features:
         "prioritized_list",
     )
 
-    def __init__(self, gates: Iterable[str] = ()) -> None:
-        """`gates`: the names of those that are on; others than the allocator's are ignored."""
+    def __init__(self, gates: Iterable[str] = (), *, group_snapshots: bool = True) -> None:
+        """`gates`: the names of those that are on; others than the allocator's are ignored.
+
+        `group_snapshots`: compatibility groups as KEP-5963 has them, remembered in claims; without, as in kube-scheduler
+        1.37, which knows only what slices say now.
+        """
         on = frozenset(gates)
         self.admin_access = "DRAAdminAccess" in on
         #: one works only with the other
@@ -55,6 +60,7 @@ class Features:
         self.compatibility_groups = "DRADeviceCompatibilityGroups" in on
         self.consumable_capacity = "DRAConsumableCapacity" in on
         self.derived_attributes = "DRADerivedAttributes" in on
+        self.group_snapshots = group_snapshots
         self.device_taints = "DRADeviceTaints" in on
         self.fractional_capacity_range = "DRAFractionalCapacityRange" in on
         self.list_attributes = "DRAListTypeAttributes" in on

@@ -14,10 +14,11 @@ CounterKey = tuple[str, str]
 class Ledger:
     """The state of a pool's counter sets before an attempt. Allocated devices count with what their slices say now.
 
-    Devices in slices for other nodes count as well, devices that are gone from the slices do not.
+    Devices in slices for other nodes count as well, devices that are gone from the slices do not. Only compatibility
+    groups count as the claims remember them, if they do (KEP-5963), whatever has become of the device.
     """
 
-    __slots__ = ("available", "groups")
+    __slots__ = ("available", "groups", "remembered")
 
     def __init__(self, pool: Pool, allocated: AllocatedState) -> None:
         #: may be negative
@@ -27,12 +28,25 @@ class Ledger:
             for counter, amount in counters.items()
         }
         self.groups: dict[str, Common] = {}
+        #: counter sets with groups that claims remember
+        self.remembered: set[str] = set()
+        self._join_remembered(pool, allocated)
         for device in (*pool.devices, *pool.elsewhere):
             if not device.consumes or not allocated.holds(device.id):
                 continue
+            remembered = device.id in allocated.groups
             for name, counters, groups in device.consumes:
-                self.groups[name] = joined(self.groups.get(name), groups)
+                if not remembered:
+                    self.groups[name] = joined(self.groups.get(name), groups)
                 for counter, amount in counters.items():
                     key = (name, counter)
                     if key in self.available:
                         self.available[key] = self.available[key].sub(amount)
+
+    def _join_remembered(self, pool: Pool, allocated: AllocatedState) -> None:
+        for device, snapshot in allocated.groups.items():
+            if device[:2] == pool.id:
+                for name, groups in snapshot.items():
+                    self.groups[name] = joined(self.groups.get(name), groups)
+                    if groups:
+                        self.remembered.add(name)

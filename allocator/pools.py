@@ -60,7 +60,12 @@ def _is_visible(slice: Slice, features: Features) -> bool:
     partitioned = "perDeviceNodeSelection" in slice.spec or bool(slice.counter_sets)
     if partitioned and not features.partitionable_devices:
         return False
-    return features.compatibility_groups or not slice.has_groups
+    return _may_have_groups(features) or not slice.has_groups
+
+
+def _may_have_groups(features: Features) -> bool:
+    """Whether slices with compatibility groups count. While their gate is off, KEP-5963 skips devices, upstream slices."""
+    return features.compatibility_groups or features.group_snapshots
 
 
 def _add(slices: list[Slice], slice: Slice) -> None:
@@ -83,7 +88,7 @@ def _pool(id: PoolId, slices: list[Slice], inventory: Inventory, features: Featu
         everywhere = [
             slice
             for slice in inventory.of_pool(id)
-            if slice.generation == generation and (features.compatibility_groups or not slice.has_groups)
+            if slice.generation == generation and (_may_have_groups(features) or not slice.has_groups)
         ]
         if len(everywhere) != expected:
             pool.incomplete = True

@@ -47,6 +47,8 @@ def _device_result(taken: Taken, features: Features, share_id: Callable[[], str]
         result["shareID"] = share_id()
         if taken.capacity:
             result["consumedCapacity"] = dict(taken.capacity)
+    if features.compatibility_groups and features.group_snapshots and device.groups:
+        result["compatibilityGroups"] = {name: sorted(groups) for name, groups in device.groups.items()}
     if device.slice.skips and features.knows_node_operations:
         result["skipNodeOperations"] = device.slice.skips
     return result

@@ -21,7 +21,7 @@ def answer(case: Case) -> Object:
     """What the product answers to a scenario, in the form of its `expect`."""
     scenario = case["scenario"]
     gates = scenario["features"]
-    features = Features(GATES if "all" in gates else gates)
+    features = Features(GATES if "all" in gates else gates, group_snapshots=False)
     classes = [_decoded("DeviceClass", each) for each in scenario["deviceClasses"]]
     slices = [_decoded("ResourceSlice", each) for each in scenario["resourceSlices"]]
     by_name = {name_of(device_class): device_class for device_class in classes}

@@ -1,0 +1,105 @@
+"""Compatibility groups that claims remember (KEP-5963), against what slices say now."""
+
+from __future__ import annotations
+
+import pytest
+
+from allocator.features import GATES, Features
+from allocator.scheduling import Mode
+from resourceapi.decoding import decode
+from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
+from tests.allocator.objects import (
+    ALL_FEATURES,
+    DRIVER,
+    Object,
+    ask,
+    claim,
+    cluster,
+    counter_slice,
+    device,
+    devices_of,
+    draws,
+    exactly,
+    slice_of,
+    without,
+)
+
+KEP_OFF = without("DRADeviceCompatibilityGroups")
+UPSTREAM = Features(GATES, group_snapshots=False)
+UPSTREAM_OFF = Features(GATES - {"DRADeviceCompatibilityGroups"}, group_snapshots=False)
+
+
+def part(name: str, groups: list[str] | None) -> Object:
+    return device(name, consumesCounters=[draws("s", {"m": "1"}, groups)])
+
+
+def pool(*devices: Object) -> list[Object]:
+    return [counter_slice({"s": {"m": "9"}}), slice_of(*devices, count=2)]
+
+
+def remembering(groups: list[str] | None) -> Object:
+    """A claim that holds device `d` and remembers its groups on counter set `s`."""
+    result: Object = {"request": "r", "driver": DRIVER, "pool": "pool", "device": "d"}
+    if groups is not None:
+        result["compatibilityGroups"] = {"s": groups}
+    holder = {
+        "metadata": {"name": "holder"},
+        "status": {"allocation": {"devices": {"results": [result]}}},
+    }
+    return decode(SCHEMAS_WITH_PROPOSALS["v1"], "ResourceClaim", holder).object
+
+
+MIG_NOW, NONE_NOW = part("d", ["mig"]), part("d", None)
+WANTED_MIG, WANTED_VGPU, WANTED_NONE = part("e", ["mig"]), part("e", ["vgpu"]), part("e", None)
+CASES: dict[str, tuple[list[Object], list[str] | None, Features, bool]] = {
+    "snapshot-over-slice": (pool(MIG_NOW, WANTED_VGPU), ["vgpu"], ALL_FEATURES, True),
+    "snapshot-over-slice-refuses": (pool(MIG_NOW, WANTED_MIG), ["vgpu"], ALL_FEATURES, False),
+    "snapshot-of-slice-without-groups": (pool(NONE_NOW, WANTED_NONE), ["mig"], ALL_FEATURES, False),
+    "no-snapshot-slice-decides": (pool(MIG_NOW, WANTED_MIG), None, ALL_FEATURES, True),
+    "device-gone": (pool(WANTED_VGPU), ["mig"], ALL_FEATURES, False),
+    "upstream-slice-decides": (pool(MIG_NOW, WANTED_MIG), ["vgpu"], UPSTREAM, True),
+    "upstream-device-gone": (pool(WANTED_VGPU), ["mig"], UPSTREAM, True),
+    "gate-off-device-skipped": (pool(WANTED_MIG), None, KEP_OFF, False),
+    "gate-off-device-without-groups": (pool(MIG_NOW, WANTED_NONE), None, KEP_OFF, True),
+    "gate-off-counter-set-blocked": (pool(NONE_NOW, WANTED_NONE), ["mig"], KEP_OFF, False),
+    "gate-off-other-devices": (pool(MIG_NOW, device("e")), ["mig"], KEP_OFF, True),
+    "upstream-gate-off-whole-pool": (pool(MIG_NOW, device("e")), None, UPSTREAM_OFF, False),
+}
+
+
+@pytest.mark.parametrize(("slices", "groups", "features", "fits"), CASES.values(), ids=CASES)
+def test_snapshots(slices: list[Object], groups: list[str] | None, features: Features, fits: bool) -> None:
+    """What a claim remembers is authoritative; without the gate nothing is taken that cannot be judged."""
+    world = cluster(*slices, features=features, holders=[remembering(groups)])
+    assert devices_of(ask(world, claim(exactly()))) == (["r=e"] if fits else None)
+
+
+@pytest.mark.parametrize(("features", "written"), [(ALL_FEATURES, {"s": ["a", "b"]}), (UPSTREAM, None)])
+def test_written(features: Features, written: Object | None) -> None:
+    """The result has the groups of a device that declares some, and nothing for others."""
+    world = cluster(*pool(part("d", ["b", "a"]), device("e")), features=features)
+    answer = ask(world, claim(exactly(count=2)))
+    assert answer.result is not None
+    first, second = answer.result[0]["devices"]["results"]
+    assert first.get("compatibilityGroups") == written
+    assert "compatibilityGroups" not in second
+
+
+def test_upgrade_downgrade_upgrade() -> None:
+    """An allocation stays as it is; while the gate is off its counter set is blocked, then it is as before."""
+    slices = pool(MIG_NOW, WANTED_MIG, part("f", None))
+    holder = claim(exactly(), name="holder")
+    assert cluster(*slices).place([holder], Mode.FIRST_FIT).placed
+    before = holder["status"]["allocation"]
+    for features, found in ((KEP_OFF, None), (ALL_FEATURES, ["r=e"])):
+        world = cluster(*slices, features=features, holders=[holder])
+        assert devices_of(ask(world, claim(exactly()))) == found
+    assert holder["status"]["allocation"] == before
+
+
+def test_released_snapshot_is_forgotten() -> None:
+    """When the claim lets go of the device, its groups no longer count."""
+    holder = remembering(["vgpu"])
+    world = cluster(*pool(MIG_NOW, WANTED_MIG), holders=[holder])
+    world.release(holder)
+    assert devices_of(ask(world, claim(exactly(count=2)))) == ["r=d", "r=e"]
