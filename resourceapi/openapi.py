@@ -20,7 +20,8 @@ _SCALARS: dict[str, Object] = {
     "bool": {"type": "boolean"},
     "int64": {"type": "integer", "format": "int64"},
     "int32": {"type": "integer", "format": "int32"},
-    "quantity": {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True},
+    # texts and numbers of all kinds; the API server's own type for that knows integers only
+    "quantity": {"x-kubernetes-preserve-unknown-fields": True},
     "raw": {"x-kubernetes-preserve-unknown-fields": True},
 }
 

@@ -8,47 +8,63 @@ from __future__ import annotations
 
 from typing import Any
 
+from resourceapi.releases import split_api_version
+from validation.kinds import RULES
 from validation.lints.shapes import mapping
+from validation.requests import Answer
 from webhook.context import Context
 from webhook.jsonpatch import Operation, difference
-from webhook.reviews import UPDATE, AdmissionRequest, allow, parse_admission
+from webhook.reviews import UPDATE, AdmissionRequest, allow, deny, parse_admission
 from webhook.subjects import ask
 
 Object = dict[str, Any]
+BAD_REQUEST = 400
 # Names, revisions and managers are filled in by the API server itself, whoever serves the kind.
 _NOT_OURS = ("apiVersion", "kind", "metadata")
 
 
 def mutate(review: Any, context: Context) -> Object:
-    """The answer to an AdmissionReview: always admitted, with a patch where the object is not as it would be stored.
+    """The answer to an AdmissionReview: a patch where the object is not as it would be stored.
 
-    An object that the rules refuse is left as it is: refusing is for the validating webhook, as another mutating one
-    may mend the object before (then this one is asked again, with ``reinvocationPolicy: IfNeeded``).
+    Refused is only what cannot be decoded, as the API server does that before all webhooks.  An object that the rules
+    refuse is left as it is, but for its revision: refusing it is for the validating webhook, as another mutating one
+    may mend it before (then this one is asked again, with ``reinvocationPolicy: IfNeeded``).
 
     :raises WebhookError: if it is no AdmissionReview.
     """
     request = parse_admission(review)
-    return allow(request, patch=_patch(request, context))
-
-
-def _patch(request: AdmissionRequest, context: Context) -> list[Operation]:
     answer = ask(context.server, request) if context.rules else None
-    stored = answer.object if answer is not None and answer.accepted else None
-    if stored is None:
-        return []
+    if answer is None:
+        return allow(request)
+    if answer.code == BAD_REQUEST:
+        return deny(request, answer.status())
+    return allow(request, patch=_patch(request, answer))
+
+
+def _patch(request: AdmissionRequest, answer: Answer) -> list[Operation]:
     sent = request.object or {}
-    kept = {name: sent[name] for name in _NOT_OURS if name in sent}
-    if request.operation == UPDATE:
-        kept["metadata"] = _with_revision(sent, request.old)
-    return difference(sent, {**{name: stored[name] for name in stored if name not in _NOT_OURS}, **kept})
+    wanted = dict(sent)
+    if answer.accepted and answer.object is not None:
+        kept = {name: sent[name] for name in _NOT_OURS if name in sent}
+        wanted = {**{name: answer.object[name] for name in answer.object if name not in _NOT_OURS}, **kept}
+    if request.operation == UPDATE and _needs_no_revision(request):
+        wanted["metadata"] = _with_revision(sent, request.old)
+    return difference(sent, wanted)
+
+
+def _needs_no_revision(request: AdmissionRequest) -> bool:
+    """Whether an update of the built-in kind may leave out the resourceVersion."""
+    versions = RULES[request.kind].unconditional
+    return versions is None or split_api_version(request.api_version)[1] in versions
 
 
 def _with_revision(sent: Object, old: Object | None) -> Object:
     """The metadata, with the stored object's resourceVersion if none was sent.
 
-    Without one an update of a built-in kind is one of whatever is stored; of a custom resource it would be refused.
+    Without one an update of a built-in kind is one of whatever is stored; of a custom resource it would be refused,
+    before the validating webhook could say what else is wrong.
     """
     metadata, stored = mapping(sent, "metadata"), mapping(old, "metadata")
-    if metadata.get("resourceVersion") or "resourceVersion" not in stored:
+    if metadata.get("resourceVersion") not in (None, "", "0") or "resourceVersion" not in stored:
         return metadata
     return {**metadata, "resourceVersion": stored["resourceVersion"]}

@@ -83,11 +83,24 @@ def test_status_has_its_own_rules() -> None:
     assert apply(patch, other) == STORED
 
 
+def test_what_cannot_be_decoded_is_refused_first() -> None:
+    """By the mutating webhook, as API servers decode before all webhooks; other mistakes may still be mended."""
+    response = mutate(admission(claim(count="many")), context())["response"]
+    assert (response["allowed"], response["status"]["code"]) == (False, 400)
+    assert "cannot unmarshal string into Go struct field" in response["status"]["message"]
+    assert mutate(admission(claim(count=-1)), context())["response"]["allowed"]
+
+
 def test_update_without_revision_is_one_of_what_is_stored() -> None:
     """As for the built-in kinds, except those that insist on a resourceVersion; one that was sent stays."""
     metadata = {**STORED["metadata"], "resourceVersion": "7"}
     stored = {**STORED, "metadata": metadata}
     assert apply(patch_of(mutate(admission(STORED, stored), context())), STORED) == stored
+    refused = {**claim(count=7), "status": {}}
+    assert apply(patch_of(mutate(admission(refused, stored), context())), refused) == {
+        **refused,
+        "metadata": metadata,
+    }
     stale = {**STORED, "metadata": {**metadata, "resourceVersion": "6"}}
     assert patch_of(mutate(admission(stale, stored), context())) == []
     rule = {
