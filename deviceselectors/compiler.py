@@ -32,8 +32,8 @@ INTERNAL = "InternalError"
 _MAX_CODE_POINTS = 100_000
 _DERIVED_TYPES = (BOOL_TYPE, INT_TYPE, STRING_TYPE, ANY_TYPE, DYN_TYPE, SEMVER_TYPE)
 _CACHE_SIZE = 512
-#: Longer expressions are compiled anew each time, so that the cache cannot hold much memory.
-_MAX_CACHED_LENGTH = 4096
+#: Longer expressions, or those with long errors, are compiled anew each time: the cache cannot hold much memory.
+_MAX_CACHED_LENGTH = 2048
 
 
 class Compiled:
@@ -87,7 +87,7 @@ def compile_expression(expression: str, environment: Environment) -> Compiled:
             _cache.move_to_end(key)
             return cached
     compiled = _compile(Compiled(expression, environment))
-    if len(expression) <= _MAX_CACHED_LENGTH:
+    if len(expression) + len(compiled.error or "") <= _MAX_CACHED_LENGTH:
         with _lock:
             _cache[key] = compiled
             if len(_cache) > _CACHE_SIZE:

@@ -10,6 +10,7 @@ from resourceapi.fieldpath import Path
 
 CONSUMABLE_CAPACITY, LIST_ATTRIBUTES = "DRAConsumableCapacity", "DRAListTypeAttributes"
 _MAX_KNOWN = 4096
+_MAX_KNOWN_LENGTH = 4096  # of expression and error text, which can be a hundred times as long
 TOO_COMPLEX = "too complex, exceeds cost limit"
 
 Verdict = tuple[str, str, int]
@@ -47,9 +48,10 @@ class Compiler:
             if len(expression.encode("utf-8", "surrogatepass")) > limits.CEL_EXPRESSION_BYTES:
                 return too_long(path, limits.CEL_EXPRESSION_BYTES), 0
             verdict = _judge(*key)
-            if len(self._known) >= _MAX_KNOWN:
-                self._known.clear()
-            self._known[key] = verdict
+            if len(expression) + len(verdict[1]) <= _MAX_KNOWN_LENGTH:
+                if len(self._known) >= _MAX_KNOWN:
+                    self._known.clear()
+                self._known[key] = verdict
         kind, detail, cost = verdict
         if not kind:
             return None, cost

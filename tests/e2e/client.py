@@ -63,7 +63,7 @@ class Client:
         if connection is not None:
             try:
                 return _exchange(connection, verb, path, body, headers)
-            except (ConnectionError, http.client.HTTPException):
+            except (ConnectionError, ssl.SSLError, http.client.HTTPException):
                 connection.close()
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self._port, timeout=self._timeout, context=self._tls
