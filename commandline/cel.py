@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
-from resourceapi.releases import NEWEST, RELEASES
+from commandline.target import add_server_options, profile_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -61,15 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--derived", action="store_true", help="the expression of a derived attribute, not a selector"
     )
-    parser.add_argument(
-        "--kube-version",
-        metavar="RELEASE",
-        default=f"1.{NEWEST}",
-        help=f"{', '.join(RELEASES)} (the newest one with what proposals add); default 1.{NEWEST}",
-    )
-    parser.add_argument(
-        "--feature-gates", metavar="A=true,B=false", default="", help="as kube-apiserver takes them"
-    )
+    add_server_options(parser)
     parser.add_argument("-o", "--output", choices=FORMATS, default="text", help="default: text")
 
 
@@ -81,7 +73,7 @@ def run(options: Namespace) -> int:
     from commandline import celreport
     from commandline.celresults import judge
 
-    profile = _profile(options.kube_version, options.feature_gates)
+    profile = profile_of(options)
     expression = _expression(options)
     inventory = _devices(options, profile) if options.device or options.inventory else None
     judgement = judge(expression, profile, derived=options.derived, inventory=inventory)
@@ -90,16 +82,6 @@ def run(options: Namespace) -> int:
     else:
         celreport.write_text(judgement, sys.stdout)
     return 0 if judgement.is_good else 1
-
-
-def _profile(release: str, gates: str) -> Profile:
-    from resourceapi.gates import GateError, parse
-    from resourceapi.releases import Profile, UnknownRelease
-
-    try:
-        return Profile(release, parse(gates))
-    except (UnknownRelease, GateError) as error:
-        raise UsageError(str(error)) from None
 
 
 def _expression(options: Namespace) -> str:

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 
 from commandline.errors import UsageError
 from commandline.reports import FORMATS
-from resourceapi.releases import NEWEST, RELEASES
+from commandline.target import add_server_options
 
 DESCRIPTION = (
     "Say what kube-apiserver would answer to `kubectl apply` of these manifests, and where to mend them."
@@ -44,15 +44,7 @@ def describe(parser: ArgumentParser) -> None:
 
 def _add_server(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("the server to answer as")
-    group.add_argument(
-        "--kube-version",
-        metavar="RELEASE",
-        default=f"1.{NEWEST}",
-        help=f"{', '.join(RELEASES)} (the newest one with what proposals add); default 1.{NEWEST}",
-    )
-    group.add_argument(
-        "--feature-gates", metavar="A=true,B=false", default="", help="as kube-apiserver takes them"
-    )
+    add_server_options(group)
 
 
 def _add_request(parser: ArgumentParser) -> None:

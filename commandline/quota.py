@@ -6,8 +6,7 @@ import sys
 from argparse import RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING
 
-from commandline.errors import UsageError
-from resourceapi.releases import NEWEST, RELEASES
+from commandline.target import add_server_options, profile_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -60,15 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help="labels of one namespace, or of all",
     )
-    parser.add_argument(
-        "--kube-version",
-        metavar="RELEASE",
-        default=f"1.{NEWEST}",
-        help=f"{', '.join(RELEASES)}; default 1.{NEWEST}",
-    )
-    parser.add_argument(
-        "--feature-gates", metavar="A=true,B=false", default="", help="as kube-apiserver takes them"
-    )
+    add_server_options(parser)
     parser.add_argument("-o", "--output", choices=FORMATS, default="text", help="default: text")
 
 
@@ -92,14 +83,9 @@ def make(options: Namespace) -> Account:
     from commandline.quotaaccount import Account
     from commandline.quotainventory import Inventory
     from commandline.reading import read
-    from resourceapi.gates import GateError, parse
-    from resourceapi.releases import Profile, UnknownRelease
     from validation.server import Server
 
-    try:
-        profile = Profile(options.kube_version, parse(options.feature_gates))
-    except (UnknownRelease, GateError) as error:
-        raise UsageError(str(error)) from None
+    profile = profile_of(options)
     context = Context(options.namespace_labels)
     server = Server(profile, namespaces=context.namespaces)
     inventory = Inventory(server, context, options.namespace)

@@ -13,14 +13,14 @@ from commandline.progress import track
 from commandline.reading import read
 from commandline.results import Failure, Outcome, Result
 from commandline.review import Reviewer
-from resourceapi.gates import GateError, parse
-from resourceapi.releases import Profile, UnknownRelease
+from commandline.target import profile_of
 from validation.server import Server
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from commandline.manifests import Manifest
+    from resourceapi.releases import Profile
     from validation.lints import Facts
 
 
@@ -49,7 +49,7 @@ def validate(options: Namespace) -> Outcome:
 
     All is read before anything is answered, because objects depend on others that may come later.
     """
-    profile = _profile(options.kube_version, options.feature_gates)
+    profile = profile_of(options)
     context = Context(options.namespace_labels)
     facts = None if options.no_lint else _facts(profile, options)
     outcome = Outcome(profile.name)
@@ -81,13 +81,6 @@ def validate(options: Namespace) -> Outcome:
     if stored is not None:
         stored.insist_on_use()
     return outcome
-
-
-def _profile(release: str, gates: str) -> Profile:
-    try:
-        return Profile(release, parse(gates))
-    except (UnknownRelease, GateError) as error:
-        raise UsageError(str(error)) from None
 
 
 def _facts(profile: Profile, options: Namespace) -> Facts:

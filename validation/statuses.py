@@ -43,7 +43,7 @@ def invalid(kind: str, name: str, errors: list[FieldError], group: str = GROUP) 
     """An object with field errors; the message lists each text once."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     listed = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
-    qualified = f"{kind}.{group}" if group else kind
+    qualified = _qualified(kind, group)
     return Answer(
         422,
         reason="Invalid",
@@ -54,7 +54,7 @@ def invalid(kind: str, name: str, errors: list[FieldError], group: str = GROUP) 
 
 
 def conflict(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
-    qualified = f"{resource}.{group}" if group else resource
+    qualified = _qualified(resource, group)
     return Answer(
         409,
         reason="Conflict",
@@ -64,7 +64,7 @@ def conflict(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
 
 
 def forbidden(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
-    qualified = f"{resource}.{group}" if group else resource
+    qualified = _qualified(resource, group)
     return Answer(
         403,
         reason="Forbidden",
@@ -74,13 +74,18 @@ def forbidden(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
 
 
 def already_exists(resource: str, name: str, group: str = GROUP) -> Answer:
-    qualified = f"{resource}.{group}" if group else resource
+    qualified = _qualified(resource, group)
     return Answer(
         409,
         reason="AlreadyExists",
         message=f'{qualified} "{name}" already exists',
         details=_details(name, group, resource),
     )
+
+
+def _qualified(name: str, group: str) -> str:
+    """A kind or resource with its group, as messages name it."""
+    return f"{name}.{group}" if group else name
 
 
 def _details(name: str, group: str, kind: str) -> dict[str, str]:

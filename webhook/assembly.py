@@ -95,15 +95,7 @@ def make_injection(config: Config) -> Injection | None:
     ]
     if not targets:
         return None
-    at = ("apiServer", "caFile")
-    try:
-        api = ApiServer(
-            config.get("apiServer", "address"),
-            token_file=config.path(config.get("apiServer", "tokenFile")),
-            ca_file=config.path(config.get(*at)),
-        )
-    except OSError as error:
-        raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
+    api = _api_server(config)
     return Injection(api, certificate_files(config)[0].with_name(BUNDLE), targets)
 
 
@@ -145,18 +137,25 @@ def _profile(config: Config) -> Profile:
         raise config.error(("apiServer", "featureGates"), f"apiServer.featureGates: {error}") from None
 
 
-def _quota(config: Config, profile: Profile) -> QuotaCheck | None:
-    if config.get("quota", "mode") == OFF:
-        return None
+def _api_server(config: Config) -> ApiServer:
+    """
+    :raises ConfigError: if its authorities cannot be read.
+    """
     at = ("apiServer", "caFile")
     try:
-        api = ApiServer(
+        return ApiServer(
             config.get("apiServer", "address"),
             token_file=config.path(config.get("apiServer", "tokenFile")),
             ca_file=config.path(config.get(*at)),
         )
     except OSError as error:
         raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
+
+
+def _quota(config: Config, profile: Profile) -> QuotaCheck | None:
+    if config.get("quota", "mode") == OFF:
+        return None
+    api = _api_server(config)
     namespaces = ClusterNamespaces(api, Server(profile))
     if config.get("apiServer", "serves") == "BuiltIn":
         return ObservedQuota(namespaces)
