@@ -125,9 +125,9 @@ def _set(container: Container, key: str | int, value: object) -> None:
 
 def _retype(pick: random.Random, container: Container, key: str | int) -> None:
     if isinstance(container, dict) and pick.random() < 0.3:
-        container[pick.choice(("unknown", "Spec", "name ", "metadata", ""))] = pick.choice(_MISFITS)
-    else:
-        _set(container, key, copy.deepcopy(pick.choice(_MISFITS)))
+        key = pick.choice(("unknown", "Spec", "name ", "metadata", ""))
+    # A copy, as later mutations go into what is put here.
+    _set(container, key, copy.deepcopy(pick.choice(_MISFITS)))
 
 
 def _other_scalar(pick: random.Random, container: Container, key: str | int) -> None:
