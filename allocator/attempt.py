@@ -77,6 +77,40 @@ class Attempt:
         """What is taken for a claim, in order."""
         return self._taken.get(claim, ())
 
+    # --- for searches that look ahead: what the attempt has come to
+
+    def constraint_state(self, claim: ClaimDemand, index: int) -> State:
+        """What a claim's constraint remembers of the devices taken so far; empty before the first."""
+        return self._constraints.get((claim, index), ())
+
+    def shares(self, device: Device) -> Amounts:
+        """What the shares that were taken of a device consume together."""
+        return self._shares.get(device.id, {})
+
+    def pays_counters(self, device: Device) -> bool:
+        """Whether taking the device draws from counters: a shared one that is in use already does not."""
+        shared = device.multiple and self._features.consumable_capacity
+        return not (shared and (self._allocated.is_shared(device.id) or device.id in self._shares))
+
+    def counters_left(self, pool: PoolId) -> dict[CounterKey, Quantity]:
+        """What is left of a pool's counters."""
+        left = dict(self._ledger(pool).available)
+        for key in left:
+            if (drawn := self._counters.get((pool, key))) is not None:
+                left[key] = left[key].sub(drawn)
+        return left
+
+    def common_groups(self, pool: PoolId, counter_set: str) -> Common | None:
+        """What the devices on a counter set have in common; None if there is none yet."""
+        return self._groups.get((pool, counter_set)) or self._ledger(pool).groups.get(counter_set)
+
+    def attribute(self, alternative: Alternative, device: Device, name: str) -> Object | None:
+        """An attribute for a constraint: what the request derives comes before what the device has."""
+        expression = alternative.derived.get(name)
+        if expression is not None:
+            return self._selectors.derive(name, expression, device)
+        return published(device, name)
+
     # --- before anything is taken
 
     def selects(self, alternative: Alternative, device: Device) -> bool:
@@ -135,7 +169,7 @@ class Attempt:
         shared = device.multiple and self._features.consumable_capacity
         if not (shared and alternative.admin_access) and not self.is_free(alternative, device):
             return False
-        if not self._node_can_skip(device) or not self._draw_counters(device, shared):
+        if not self._node_can_skip(device) or not self._draw_counters(device):
             return False
         if self._features.device_taints and prevents(device.taints, alternative.tolerations):
             return False
@@ -158,19 +192,23 @@ class Attempt:
         declared = (self._node.get("status") or {}).get("declaredFeatures") or ()
         return self._features.optional_node_operations and OPTIONAL_NODE_OPERATIONS in declared
 
-    def _draw_counters(self, device: Device, shared: bool) -> bool:
+    def _draw_counters(self, device: Device) -> bool:
         """Charge the device's counters, if they and the compatibility groups admit it; a shared device pays once."""
         if not device.consumes:
             return True
         if not self._features.partitionable_devices:
             return False
-        if shared and (self._allocated.is_shared(device.id) or device.id in self._shares):
+        if not self.pays_counters(device):
             return True
-        pool = self._pools[device.slice.pool]
-        ledger = self._ledgers.get(pool.id)
+        pool = device.slice.pool
+        ledger = self._ledger(pool)
+        return self._join_groups(pool, ledger, device) and self._pay(pool, ledger, device)
+
+    def _ledger(self, pool: PoolId) -> Ledger:
+        ledger = self._ledgers.get(pool)
         if ledger is None:
-            ledger = self._ledgers[pool.id] = Ledger(pool, self._allocated)
-        return self._join_groups(pool.id, ledger, device) and self._pay(pool.id, ledger, device)
+            ledger = self._ledgers[pool] = Ledger(self._pools[pool], self._allocated)
+        return ledger
 
     def _join_groups(self, pool: PoolId, ledger: Ledger, device: Device) -> bool:
         if not self._features.compatibility_groups:
@@ -199,7 +237,7 @@ class Attempt:
     def _satisfy_constraints(self, alternative: Alternative, device: Device) -> bool:
         for index, constraint in alternative.constraints:
             key = (alternative.claim, index)
-            attribute = self._attribute(alternative, device, constraint.attribute)
+            attribute = self.attribute(alternative, device, constraint.attribute)
             state = extended(
                 constraint, self._constraints.get(key, ()), attribute, self._features.list_attributes
             )
@@ -207,13 +245,6 @@ class Attempt:
                 return False
             self._trail.set(self._constraints, key, state)
         return True
-
-    def _attribute(self, alternative: Alternative, device: Device, name: str) -> Object | None:
-        """Derived attributes of the request come before those of the device."""
-        expression = alternative.derived.get(name)
-        if expression is not None:
-            return self._selectors.derive(name, expression, device)
-        return published(device, name)
 
     def _record(self, alternative: Alternative, device: Device, shared: bool) -> None:
         claim, capacity = alternative.claim, None

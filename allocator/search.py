@@ -10,7 +10,7 @@ ended. So depth costs no recursion, and a cleverer search has one place to look 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -44,6 +44,10 @@ class Goal(NamedTuple):
 Choice = Generator[Goal, Outcome, Outcome]
 
 
+class UndecidedError(Exception):
+    """The search was not as easy as its patience allowed for."""
+
+
 class Search:
     """The search for devices for claims among candidates."""
 
@@ -52,16 +56,18 @@ class Search:
         attempt: Attempt,
         claims: Sequence[ClaimDemand],
         candidates: Sequence[Device],
-        all_devices: dict[Alternative, Sequence[Device]],
+        all_devices: Mapping[Alternative, Sequence[Device]],
+        patience: int | None = None,
     ) -> None:
-        """`all_devices`: what each alternative with mode `All` asks for."""
+        """`all_devices`: what each alternative with mode `All` asks for; `patience`: how many devices may be given back."""
         self._attempt = attempt
         self._claims = claims
         self._candidates = candidates
         self._all_devices = all_devices
+        self._patience = patience
 
     def run(self) -> bool:
-        """Whether there is a solution; the attempt has it then. Raises AllocationError."""
+        """Whether there is a solution; the attempt has it then. Raises AllocationError, and UndecidedError."""
         choices: list[Choice] = []
         goal: Goal | None = Goal(0)
         outcome = Outcome.FAILED
@@ -143,4 +149,11 @@ class Search:
             attempt.undo(mark)
             if outcome is Outcome.TOO_MANY:
                 return outcome
+            self._lose_patience()
         return Outcome.FAILED
+
+    def _lose_patience(self) -> None:
+        if self._patience is not None:
+            self._patience -= 1
+            if self._patience < 0:
+                raise UndecidedError
