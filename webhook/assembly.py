@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,69 +18,113 @@ from quota.reservations import Reservations
 from resourceapi.gates import GateError
 from resourceapi.releases import Profile, UnknownRelease
 from validation.lints import Facts
-from validation.lints.shapes import mapping, name_of
+from validation.lints.shapes import name_of
 from validation.server import Server
 from webhook.apiserver import ApiServer
 from webhook.certificates import BUNDLE
+from webhook.cluster import CLAIMS, DEVICES, NAMESPACES, NODES, Cluster
 from webhook.config import Config, ConfigError
 from webhook.context import OFF, WARN, Context, Policy
+from webhook.devices import KnownDevices
+from webhook.feasibility import Feasibility
 from webhook.injection import COLLECTIONS, Injection, Target
+from webhook.known import HostNames, Labels
+from webhook.labelguard import LabelGuard
+from webhook.labels import LabelRule
 from webhook.logs import log
-from webhook.namespaces import NamespaceWatch
-from webhook.policies import AdminAccess, LabelRule, OpaqueParameters, SchemaKey
+from webhook.policies import AdminAccess, OpaqueParameters, SchemaKey
+from webhook.prescheduled import PreScheduledPods
 from webhook.schemas import SchemaError, compile_schema
 from webhook.tls import CertificateError, ServerTLS
+from webhook.watching import Connection
 
 Step = str | int
+Object = dict[str, Any]
 WATCH = "Watch"
 
 
-def make_context(config: Config, namespaces: NamespaceWatch | None = None) -> Context:
+def make_context(config: Config, cluster: Cluster | None = None) -> Context:
     """The context that a configuration describes; reads the files that it names.
 
-    :param namespaces: where labels are known from instead of the inventory.
+    :param cluster: what is followed of it is not taken from the inventory.
     :raises ConfigError: for what a schema cannot tell: unknown releases and gates, unreadable inventories, and others.
     """
     profile = _profile(config)
     facts = Facts(profile)
-    labels_of: dict[str, Mapping[str, str]] = {} if namespaces is None else namespaces.labels
-    nodes: list[dict[str, Any]] = []
+    nodes: list[Object] = []
+    known = _Known(profile, cluster)
     for value in _inventory(config):
-        if value.get("apiVersion") == "v1" and value.get("kind") == "Namespace":
-            if namespaces is None:
-                labels = mapping(value, "metadata", "labels")
-                labels_of[name_of(value)] = {
-                    key: text for key, text in labels.items() if isinstance(text, str)
-                }
-        elif value.get("apiVersion") == "v1" and value.get("kind") == "Node" and name_of(value):
+        kind = value.get("kind") if value.get("apiVersion") == "v1" else ""
+        if kind == "Node" and name_of(value):
             nodes.append(value)
-        else:
+        if kind not in ("Namespace", "Node"):
             facts.learn(value)
+        known.learn(value)
+    known.complete()
     return Context(
-        server=Server(profile, namespaces=labels_of, nodes=nodes, verbatim=True),
+        server=Server(profile, namespaces=known.namespaces.labels, nodes=nodes, verbatim=True),
         rules=config.get("apiServer", "serves") == "CustomResources",
         policies=list(_policies(config)),
         facts=facts if config.get("lints") == WARN else None,
         quota=_quota(config, profile),
+        labels=_label_guard(config),
+        pods=_pod_policy(config, known.nodes),
+        outlook=_outlook(config, known.devices, profile),
     )
 
 
-def make_namespace_watch(config: Config) -> NamespaceWatch | None:
-    """What follows the namespaces of the cluster, None if the inventory has them.
+class _Known:
+    """What is known of other objects: what is followed of a cluster, for the rest what is in the inventory."""
+
+    def __init__(self, profile: Profile, cluster: Cluster | None) -> None:
+        parts = cluster.parts if cluster is not None else frozenset()
+        self._given = {NAMESPACES, NODES, DEVICES} - parts
+        known = cluster if cluster is not None else Cluster(frozenset(), None, profile)
+        self.namespaces = known.namespaces if NAMESPACES in parts else Labels()
+        self.nodes = known.nodes if NODES in parts else HostNames()
+        self.devices = known.devices if DEVICES in parts else KnownDevices(profile)
+        self._slices: list[Object] = []
+        self._classes: list[Object] = []
+
+    def learn(self, value: Object) -> None:
+        """Take up an object of the inventory."""
+        kind, api_version = value.get("kind"), value.get("apiVersion")
+        if (api_version, kind) == ("v1", "Namespace") and NAMESPACES in self._given:
+            self.namespaces.put(value)
+        elif (api_version, kind) == ("v1", "Node") and NODES in self._given:
+            self.nodes.put(value)
+        elif kind == "ResourceSlice":
+            self._slices.append(value)
+        elif kind == "DeviceClass":
+            self._classes.append(value)
+
+    def complete(self) -> None:
+        """There are no more; an inventory without slices knows nothing of devices."""
+        if DEVICES in self._given and self._slices:
+            self.devices.slices.replace(self._slices)
+            self.devices.device_classes.replace(self._classes)
+
+
+def make_cluster(config: Config) -> Cluster:
+    """What follows the cluster, as far as the configuration wants that.
 
     :raises ConfigError: if the API server's authorities cannot be read.
     """
-    if config.get("apiServer", "namespaces") != WATCH:
-        return None
-    at = ("apiServer", "caFile")
-    try:
-        return NamespaceWatch(
-            config.get("apiServer", "address"),
-            token_file=config.path(config.get("apiServer", "tokenFile")),
-            ca_file=config.path(config.get(*at)),
-        )
-    except OSError as error:
-        raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
+    parts = frozenset(
+        part for part in (NAMESPACES, NODES, DEVICES, CLAIMS) if config.get("apiServer", part) == WATCH
+    )
+    connection = None
+    if parts:
+        at = ("apiServer", "caFile")
+        try:
+            connection = Connection(
+                config.get("apiServer", "address"),
+                token_file=config.path(config.get("apiServer", "tokenFile")),
+                ca_file=config.path(config.get(*at)),
+            )
+        except OSError as error:
+            raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
+    return Cluster(parts, connection, _profile(config))
 
 
 def make_injection(config: Config) -> Injection | None:
@@ -189,12 +233,38 @@ def _inventory(config: Config) -> Iterator[dict[str, Any]]:
         raise ConfigError(problems)
 
 
+def _labels(config: Config, policy: str) -> list[LabelRule]:
+    found = config.get("policies", policy)
+    return [LabelRule(label["key"], label.get("value")) for label in (found or {}).get("labels", ())]
+
+
+def _label_guard(config: Config) -> LabelGuard | None:
+    guard = config.get("policies", "adminAccessLabels")
+    if not guard or guard["mode"] == OFF:
+        return None
+    return LabelGuard(
+        guard["mode"],
+        _labels(config, "adminAccessLabels" if "labels" in guard else "adminAccess"),
+        users=guard.get("users", ()),
+        groups=guard.get("groups", ()),
+    )
+
+
+def _pod_policy(config: Config, nodes: HostNames) -> PreScheduledPods | None:
+    policy = config.get("policies", "preScheduledPods")
+    return PreScheduledPods(policy["mode"], nodes.of) if policy and policy["mode"] != OFF else None
+
+
+def _outlook(config: Config, devices: KnownDevices, profile: Profile) -> Feasibility | None:
+    return (
+        None if config.get("policies", "feasibility", "mode") == OFF else Feasibility(devices, profile.gates)
+    )
+
+
 def _policies(config: Config) -> Iterator[Policy]:
     admin = config.get("policies", "adminAccess")
     if admin and admin["mode"] != OFF:
-        yield AdminAccess(
-            admin["mode"], [LabelRule(label["key"], label.get("value")) for label in admin["labels"]]
-        )
+        yield AdminAccess(admin["mode"], _labels(config, "adminAccess"))
     opaque = config.get("policies", "opaqueParameters")
     if opaque and opaque["mode"] != OFF:
         at = ("policies", "opaqueParameters", "schemas")

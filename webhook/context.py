@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from quota.enforcement import QuotaCheck
 from resourceapi.fielderrors import FieldError
+from resourceapi.fieldpath import Path
 from validation.lints import Facts
+from validation.requests import Answer
 from validation.server import Server
+from webhook.reviews import AdmissionRequest
 from webhook.subjects import Subject
 
 ENFORCE, WARN, OFF = "Enforce", "Warn", "Off"
@@ -31,15 +34,56 @@ class Policy(Protocol):
         ...
 
 
+class LabelPolicy(Protocol):
+    """Who may label namespaces.  See :class:`webhook.labelguard.LabelGuard`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def mode(self) -> str: ...
+
+    def problems(self, request: AdmissionRequest) -> list[str]: ...
+
+    def refusal(self, request: AdmissionRequest, problems: Sequence[str]) -> Answer: ...
+
+
+class PodPolicy(Protocol):
+    """What becomes of pods.  See :class:`webhook.prescheduled.PreScheduledPods`."""
+
+    @property
+    def name(self) -> str: ...
+
+    def treat(self, request: AdmissionRequest) -> Treatment | None: ...
+
+
+class Treatment(NamedTuple):
+    """What becomes of a pod: operations (RFC 6902), what to say, a word for the audit log."""
+
+    patch: list[dict[str, Any]]
+    warning: str
+    audit: str
+
+
+class Outlook(Protocol):
+    """Whether claims can be satisfied.  See :class:`webhook.feasibility.Feasibility`."""
+
+    @property
+    def name(self) -> str: ...
+
+    def problems(self, spec: dict[str, Any], at: Path) -> list[str]: ...
+
+
 class Context:
     """Everything that verdicts need; it is replaced as a whole, never changed.
 
-    ``server`` answers as the API server would (``verbatim``, so that raw JSON survives).  ``rules``: whether its rules and defaults are applied, which is for
-    kinds that CRDs serve; for built-in kinds the API server has done so itself.  ``facts``: what lints know of other
-    objects, None for no lints.  ``quota``: what new claims must fit into, None for no limits; it may wait for others.
+    ``server`` answers as the API server would (``verbatim``, so that raw JSON survives).  ``rules``: whether its rules
+    and defaults are applied, which is for kinds that CRDs serve; for built-in kinds the API server has done so itself.
+    ``facts``: what lints know of other objects, None for no lints.  ``quota``: what new claims must fit into, None for
+    no limits; it may wait for others.  ``labels``, ``pods`` and ``outlook``: None for no such policy.
     """
 
-    __slots__ = ("facts", "policies", "quota", "rules", "server")
+    __slots__ = ("facts", "labels", "outlook", "pods", "policies", "quota", "rules", "server")
 
     def __init__(
         self,
@@ -49,9 +93,15 @@ class Context:
         policies: Sequence[Policy] = (),
         facts: Facts | None = None,
         quota: QuotaCheck | None = None,
+        labels: LabelPolicy | None = None,
+        pods: PodPolicy | None = None,
+        outlook: Outlook | None = None,
     ) -> None:
         self.server = server
         self.rules = rules
         self.policies = tuple(policies)
         self.facts = facts
         self.quota = quota
+        self.labels = labels
+        self.pods = pods
+        self.outlook = outlook

@@ -20,9 +20,13 @@ from prometheus_client import (
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from resourceapi.releases import KINDS
+from webhook.known import ClaimLabels
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+COUNTED = frozenset((*KINDS, "Namespace", "Pod"))
 
 
 class Metrics:
@@ -56,12 +60,30 @@ class Metrics:
             ["webhook", "kind", "verdict", "reason"],
             registry=registry,
         )
+        self.claims = _claims_gauge(
+            "claimcheck_resource_claims",
+            "ResourceClaims in the cluster, with and without firstAvailable.",
+            ClaimLabels._fields,
+            registry,
+        )
+        self.allocated_claims = _claims_gauge(
+            "claimcheck_allocated_resource_claims",
+            "ResourceClaims in the cluster that are allocated, with and without firstAvailable.",
+            ClaimLabels._fields[1:],
+            registry,
+        )
         self.reloads = Counter(
             "claimcheck_config_reloads",
             "Attempts to read a changed configuration or certificate.",
             ["what", "result"],
             registry=registry,
         )
+
+    def set_claims(self, labels: ClaimLabels, number: int) -> None:
+        """Show how many claims there are of a kind."""
+        self.claims.labels(*labels).set(number)
+        if labels.allocated == "true":
+            self.allocated_claims.labels(*labels[1:]).set(number)
 
     def count_verdict(self, webhook: str, review: dict[str, Any], answer: dict[str, Any]) -> None:
         """Count what an answer says about the object of a review."""
@@ -71,7 +93,7 @@ class Metrics:
             self.verdicts.labels(webhook, "", "converted" if verdict == "Success" else "failed", "").inc()
             return
         kind = review["request"]["kind"]["kind"]
-        known = kind if kind in KINDS else "other"
+        known = kind if kind in COUNTED else "other"
         reason = response.get("status", {}).get("reason", "")
         self.verdicts.labels(webhook, known, "allowed" if response["allowed"] else "denied", reason).inc()
 
@@ -82,3 +104,10 @@ class Metrics:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry), CONTENT_TYPE_LATEST
+
+
+def _claims_gauge(
+    name: str, documentation: str, labels: tuple[str, ...], registry: CollectorRegistry
+) -> Gauge:
+    """Every process counts the same claims; who has looked last is right."""
+    return Gauge(name, documentation, labels, registry=registry, multiprocess_mode="livemostrecent")

@@ -1,7 +1,8 @@
 """The mutating webhook: what the API server would make of an object of a kind that CRDs serve.
 
 Defaults are filled in, fields of disabled features dropped, values written in their canonical form, what a request may
-not change put back.  It comes from the same pipeline as the verdict.
+not change put back.  It comes from the same pipeline as the verdict.  Pods are brought before the scheduler, whoever
+serves the kinds.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from resourceapi.releases import split_api_version
+from validation.headers import in_headers
 from validation.kinds import RULES
 from validation.lints.shapes import mapping
 from validation.requests import Answer
@@ -33,6 +35,10 @@ def mutate(review: Any, context: Context) -> Object:
     :raises WebhookError: if it is no AdmissionReview.
     """
     request = parse_admission(review)
+    treatment = context.pods.treat(request) if context.pods is not None else None
+    if treatment is not None and context.pods is not None:
+        audit = {context.pods.name: treatment.audit}
+        return allow(request, patch=treatment.patch, warnings=in_headers([treatment.warning]), audit=audit)
     answer = ask(context.server, request) if context.rules else None
     if answer is None:
         return allow(request)

@@ -10,26 +10,14 @@ from jsonschema.protocols import Validator
 from resourceapi.fielderrors import FieldError, Verbatim, forbidden, invalid, not_supported, required
 from resourceapi.fieldpath import Path
 from resourceapi.jsontext import Raw
-from webhook.subjects import Subject
+from webhook.labels import LabelRule
+from webhook.subjects import Subject, claim_spec
 
 Object = dict[str, Any]
 EMPTY: Object = {}
 # Parameters are up to 10 KiB; whatever they break, the answer stays readable.
 MAX_REPORTED = 10
 MAX_SHOWN = 200
-
-
-class LabelRule(NamedTuple):
-    """A label that a namespace has: with exactly this value, or (None) with any."""
-
-    key: str
-    value: str | None = None
-
-    def matches(self, labels: Mapping[str, str]) -> bool:
-        return self.key in labels and self.value in (None, labels[self.key])
-
-    def __str__(self) -> str:
-        return self.key if self.value is None else f"{self.key}: {self.value}"
 
 
 class AdminAccess:
@@ -116,16 +104,6 @@ class OpaqueParameters:
             if (known.driver, known.api_version) == (key.driver, key.api_version)
         )
         return not_supported((*path, "kind"), key.kind, kinds)
-
-
-def claim_spec(subject: Subject) -> tuple[Path, Object]:
-    """The spec of a claim, or that in a template, and where it is; an empty one for other kinds."""
-    spec = subject.hub.get("spec", EMPTY)
-    if subject.kind == "ResourceClaim":
-        return ("spec",), spec
-    if subject.kind == "ResourceClaimTemplate":
-        return ("spec", "spec"), spec.get("spec", EMPTY)
-    return (), EMPTY
 
 
 def opaque_configurations(subject: Subject) -> Iterator[tuple[Path, Object]]:

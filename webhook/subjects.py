@@ -8,6 +8,7 @@ from typing import Any
 from conversion.hub import to_hub
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.defaults import apply_defaults
+from resourceapi.fieldpath import Path
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS, split_api_version
 from validation import requests
@@ -17,6 +18,7 @@ from validation.server import Server
 from webhook.reviews import CREATE, UPDATE, AdmissionRequest, WebhookError
 
 Object = dict[str, Any]
+EMPTY: Object = {}
 IGNORE = "Ignore"  # unknown fields are the API server's business: it has pruned or refused them before
 _VERBS = {
     (CREATE, ""): requests.CREATE,
@@ -116,6 +118,16 @@ def subject_of(review: AdmissionRequest, server: Server) -> Subject | None:
         user=review.user,
         groups=review.groups,
     )
+
+
+def claim_spec(subject: Subject) -> tuple[Path, Object]:
+    """The spec of a claim, or that in a template, and where it is; an empty one for other kinds."""
+    spec = subject.hub.get("spec", EMPTY)
+    if subject.kind == "ResourceClaim":
+        return ("spec",), spec
+    if subject.kind == "ResourceClaimTemplate":
+        return ("spec", "spec"), spec.get("spec", EMPTY)
+    return (), EMPTY
 
 
 def _hub(kind: str, api_version: str, obj: Object | None, server: Server) -> Object:

@@ -14,7 +14,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryDirectory
 
-from webhook.assembly import make_context, make_injection, make_namespace_watch, make_tls
+from webhook.assembly import make_cluster, make_context, make_injection, make_tls
 from webhook.certificates import Terms
 from webhook.certstore import Conflict, DirectoryStore, maintain
 from webhook.config import Config
@@ -35,7 +35,7 @@ def check(config: Config) -> None:
     :raises ConfigError: for what would keep the service from starting, as far as the files tell.
     """
     make_context(config)
-    make_namespace_watch(config)
+    make_cluster(config)
     make_injection(config)
     certificate_terms(config)
 
@@ -46,7 +46,7 @@ def serve(config: Config) -> None:
     :raises ConfigError: if the configuration turns out to be unusable before anything is served.
     """
     configure_logs(config.get("logging", "level"))
-    make_namespace_watch(config)
+    make_cluster(config)
     make_injection(config)
     certificate_terms(config)
     warm_up(make_context(config).server)

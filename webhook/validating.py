@@ -16,7 +16,7 @@ from validation.lints import lint
 from validation.lints.shapes import name_of
 from webhook.context import ENFORCE, Context
 from webhook.reviews import AdmissionError, AdmissionRequest, WebhookError, allow, deny, parse_admission
-from webhook.subjects import ask, new_claim, subject_of
+from webhook.subjects import Subject, ask, claim_spec, new_claim, subject_of
 
 Object = dict[str, Any]
 QUOTA = "quota"
@@ -42,18 +42,47 @@ class _Verdict:
         self.context = context
         self.warnings: list[str] = []
         self.audit: dict[str, str] = {}
+        self._made: Subject | None = None
+        self._has_subject = False
 
     def reach(self) -> None:
         """Collect what is to be said about the request.
 
         :raises AdmissionError: if it is refused.
         """
+        self._guard_labels()
         errors = [*self._broken_rules(), *self._violated_policies()]
         if errors:
             name = self.request.name or name_of(self.request.object)
             raise AdmissionError(statuses.invalid(self.request.kind, name, errors).status())
         self._fit_into_quota()
         self.warnings.extend(self._lints())
+        self._look_for_devices()
+
+    def _guard_labels(self) -> None:
+        """
+        :raises AdmissionError: if the user may not change the labels of a namespace so.
+        """
+        guard = self.context.labels
+        problems = guard.problems(self.request) if guard is not None else []
+        if guard is None or not problems:
+            return
+        self.audit[guard.name] = "refused" if guard.mode == ENFORCE else "warned"
+        if guard.mode == ENFORCE:
+            raise AdmissionError(guard.refusal(self.request, problems).status())
+        self.warnings += problems
+
+    def _look_for_devices(self) -> None:
+        """Say it if no device can ever be what a claim asks for."""
+        outlook = self.context.outlook
+        subject = self._subject() if outlook is not None else None
+        if outlook is None or subject is None:
+            return
+        at, spec = claim_spec(subject)
+        found = outlook.problems(spec, at)
+        if found:
+            self.audit[outlook.name] = "warned"
+            self.warnings += found
 
     def _fit_into_quota(self) -> None:
         """Charge a new claim to the quotas of its namespace; last, because it is not given back.
@@ -88,7 +117,7 @@ class _Verdict:
 
     def _violated_policies(self) -> Iterator[FieldError]:
         """What enforced policies have against the object; what others have becomes warnings."""
-        subject = subject_of(self.request, self.context.server) if self.context.policies else None
+        subject = self._subject() if self.context.policies else None
         if subject is None:
             return
         _, version = split_api_version(self.request.api_version)
@@ -103,6 +132,13 @@ class _Verdict:
                 yield from found
             else:
                 self.warnings += map(str, found)
+
+    def _subject(self) -> Subject | None:
+        """What policies see, made once."""
+        if not self._has_subject:
+            self._made = subject_of(self.request, self.context.server)
+            self._has_subject = True
+        return self._made
 
     def _lints(self) -> Iterator[str]:
         """Lints are for objects that are new or have another spec; they are not repeated at every update."""

@@ -9,7 +9,7 @@ import socket
 from pathlib import Path
 from threading import Event, Thread
 
-from webhook.assembly import make_context, make_injection, make_namespace_watch, make_tls, watched_files
+from webhook.assembly import make_cluster, make_context, make_injection, make_tls, watched_files
 from webhook.clients import Clients
 from webhook.config import Config, ConfigError, load_config
 from webhook.logs import LOGGER, log
@@ -20,7 +20,7 @@ from webhook.tls import CertificateError
 POLL_SECONDS = 1.0
 HANDSHAKE_SECONDS = 10.0
 BACKLOG = 1024
-# Taken once, at the start of the process that owns the socket; so is where namespaces are known from.
+# Taken once, at the start of the process that owns the socket; so is what is followed of the cluster.
 _FIXED = ("listen", "tls", "timeouts", "limits")
 
 
@@ -37,7 +37,7 @@ class _Worker:
         self.tls = make_tls(config)
         self._seen = _fingerprint(watched_files(config))
         self._quota_ends = Event()
-        self._namespaces = make_namespace_watch(config)
+        self._cluster = make_cluster(config)
         self._injection = make_injection(config)
 
     async def run(self) -> None:
@@ -57,9 +57,10 @@ class _Worker:
         log(logging.INFO, "serving")
         following = asyncio.create_task(self._follow(service))
         self._run_quota(service)
-        for follower in (self._namespaces, self._injection):
-            if follower is not None:
-                Thread(target=follower.run, args=(Event(),), daemon=True).start()
+        self._cluster.claims.show(self.metrics)
+        self._cluster.follow()
+        if self._injection is not None:
+            Thread(target=self._injection.run, args=(Event(),), daemon=True).start()
         await ending.wait()
         service.draining = True
         following.cancel()
@@ -86,11 +87,11 @@ class _Worker:
         clients = None
         if config.get("tls", "clientAuthorityFile") is not None:
             clients = Clients(tuple(config.get("tls", "clientNames") or ()))
-        return Service(make_context(config, self._namespaces), self.metrics, limits, clients, self._is_ready)
+        return Service(make_context(config, self._cluster), self.metrics, limits, clients, self._is_ready)
 
     def _is_ready(self) -> bool:
         """Whether what verdicts need to know of the cluster is known."""
-        return self._namespaces is None or self._namespaces.synced.is_set()
+        return self._cluster.is_known()
 
     async def _lame_duck(self, service: Service) -> None:
         """Give clients time to use each connection once more, to be told that it closes."""
@@ -123,7 +124,7 @@ class _Worker:
         """Replace the context; a configuration that cannot be used changes nothing."""
         try:
             config = await asyncio.to_thread(load_config, self.config.document.file)
-            service.context = await asyncio.to_thread(make_context, config, self._namespaces)
+            service.context = await asyncio.to_thread(make_context, config, self._cluster)
             self._run_quota(service)
         except ConfigError as error:
             self.metrics.reloads.labels("configuration", "failure").inc()

@@ -13,7 +13,8 @@ import pytest
 from commandline.main import main
 from webhook.assembly import make_context, watched_files
 from webhook.config import ConfigError, load_config, schema_of_config
-from webhook.policies import AdminAccess, LabelRule, OpaqueParameters
+from webhook.labels import LabelRule
+from webhook.policies import AdminAccess, OpaqueParameters
 from webhook.supervisor import check
 
 TLS = "tls: {directory: certificates}\n"

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.webhook.examples import admission, claim, context
-from webhook.policies import AdminAccess, LabelRule, OpaqueParameters, SchemaKey
+from webhook.labels import LabelRule
+from webhook.policies import AdminAccess, OpaqueParameters, SchemaKey
 from webhook.schemas import compile_schema
 from webhook.validating import validate
 

@@ -1,4 +1,4 @@
-"""Following the namespaces of a cluster, which here is a small server of its own."""
+"""Following a collection of a cluster, which here is a small server of its own."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Queue
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from webhook.certificates import Terms
 from webhook.certstore import DirectoryStore, maintain
-from webhook.namespaces import NamespaceWatch
+from webhook.known import Labels
+from webhook.watching import Connection, Watch
 
 
 def namespace(name: str, revision: int, **labels: str) -> dict[str, Any]:
@@ -35,7 +36,8 @@ class Cluster:
         self.items = [namespace("a", 1, x="1"), namespace("b", 2), namespace("c", 3)]
         self.events: Queue[dict[str, Any] | None] = Queue()
         self.watched: list[str] = []
-        self.broken = False
+        self.broken = 0
+        self.accepted: set[str] = set()
 
     def send(self, kind: str, obj: dict[str, Any]) -> None:
         self.events.put({"type": kind, "object": obj})
@@ -51,8 +53,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         query = {key: values[0] for key, values in parse_qs(urlsplit(self.path).query).items()}
+        self.cluster.accepted.add(self.headers["Accept"])
         if self.cluster.broken or self.headers["Authorization"] != "Bearer secret":
-            self.send_error(403)
+            self.send_error(self.cluster.broken or 403)
         elif "watch" in query:
             self._watch(query)
         else:
@@ -89,8 +92,20 @@ def cluster() -> Cluster:
     return Cluster()
 
 
+class Following(NamedTuple):
+    """A watch that runs, and the labels that it keeps."""
+
+    watch: Watch
+    known: Labels
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        assert self.watch.synced.wait(10)
+        return dict(self.known.labels)
+
+
 @pytest.fixture
-def watch(tmp_path: Path, cluster: Cluster) -> Iterator[NamespaceWatch]:
+def watch(tmp_path: Path, cluster: Cluster) -> Iterator[Following]:
     """A watch of the cluster, running."""
     terms = Terms(("127.0.0.1",), timedelta(9), timedelta(9), timedelta(1))
     maintain(DirectoryStore(tmp_path), terms, datetime.now(UTC))
@@ -101,15 +116,17 @@ def watch(tmp_path: Path, cluster: Cluster) -> Iterator[NamespaceWatch]:
     server.socket = context.wrap_socket(server.socket, server_side=True)
     serving = threading.Thread(target=server.serve_forever, daemon=True)
     serving.start()
-    watch = NamespaceWatch(
+    connection = Connection(
         f"https://127.0.0.1:{server.server_address[1]}",
         token_file=tmp_path / "token",
         ca_file=tmp_path / "current" / "ca.crt",
     )
+    labels = Labels()
+    watch = Watch(connection, "/api/v1/namespaces", labels, metadata_only=True)
     ending = threading.Event()
     following = threading.Thread(target=watch.run, args=(ending,), daemon=True)
     following.start()
-    yield watch
+    yield Following(watch, labels)
     ending.set()
     cluster.events.put(None)
     following.join(10)
@@ -118,15 +135,14 @@ def watch(tmp_path: Path, cluster: Cluster) -> Iterator[NamespaceWatch]:
     serving.join(10)
 
 
-def test_all_pages_are_read(watch: NamespaceWatch) -> None:
+def test_all_pages_are_read(watch: Following) -> None:
     """After the first list all namespaces are known."""
-    assert watch.synced.wait(10)
     assert watch.labels == {"a": {"x": "1"}, "b": {}, "c": {}}
 
 
-def test_changes_follow(watch: NamespaceWatch, cluster: Cluster) -> None:
+def test_changes_follow(watch: Following, cluster: Cluster) -> None:
     """New, changed and deleted namespaces are noticed; bookmarks change nothing but the revision."""
-    assert watch.synced.wait(10)
+    assert watch.watch.synced.wait(10)
     cluster.send("ADDED", namespace("d", 11, y="2"))
     cluster.send("MODIFIED", namespace("a", 12))
     cluster.send("DELETED", namespace("b", 13))
@@ -136,22 +152,40 @@ def test_changes_follow(watch: NamespaceWatch, cluster: Cluster) -> None:
     assert watch.labels == {"a": {}, "c": {}, "d": {"y": "2"}}
 
 
-def test_too_old_a_watch_begins_anew(watch: NamespaceWatch, cluster: Cluster) -> None:
+def test_too_old_a_watch_begins_anew(watch: Following, cluster: Cluster) -> None:
     """When the API server no longer knows the revision, all are read again; what is gone goes."""
-    assert watch.synced.wait(10)
+    assert watch.watch.synced.wait(10)
     cluster.items = [namespace("c", 30, z="3")]
     cluster.send("ERROR", {"code": 410, "message": "too old resource version"})
     cluster.events.put(None)
     until(lambda: watch.labels == {"c": {"z": "3"}})
 
 
-def test_what_is_known_stays(watch: NamespaceWatch, cluster: Cluster) -> None:
+def test_what_is_known_stays(watch: Following, cluster: Cluster) -> None:
     """While the API server refuses to answer, the labels stay as they were; then they follow again."""
-    assert watch.synced.wait(10)
-    cluster.broken = True
+    assert watch.watch.synced.wait(10)
+    cluster.broken = 403
     cluster.events.put(None)
     time.sleep(0.3)
     assert watch.labels["a"] == {"x": "1"}
     cluster.items = [namespace("a", 40)]
-    cluster.broken = False
+    cluster.broken = 0
     until(lambda: watch.labels == {"a": {}})
+
+
+def test_only_metadata_is_asked_for(watch: Following, cluster: Cluster) -> None:
+    """Where that is enough, the API server leaves out the rest."""
+    assert watch.watch.synced.wait(10)
+    until(lambda: len(cluster.accepted) == 2)
+    assert cluster.accepted == {
+        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+        "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+    }
+
+
+def test_collection_that_is_no_longer_served(watch: Following, cluster: Cluster) -> None:
+    """What is not served has no objects, and is known to have none."""
+    assert watch.watch.synced.wait(10)
+    cluster.broken = 404
+    cluster.events.put(None)
+    until(lambda: watch.labels == {})

@@ -1,0 +1,313 @@
+"""Warnings about claims that no device of the inventory can satisfy: when, why, and at what cost."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from resourceapi.releases import Profile
+from tests.webhook.examples import admission, context
+from webhook import feasibility
+from webhook.devices import KnownDevices
+from webhook.feasibility import Feasibility
+from webhook.validating import validate
+
+Object = dict[str, Any]
+DRIVER = "gpu.example.com"
+PROFILE = Profile("1.37", {})
+
+
+def device(name: str, model: str = "a100", memory: str = "40Gi", **more: Any) -> Object:
+    return {
+        "name": name,
+        "attributes": {"model": {"string": model}},
+        "capacity": {"memory": {"value": memory}},
+        **more,
+    }
+
+
+def slice_of(node: str, *devices: Object, generation: int = 1, **placement: Any) -> Object:
+    spec = {
+        "driver": DRIVER,
+        "pool": {"name": node, "generation": generation, "resourceSliceCount": 1},
+        "devices": list(devices),
+        **(placement or {"nodeName": node}),
+    }
+    metadata = {"name": f"{node}-{generation}"}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": metadata, "spec": spec}
+
+
+def device_class(name: str, *expressions: str) -> Object:
+    selectors = [{"cel": {"expression": expression}} for expression in expressions]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": name},
+        "spec": {"selectors": selectors},
+    }
+
+
+CLASSES = [
+    device_class("gpu", f"device.driver == '{DRIVER}'"),
+    device_class("nic", "device.driver == 'nic.example.com'"),
+    device_class("any"),
+    device_class("broken", "device.attributes['x'].y == 'z'"),
+]
+SHARED = device("shared", "shared", "10Gi", allowMultipleAllocations=True)
+SLICES = [
+    slice_of("node-1", device("gpu-0"), device("gpu-1"), device("gpu-2", "h100", "80Gi")),
+    slice_of("node-2", device("gpu-0")),
+    slice_of("rack", device("far-0", "far"), device("far-1", "far"), allNodes=True),
+    slice_of("node-3", SHARED),
+]
+
+
+@pytest.fixture
+def known() -> KnownDevices:
+    devices = KnownDevices(PROFILE)
+    devices.slices.replace(copy.deepcopy(SLICES))
+    devices.device_classes.replace(copy.deepcopy(CLASSES))
+    return devices
+
+
+@pytest.fixture
+def outlook(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> Feasibility:
+    monkeypatch.setattr(feasibility, "SECONDS", 60.0)
+    return Feasibility(known, PROFILE.gates)
+
+
+def exactly(class_name: str = "gpu", *expressions: str, **more: Any) -> Object:
+    selectors = [{"cel": {"expression": expression}} for expression in expressions]
+    return {"deviceClassName": class_name, **({"selectors": selectors} if selectors else {}), **more}
+
+
+def claim(*requests: Object) -> Object:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "claim", "namespace": "team"},
+        "spec": {"devices": {"requests": list(requests)}},
+    }
+
+
+def one(class_name: str = "gpu", *expressions: str, **more: Any) -> Object:
+    return claim({"name": "r", "exactly": exactly(class_name, *expressions, **more)})
+
+
+def either(*alternatives: Object) -> Object:
+    named = [{"name": f"a{index}", **alternative} for index, alternative in enumerate(alternatives)]
+    return claim({"name": "r", "firstAvailable": named})
+
+
+def model(name: str) -> str:
+    return f"device.attributes['{DRIVER}'].model == '{name}'"
+
+
+def memory(amount: str) -> Object:
+    return {"requests": {"memory": amount}}
+
+
+def warnings(outlook: Feasibility | None, obj: Object, **more: Any) -> list[str]:
+    judged = context(rules=False, outlook=outlook)
+    response = validate(admission(obj, **more), judged)["response"]
+    assert response["allowed"]
+    found: list[str] = response.get("warnings", [])
+    assert response.get("auditAnnotations", {}) == ({"feasibility": "warned"} if found else {})
+    return found
+
+
+FEASIBLE = {
+    "of-the-class": one(),
+    "selected": one("gpu", model("h100")),
+    "as-many-as-there-are": one("gpu", model("a100"), count=2),
+    "with-those-of-all-nodes": one("gpu", f"{model('a100')} || {model('far')}", count=4),
+    "all-of-one": one("gpu", model("h100"), allocationMode="All"),
+    "shared-any-number": one("gpu", model("shared"), count=30, capacity=memory("1Gi")),
+    "capacity": one("gpu", capacity=memory("80Gi")),
+    "one-alternative-is-enough": either(exactly("gpu", model("b200")), exactly("gpu", model("a100"))),
+    "unguarded-selector-that-fails-on-some": one("any", f"device.driver == '{DRIVER}' && {model('h100')}"),
+}
+AT = "spec.devices.requests[0]: no device can satisfy this request: "
+SEVEN = "none of 7 devices of class 'gpu' "
+ANY = "spec.devices.requests[0]: no device can satisfy any of the alternatives: "
+B200_IS_FALSE = f'device.attributes["{DRIVER}"].model == "b200" is false: model is "a100"'
+IMPOSSIBLE = {
+    "no-class": (one("gpus"), f"{AT}there is no DeviceClass 'gpus'"),
+    "class-without-devices": (
+        one("nic"),
+        f"{AT}none of 7 devices is of class 'nic'; for example {DRIVER}/node-1/gpu-0: device.driver == ",
+    ),
+    "selectors": (
+        one("gpu", model("b200")),
+        f"{AT}{SEVEN}is what the selectors ask for; for example {DRIVER}/node-1/gpu-0: {B200_IS_FALSE}",
+    ),
+    "class-that-fails-everywhere": (one("broken"), f"{AT}none of 7 devices is of class 'broken'"),
+    "more-than-a-node-has": (
+        one("gpu", model("a100"), count=3),
+        f"{AT}3 devices are asked for, and no node has more than 2 that match",
+    ),
+    "all-of-nothing": (one("gpu", model("b200"), allocationMode="All"), f"{AT}{SEVEN}is what the selectors"),
+    "capacity": (
+        one("gpu", model("a100"), capacity=memory("41Gi")),
+        f"{AT}{SEVEN}that the selectors choose has the capacity that is asked for (memory: 41Gi)",
+    ),
+    "unknown-capacity": (
+        one("gpu", capacity={"requests": {"cores": "1"}}),
+        f"{AT}{SEVEN}that the selectors choose has the capacity that is asked for (cores: 1)",
+    ),
+    "shared-capacity": (
+        one("gpu", model("shared"), capacity=memory("11Gi")),
+        f"{AT}{SEVEN}that the selectors choose has the capacity that is asked for (memory: 11Gi)",
+    ),
+    "every-alternative": (
+        either(exactly("gpu", model("h100"), count=2), exactly("gpus")),
+        f"{ANY}a0: 2 devices are asked for, and no node has more than 1 that match; a1: there is no DeviceClass 'gpus'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FEASIBLE)
+def test_possible_claims_pass(outlook: Feasibility, name: str) -> None:
+    """What some node could serve if nobody else used it is not warned about."""
+    assert warnings(outlook, FEASIBLE[name]) == []
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_impossible_claims_are_warned_about(outlook: Feasibility, name: str) -> None:
+    """They are admitted, with the reason as a warning; asked again the answer is the same."""
+    obj, reason = IMPOSSIBLE[name]
+    for _ in range(2):
+        (warning,) = warnings(outlook, obj)
+        assert warning.startswith(reason)
+
+
+def test_every_request_counts(outlook: Feasibility) -> None:
+    """One warning per request that is impossible."""
+    requests = [{"name": name, "exactly": exactly(name)} for name in ("gpu", "nic", "gpus")]
+    found = warnings(outlook, claim(*requests))
+    assert [text.partition(":")[0] for text in found] == [
+        f"spec.devices.requests[{index}]" for index in (1, 2)
+    ]
+
+
+def test_templates_and_versions(outlook: Feasibility) -> None:
+    """Templates are judged by the claim in them; older versions by what they mean."""
+    template = {**one("gpus"), "kind": "ResourceClaimTemplate", "spec": {"spec": one("gpus")["spec"]}}
+    assert warnings(outlook, template)[0].startswith("spec.spec.devices.requests[0]: no device")
+    old = {**claim({"name": "r", **exactly("gpus")}), "apiVersion": "resource.k8s.io/v1beta1"}
+    assert warnings(outlook, old)[0].startswith("spec.devices.requests[0]: no device")
+
+
+def test_updates_of_metadata_are_not_looked_at(outlook: Feasibility) -> None:
+    """It is said once, when the claim is created."""
+    assert warnings(outlook, one("gpus"), old=one("gpus")) == []
+
+
+def test_nothing_is_said_about_what_is_not_known(known: KnownDevices) -> None:
+    """Without slices, or without classes, nothing can be told."""
+    assert warnings(None, one("gpus")) == []
+    assert warnings(Feasibility(KnownDevices(PROFILE), PROFILE.gates), one("gpus")) == []
+    known.device_classes.lose()
+    assert warnings(Feasibility(known, PROFILE.gates), one("gpus")) == []
+
+
+def test_cluster_without_devices(outlook: Feasibility, known: KnownDevices) -> None:
+    """A cluster that is known to have no devices can satisfy nothing."""
+    known.slices.replace([])
+    assert warnings(outlook, one()) == [f"{AT}the cluster has no devices"]
+
+
+def test_changes_of_the_inventory_are_noticed(outlook: Feasibility, known: KnownDevices) -> None:
+    """Slices and classes come, change and go; of a pool only the newest generation counts."""
+    wanted = one("gpu", model("b200"))
+    assert warnings(outlook, wanted)
+    known.slices.put(slice_of("node-2", device("gpu-0", "b200"), generation=2))
+    assert warnings(outlook, wanted) == []
+    known.slices.put(slice_of("node-2", device("gpu-0", "c300"), generation=3))
+    assert warnings(outlook, wanted)
+    known.slices.remove(slice_of("node-2", generation=3))
+    assert warnings(outlook, wanted) == []
+    moved = slice_of("node-9", device("gpu-0", "c300"))
+    moved["metadata"]["name"] = "node-2-2"
+    known.slices.put(moved)
+    assert warnings(outlook, wanted)
+    known.device_classes.remove(device_class("gpu"))
+    assert warnings(outlook, one()) == [f"{AT}there is no DeviceClass 'gpu'"]
+    known.device_classes.put(device_class("gpu", model("c300")))
+    assert warnings(outlook, one()) == []
+
+
+def test_unreadable_slices_are_passed_over(outlook: Feasibility, known: KnownDevices) -> None:
+    """What no API server can have stored does not count, and harms nothing."""
+    known.slices.put({"metadata": {"name": "odd"}, "spec": {"devices": "none"}})
+    assert warnings(outlook, one("gpu", model("h100"))) == []
+
+
+@pytest.fixture
+def many(known: KnownDevices) -> KnownDevices:
+    """A cluster of 2,000 devices of which each is of a kind of its own."""
+    nodes = range(200)
+    known.slices.replace(
+        slice_of(f"n{node}", *(device(f"d{n}", f"m{node}-{n}") for n in range(10))) for node in nodes
+    )
+    return known
+
+
+def test_time_is_bounded(
+    many: KnownDevices, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A review gets its answer when the time is up; with the next ones the search goes on where it was."""
+    outlook = Feasibility(many, PROFILE.gates)
+    ticks = _clock()
+    monkeypatch.setattr(feasibility, "perf_counter", lambda: next(ticks))
+    monkeypatch.setattr(
+        feasibility, "SECONDS", 300.0
+    )  # of which the clock lets one pass whenever it is looked at
+    wanted = one("gpu", model("none"))
+    reviews = [warnings(outlook, wanted) for _ in range(40)]
+    assert reviews[0] == []
+    assert reviews[-1][0].startswith(
+        f"{AT}none of 2,000 devices of class 'gpu' is what the selectors ask for"
+    )
+    assert [bool(found) for found in reviews] == sorted(bool(found) for found in reviews)
+
+
+def _clock() -> Iterator[float]:
+    now = 0.0
+    while True:
+        now += 1.0
+        yield now
+
+
+def test_others_are_not_waited_for(
+    outlook: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the inventory is being changed, nothing is said."""
+    monkeypatch.setattr(feasibility, "SECONDS", 0.001)
+    held = threading.Event()
+    done = threading.Event()
+
+    def hold() -> None:
+        with known.lock:
+            held.set()
+            done.wait(10)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait(10)
+    assert warnings(outlook, one("gpus")) == []
+    done.set()
+    holder.join()
+
+
+def test_memory_is_bounded(many: KnownDevices, outlook: Feasibility, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many selectors come, what is remembered of them stays within bounds."""
+    monkeypatch.setattr(feasibility, "MAX_OUTCOMES", 5_000)
+    for index in range(20):
+        assert warnings(outlook, one("gpu", model(f"none-{index}")))
+    remembered = sum(map(len, outlook._searches.values()))
+    assert remembered <= 5_000 + 2_001

@@ -1,0 +1,199 @@
+"""The devices of a cluster and its classes, as far as selectors can tell devices apart.
+
+Slices come and go one by one; what is found out about a kind of device stays as long as there are such devices.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from threading import Lock
+from typing import Any
+
+from allocator.devices import Device, DeviceId, PoolId, Slice
+from conversion.hub import to_hub
+from resourceapi.decoding import DecodingError, decode
+from resourceapi.releases import Profile, split_api_version
+from validation.lints.shapes import name_of, text
+from webhook.logs import log
+
+Object = dict[str, Any]
+V1 = "resource.k8s.io/v1"
+
+
+class DeviceKind:
+    """Devices that no request can tell apart but by where they are; ``members`` say of which node each is.
+
+    A device that is not of one node only is of the node ''.
+    """
+
+    __slots__ = ("device", "members")
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.members: dict[DeviceId, str] = {}
+
+
+class KnownDevices:
+    """The newest generation of each pool, by kinds, and the classes.
+
+    Whoever reads takes ``lock``: changes come from other threads.  ``revision`` tells that something has changed.
+    Nothing is known (``is_known``) before slices and classes have come.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.lock = Lock()
+        self.revision = 0
+        self.classes: dict[str, Object] = {}
+        self.kinds: dict[str, DeviceKind] = {}
+        self.slices = _Slices(self)
+        self.device_classes = _Classes(self)
+        self.has_slices = self.has_classes = False
+        self._profile = profile
+        self._pools: dict[PoolId, dict[str, Slice]] = {}
+        self._pool_of: dict[str, PoolId] = {}
+        self._counted: dict[PoolId, list[tuple[str, DeviceId]]] = {}
+
+    @property
+    def is_known(self) -> bool:
+        return self.has_slices and self.has_classes
+
+    def count(self) -> int:
+        """How many devices there are."""
+        return sum(map(len, self._counted.values()))
+
+    def read(self, kind: str, obj: Object) -> Object | None:
+        """An object in the shape of the hub (v1), None for one that no API server can have stored."""
+        _, version = split_api_version(text(obj, "apiVersion") or V1)
+        try:
+            return to_hub(kind, version, decode(self._profile.schemas[version], kind, obj).object)
+        except (DecodingError, KeyError) as error:
+            log(logging.DEBUG, "not understood", kind=kind, name=name_of(obj), reason=str(error))
+            return None
+
+    def put(self, slice: Slice) -> None:
+        """Add a slice, or replace that of its name; ``lock`` is held."""
+        if self._pool_of.get(slice.name, slice.pool) != slice.pool:
+            self.remove(slice.name)
+        self._pool_of[slice.name] = slice.pool
+        self._pools.setdefault(slice.pool, {})[slice.name] = slice
+        self._count(slice.pool)
+
+    def remove(self, name: str) -> None:
+        """Take out the slice of this name, if there is one; ``lock`` is held."""
+        pool = self._pool_of.pop(name, None)
+        if pool is None:
+            return
+        del self._pools[pool][name]
+        if not self._pools[pool]:
+            del self._pools[pool]
+        self._count(pool)
+
+    def clear(self) -> None:
+        """Take out all slices; ``lock`` is held."""
+        for kind in self.kinds.values():
+            kind.members.clear()  # who remembers it is to see that it is gone
+        self._pools.clear()
+        self._pool_of.clear()
+        self._counted.clear()
+        self.kinds.clear()
+        self.revision += 1
+
+    def _count(self, pool: PoolId) -> None:
+        """Sort the devices of a pool anew."""
+        self.revision += 1
+        for signature, device in self._counted.pop(pool, ()):
+            kind = self.kinds[signature]
+            kind.members.pop(device, None)
+            if not kind.members:
+                del self.kinds[signature]
+        slices = self._pools.get(pool, {}).values()
+        newest = max((slice.generation for slice in slices), default=0)
+        counted = [
+            self._take(device) for slice in slices if slice.generation == newest for device in slice.devices
+        ]
+        if counted:
+            self._counted[pool] = counted
+
+    def _take(self, device: Device) -> tuple[str, DeviceId]:
+        signature = _signature(device)
+        kind = self.kinds.get(signature)
+        if kind is None:
+            kind = self.kinds[signature] = DeviceKind(device)
+        kind.members[device.id] = device.placement.get("nodeName") or ""
+        return signature, device.id
+
+
+def _signature(device: Device) -> str:
+    """The same text for devices that are alike."""
+    return f"{device.id.driver} {device.multiple} {device.attributes!r} {device.capacity!r}"
+
+
+class _Slices:
+    """Receives ResourceSlices."""
+
+    def __init__(self, known: KnownDevices) -> None:
+        self._known = known
+
+    def replace(self, objects: Iterable[Object]) -> None:
+        slices = list(self._read(objects))
+        with self._known.lock:
+            self._known.clear()
+            for slice in slices:
+                self._known.put(slice)
+            self._known.has_slices = True
+
+    def put(self, obj: Object) -> None:
+        for slice in self._read([obj]):
+            with self._known.lock:
+                self._known.put(slice)
+
+    def remove(self, obj: Object) -> None:
+        with self._known.lock:
+            self._known.remove(name_of(obj))
+
+    def lose(self) -> None:
+        with self._known.lock:
+            self._known.clear()
+            self._known.has_slices = False
+
+    def _read(self, objects: Iterable[Object]) -> Iterator[Slice]:
+        for obj in objects:
+            hub = self._known.read("ResourceSlice", obj)
+            if hub is not None:
+                yield Slice(hub)
+
+
+class _Classes:
+    """Receives DeviceClasses."""
+
+    def __init__(self, known: KnownDevices) -> None:
+        self._known = known
+
+    def replace(self, objects: Iterable[Object]) -> None:
+        classes = {name_of(obj): hub for obj in objects if (hub := self._read(obj)) is not None}
+        with self._known.lock:
+            self._known.classes = classes
+            self._known.revision += 1
+            self._known.has_classes = True
+
+    def put(self, obj: Object) -> None:
+        hub = self._read(obj)
+        if hub is not None:
+            with self._known.lock:
+                self._known.classes[name_of(obj)] = hub
+                self._known.revision += 1
+
+    def remove(self, obj: Object) -> None:
+        with self._known.lock:
+            self._known.classes.pop(name_of(obj), None)
+            self._known.revision += 1
+
+    def lose(self) -> None:
+        with self._known.lock:
+            self._known.classes = {}
+            self._known.revision += 1
+            self._known.has_classes = False
+
+    def _read(self, obj: Object) -> Object | None:
+        return self._known.read("DeviceClass", obj)

@@ -1,0 +1,72 @@
+"""Pods that are created with ``spec.nodeName`` and resource claims: nobody would allocate these.
+
+The scheduler passes over such pods, and kubelet waits for claims that are not reserved for them.  With a node selector
+instead, the scheduler has the choice of one node, and allocates what is needed there.
+Source: Kubernetes documentation, "Dynamic Resource Allocation", section "Pre-scheduled Pods".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from validation.lints.shapes import entries, mapping, text
+from webhook.context import ENFORCE, Treatment
+from webhook.jsonpatch import difference
+from webhook.known import HOSTNAME
+from webhook.reviews import CREATE, AdmissionRequest
+
+Object = dict[str, Any]
+# the image of a static pod, which a kubelet creates for a pod that runs already
+MIRROR = "kubernetes.io/config.mirror"
+
+
+class PreScheduledPods:
+    """``Enforce`` puts the pod before the scheduler, ``Warn`` only says what will happen to it."""
+
+    name = "pre-scheduled-pods"
+
+    def __init__(self, mode: str, host_name: Callable[[str], str]) -> None:
+        """
+        :param host_name: gives the value of a node's label ``kubernetes.io/hostname``.
+        """
+        self.mode = mode
+        self._host_name = host_name
+
+    def treat(self, request: AdmissionRequest) -> Treatment | None:
+        """What to do about a request, None if it is about nothing of the kind."""
+        pod = request.object
+        if pod is None or not _is_prescheduled(request):
+            return None
+        spec = mapping(pod, "spec")
+        node = spec["nodeName"]
+        host = self._host_name(node)
+        selector = mapping(spec, "nodeSelector")
+        if selector.get(HOSTNAME, host) != host:
+            warning = (
+                f"spec.nodeName: {node} is not the node that spec.nodeSelector asks for "
+                f"({HOSTNAME}: {selector[HOSTNAME]}); the pod is left as it is and will not run"
+            )
+            return Treatment([], warning, "contradiction")
+        if self.mode != ENFORCE:
+            warning = (
+                f"spec.nodeName: the scheduler passes over a pod that names its node ({node}), so that nobody "
+                f"allocates its resource claims; use spec.nodeSelector with {HOSTNAME}: {host} instead"
+            )
+            return Treatment([], warning, "warned")
+        wanted = {name: value for name, value in spec.items() if name != "nodeName"}
+        wanted["nodeSelector"] = {**selector, HOSTNAME: host}
+        warning = (
+            f"spec.nodeName: replaced by spec.nodeSelector with {HOSTNAME}: {host}, so that the scheduler allocates "
+            "the pod's resource claims"
+        )
+        return Treatment(difference(pod, {**pod, "spec": wanted}), warning, "replaced")
+
+
+def _is_prescheduled(request: AdmissionRequest) -> bool:
+    if (request.api_version, request.kind, request.operation) != ("v1", "Pod", CREATE) or request.subresource:
+        return False
+    if MIRROR in mapping(request.object, "metadata", "annotations"):
+        return False
+    spec = mapping(request.object, "spec")
+    return bool(text(spec, "nodeName")) and bool(entries(spec, "resourceClaims"))
