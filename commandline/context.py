@@ -43,6 +43,16 @@ class Context:
         known = labels if isinstance(labels, dict) else {}
         self.namespaces[name] = {str(key): item for key, item in known.items() if isinstance(item, str)}
 
+    def learnt(self) -> tuple[dict[str, dict[str, str]], list[dict[str, Any]]]:
+        """Labels by namespace, and nodes, as they were found."""
+        return dict(self.namespaces), self.nodes
+
+    def add(self, learnt: tuple[dict[str, dict[str, str]], list[dict[str, Any]]]) -> None:
+        """Note what has been learnt elsewhere, later in the input."""
+        namespaces, nodes = learnt
+        self.namespaces.update(namespaces)
+        self.nodes += nodes
+
     def finish(self) -> None:
         """Put the flags' labels over those that were found."""
         for namespace, labels in self._given:

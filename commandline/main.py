@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from commandline.errors import UsageError
+from commandline.errors import UsageError, WorkerLost
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _run(given)
         sys.stdout.flush()
         return code
-    except UsageError as error:
+    except (UsageError, WorkerLost) as error:
         print(f"claimcheck: {error}", file=sys.stderr)
         return UNFINISHED
     except BrokenPipeError:

@@ -26,6 +26,7 @@ A lint is silenced by a comment on its line or the line above: # claimcheck: ign
 
 exit codes: 0 all objects are valid, 1 some are not, 2 some of the work could not be done
 """
+MOST_JOBS = 64
 
 
 def describe(parser: ArgumentParser) -> None:
@@ -40,6 +41,13 @@ def describe(parser: ArgumentParser) -> None:
     _add_request(parser)
     _add_context(parser)
     _add_report(parser)
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="processes that share the files; default: one per processor if there are many files; 1: no others",
+    )
 
 
 def _add_server(parser: ArgumentParser) -> None:
@@ -109,6 +117,8 @@ def check(options: Namespace) -> None:
         raise UsageError("--kubeconfig validates the objects of a cluster: give either it or files")
     if options.kubeconfig is None and not options.paths:
         raise UsageError("nothing to validate: name files or directories, or - for standard input")
+    if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
+        raise UsageError(f"--jobs {options.jobs}: expected a number from 1 to {MOST_JOBS}")
     if options.subresource and not options.old:
         raise UsageError(
             "--subresource status validates updates: it needs --old FILE with the stored objects"

@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 
 
 def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:
-    """The objects in files, directories and standard input (``-``), in order.
+    """The objects in files, directories and standard input (``-``), in order; see :func:`read_files`."""
+    return read_files(find_files(arguments))
+
+
+def read_files(files: Iterable[str | DocumentError]) -> Iterator[Manifest | Result | Failure]:
+    """The objects in files as :func:`documents.sources.find_files` gives them.
 
     A document that is no manifest gives a Result that says so, a file that cannot be read a Failure.
     """
-    for found in find_files(arguments):
+    for found in files:
         if isinstance(found, DocumentError):
             yield Failure(found.file, found.message)
             continue

@@ -159,6 +159,13 @@ class Outcome:
         self.skipped: list[Skipped] = []
         self.failures: list[Failure] = []
 
+    def add(self, other: Outcome) -> None:
+        """Append what was found in what comes later in the input."""
+        self.results += other.results
+        self.skipped += other.skipped
+        self.failures += other.failures
+        self.hidden_notes += other.hidden_notes
+
     def findings(self, severity: str = "") -> Iterator[tuple[Result, Finding]]:
         for result in self.results:
             for finding in result.findings:

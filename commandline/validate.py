@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from commandline.context import Context
+from commandline.batch import Batch, reviewer_of
 from commandline.errors import UsageError
-from commandline.manifests import ASK, CONTEXT, treatment
-from commandline.progress import track
-from commandline.reading import read
-from commandline.results import Failure, Outcome, Result
-from commandline.review import Reviewer
+from commandline.progress import Progress
+from commandline.reading import read, read_files
 from commandline.target import profile_of
-from validation.server import Server
+from documents.errors import DocumentError
+from documents.sources import STANDARD_INPUT, find_files
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from commandline.manifests import Manifest
+    from commandline.results import Failure, Outcome, Result
     from resourceapi.releases import Profile
-    from validation.lints import Facts
+
+MANY_FILES = 200
+MANY_BYTES = 1_000_000
+"""From so much input on, further processes are faster than one."""
+
+MOST_PROCESSES = 8
+"""So many are used unless more are asked for."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -50,93 +56,61 @@ def validate(options: Namespace) -> Outcome:
     All is read before anything is answered, because objects depend on others that may come later.
     """
     profile = profile_of(options)
-    context = Context(options.namespace_labels)
-    facts = None if options.no_lint else _facts(profile, options)
-    outcome = Outcome(profile.name)
-    objects = _read(_inputs(options, profile), context, facts, outcome)
-    _read_inventory(options.inventory, context, facts, outcome)
-    context.finish()
-    server = Server(profile, namespaces=context.namespaces, nodes=context.nodes)
+    if options.kubeconfig is None:
+        files = list(find_files(options.paths))
+        processes = _processes(options, files)
+        if processes > 1:
+            from commandline.parallel import validate_files
+
+            return validate_files(files, options, profile, processes)
+        return _validate(read_files(files), options, profile)
+    from commandline.cluster import live_objects
+
+    return _validate(live_objects(options.kubeconfig, options.kube_context, profile), options, profile)
+
+
+def _validate(inputs: Iterable[Manifest | Result | Failure], options: Namespace, profile: Profile) -> Outcome:
+    """Do all of the work in this process."""
+    batch, inventory = Batch(options, profile), Batch(options, profile)
+    progress = Progress("documents read")
+    batch.read(inputs, progress)
+    progress.done()
+    inventory.read_inventory(read(options.inventory))
+    batch.knowledge.add(inventory.knowledge.learnt())
+    reviewer = reviewer_of(options, profile, batch.knowledge)
     stored = None
     if options.old:
         from commandline.stored import StoredObjects
 
-        stored = StoredObjects(options.old, server, options.namespace)
-    reviewer = Reviewer(
-        server,
-        context,
-        outcome,
-        facts=facts,
-        stored=stored,
-        subresource=options.subresource,
-        namespace=options.namespace,
-        live=options.kubeconfig is not None,
-        notes=options.notes,
-    )
-    for found, how in track(objects, "objects", len(objects)):
-        if isinstance(found, Result):
-            outcome.results.append(found)
-        else:
-            reviewer.review(found, how)
+        stored = reviewer.stored = StoredObjects(options.old, reviewer.server, options.namespace)
+    progress = Progress("objects", len(batch.objects))
+    batch.review(reviewer, progress)
+    progress.done()
     if stored is not None:
         stored.insist_on_use()
-    return outcome
+    batch.outcome.failures += inventory.outcome.failures
+    return batch.outcome
 
 
-def _facts(profile: Profile, options: Namespace) -> Facts:
-    from validation.lints import Facts
+def _processes(options: Namespace, files: list[str | DocumentError]) -> int:
+    """How many processes are to do the work: as many as are asked for, or as pay.
 
-    all_classes = bool(options.inventory or options.kubeconfig)
-    return Facts(
-        profile,
-        default_namespace=options.namespace,
-        classes_known=all_classes,
-        devices_known=all_classes,
-    )
-
-
-def _read(
-    inputs: Iterable[Manifest | Result | Failure], context: Context, facts: Facts | None, outcome: Outcome
-) -> list[tuple[Manifest | Result, str]]:
-    """The objects to validate, and what to do with each."""
-    objects: list[tuple[Manifest | Result, str]] = []
-    for found in track(inputs, "documents read"):
-        if isinstance(found, Failure):
-            outcome.failures.append(found)
-        elif isinstance(found, Result):
-            objects.append((found, ""))
-        else:
-            how = treatment(found.value)
-            _learn(found, how, context, facts)
-            objects.append((found, how))
-    return objects
+    Standard input can be read by one only, and with ``--old`` they would have to agree on what of it is used.
+    """
+    if len(files) < 2 or options.old or STANDARD_INPUT in files or not hasattr(os, "fork"):
+        return 1
+    if options.jobs:
+        return min(int(options.jobs), len(files))
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    pays = len(files) >= MANY_FILES or sum(map(_size, files)) >= MANY_BYTES
+    return min(processors, MOST_PROCESSES, len(files)) if pays else 1
 
 
-def _inputs(options: Namespace, profile: Profile) -> Iterable[Manifest | Result | Failure]:
-    if options.kubeconfig is None:
-        return read(options.paths)
-    from commandline.cluster import live_objects
-
-    return live_objects(options.kubeconfig, options.kube_context, profile)
-
-
-def _read_inventory(paths: list[str], context: Context, facts: Facts | None, outcome: Outcome) -> None:
-    """Objects that are there already: they say something about others and are not validated themselves."""
-    for found in read(paths):
-        if isinstance(found, Failure):
-            outcome.failures.append(found)
-        elif isinstance(found, Result):
-            finding = found.findings[0]
-            outcome.failures.append(Failure(found.file, f"line {finding.line}: {finding.message}"))
-        else:
-            _learn(found, treatment(found.value), context, facts)
-
-
-def _learn(manifest: Manifest, how: str, context: Context, facts: Facts | None) -> None:
-    if how == CONTEXT:
-        context.learn(manifest.value)
-    elif how == ASK and facts is not None:
-        facts.learn(manifest.value)
+def _size(file: str | DocumentError) -> int:
+    try:
+        return 0 if isinstance(file, DocumentError) else os.stat(file).st_size
+    except (OSError, ValueError):  # whoever reads it will say why
+        return 0
 
 
 def _report(outcome: Outcome, wanted: list[tuple[str, str]]) -> None:

@@ -20,6 +20,8 @@ FORMATS = {
     "junit": "commandline.reports.junit",
     "github": "commandline.reports.github",
 }
+# Those that show of every object where it begins.
+WITH_LINES = frozenset(("json", "yaml"))
 
 
 def write(format: str, outcome: Outcome, stream: TextIO, *, color: bool = False) -> None:

@@ -30,6 +30,18 @@ class Pool:
         return self.slices >= self.expected > 0
 
 
+Learnt = tuple[
+    dict[Named, frozenset[str]],
+    dict[Named, frozenset[str]],
+    set[str],
+    bool,
+    dict[str, list[str]],
+    dict[tuple[str, str, int], Pool],
+    list[dict[str, Any]],
+]
+"""Of facts: claims, templates, classes and whether they are known, their selectors, pools, slices."""
+
+
 class Facts:
     """The objects that are known.
 
@@ -102,6 +114,34 @@ class Facts:
             self._learn_slice(manifest)
             if self.devices_known:
                 self.slices.append(manifest)
+
+    def learnt(self) -> Learnt:
+        """What has been learnt, as plain data and pools."""
+        return (
+            self.claims,
+            self.templates,
+            self.classes,
+            self.classes_known,
+            self.class_selectors,
+            self.pools,
+            self.slices,
+        )
+
+    def add(self, learnt: Learnt) -> None:
+        """Note what other facts have learnt from objects that come after those that these have learnt from."""
+        claims, templates, classes, classes_known, class_selectors, pools, slices = learnt
+        self.claims.update(claims)
+        self.templates.update(templates)
+        self.classes |= classes
+        self.classes_known |= classes_known
+        self.class_selectors.update(class_selectors)
+        self.slices += slices
+        for key, later in pools.items():
+            pool = self.pools.setdefault(key, Pool())
+            pool.expected = later.expected
+            pool.slices += later.slices
+            for name, counters in later.counters.items():
+                pool.counters.setdefault(name, set()).update(counters)
 
     def _learn_slice(self, manifest: dict[str, Any]) -> None:
         key = pool_key(manifest)
