@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from allocator.devices import Object, value_of
+from allocator.devices import Object
+from allocator.kinds import value_of
 from resourceapi.gotext import quote
 from resourceapi.quantity import Quantity
 

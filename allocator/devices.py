@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from allocator.kinds import DeviceKind, Kinds, counter_values
 from resourceapi.nodeselection import selects
-from resourceapi.quantity import UNSET, Quantity
+from resourceapi.quantity import Quantity
 
 if TYPE_CHECKING:
     from deviceselectors.runtime.device import Device as PreparedDevice
@@ -36,36 +36,35 @@ class DeviceId(NamedTuple):
         return f"{self.driver}/{self.pool}/{self.device}"
 
 
-class Consumption(NamedTuple):
-    """What a device takes from one counter set, and with which compatibility groups it does so."""
-
-    counter_set: str
-    counters: dict[str, Quantity]
-    groups: frozenset[str]
-
-
 class Device:
-    """A device of a slice; compared by identity."""
+    """A device of a slice; compared by identity. What does not depend on its name, it has of its kind."""
 
-    def __init__(self, spec: Object, slice: Slice) -> None:
+    __slots__ = (
+        "attributes",
+        "capacity",
+        "consumes",
+        "groups",
+        "id",
+        "kind",
+        "multiple",
+        "slice",
+        "spec",
+        "taints",
+    )
+
+    def __init__(self, spec: Object, slice: Slice, kind: DeviceKind) -> None:
         """`spec`: an element of `spec.devices` in normal form, of v1."""
-        self.spec = spec
+        self.kind = kind
         self.slice = slice
         self.id = DeviceId(slice.pool.driver, slice.pool.pool, spec.get("name", ""))
-        self.attributes: dict[str, Object] = spec.get("attributes") or _EMPTY
-        self.capacity: dict[str, Object] = spec.get("capacity") or _EMPTY
-        self.taints: list[Object] = spec.get("taints") or []
-        self.multiple = spec.get("allowMultipleAllocations") is True
-        self.consumes = tuple(
-            Consumption(
-                entry.get("counterSet", ""),
-                counter_values(entry.get("counters")),
-                frozenset(entry.get("compatibilityGroups") or ()),
-            )
-            for entry in spec.get("consumesCounters") or ()
-        )
-        #: the compatibility groups that it declares, by counter set; sets without any are left out
-        self.groups = {entry.counter_set: entry.groups for entry in self.consumes if entry.groups}
+        #: but for the name the same for all devices of the kind, unless each has a place of its own
+        self.spec = spec if slice.per_device else kind.spec
+        self.attributes = kind.attributes
+        self.capacity = kind.capacity
+        self.taints = kind.taints
+        self.multiple = kind.multiple
+        self.consumes = kind.consumes
+        self.groups = kind.groups
 
     def reaches(self, node: Object) -> bool:
         """Whether a node that the slice is for can use the device."""
@@ -76,28 +75,21 @@ class Device:
         """Where `nodeName` and `nodeSelector` stand that hold for the device."""
         return self.spec if self.slice.per_device else self.slice.spec
 
-    @cached_property
+    @property
     def prepared(self) -> PreparedDevice:
         """The device as CEL expressions see it."""
-        from deviceselectors.runtime.device import prepare_device
-
-        device = {
-            "allowMultipleAllocations": self.multiple,
-            "attributes": {name: attribute or {} for name, attribute in self.attributes.items()},
-            "capacity": {
-                name: {"value": str(value_of(capacity))} for name, capacity in self.capacity.items()
-            },
-        }
-        return prepare_device(device, self.id.driver)
+        return self.kind.prepared
 
 
 class Slice:
     """A ResourceSlice; compared by identity."""
 
-    def __init__(self, slice: Object) -> None:
-        """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`)."""
+    def __init__(self, slice: Object, kinds: Kinds | None = None) -> None:
+        """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`); `kinds` are those known."""
+        spec: Object = slice.get("spec") or _EMPTY
         self.name: str = (slice.get("metadata") or _EMPTY).get("name", "")
-        self.spec: Object = slice.get("spec") or _EMPTY
+        #: without devices
+        self.spec: Object = {name: value for name, value in spec.items() if name != "devices"}
         pool = self.spec.get("pool") or _EMPTY
         self.pool = PoolId(self.spec.get("driver", ""), pool.get("name", ""))
         self.generation: int = pool.get("generation", 0)
@@ -105,12 +97,25 @@ class Slice:
         self.node_name: str = self.spec.get("nodeName") or ""
         self.per_device: bool = self.spec.get("perDeviceNodeSelection") is True
         self.skips: list[str] = self.spec.get("skipNodeOperations") or []
-        self.devices = tuple(Device(device or _EMPTY, self) for device in self.spec.get("devices") or ())
+        kinds = kinds or Kinds()
+        driver = self.pool.driver
+        self.devices = tuple(
+            Device(device or _EMPTY, self, kinds.of_device(driver, device or _EMPTY))
+            for device in spec.get("devices") or ()
+        )
+        self.kind = kinds.of_slice(spec, (device.kind for device in self.devices))
         self.counter_sets: list[tuple[str, dict[str, Quantity]]] = [
             (entry.get("name", ""), counter_values(entry.get("counters")))
             for entry in self.spec.get("sharedCounters") or ()
         ]
         self.has_groups = any(device.groups for device in self.devices)
+        #: whether it matters beyond its nodes: it has counters, or devices take from some
+        self.is_counting = bool(self.counter_sets) or any(device.consumes for device in self.devices)
+
+    def as_object(self) -> Object:
+        """What it has been made from, as far as it matters."""
+        devices = [{**device.spec, "name": device.id.device} for device in self.devices]
+        return {"metadata": {"name": self.name}, "spec": {**self.spec, "devices": devices}}
 
     def reaches(self, node: Object) -> bool:
         """Whether the slice has something for the node; what it is for must be said in a known way."""
@@ -132,14 +137,3 @@ def node_matches(placement: Object, node: Object) -> bool:
 def node_name(node: Object) -> str:
     """The name of a Node."""
     return str((node.get("metadata") or _EMPTY).get("name", ""))
-
-
-def counter_values(counters: dict[str, Object] | None) -> dict[str, Quantity]:
-    """The quantities of counters by name."""
-    return {name: value_of(counter) for name, counter in (counters or _EMPTY).items()}
-
-
-def value_of(entry: Object | None) -> Quantity:
-    """The `value` of a capacity or counter; one that is not set is 0."""
-    value: Quantity = (entry or _EMPTY).get("value", UNSET)
-    return value

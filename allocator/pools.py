@@ -19,7 +19,7 @@ CounterSets = dict[str, dict[str, Quantity]]
 class Pool:
     """A pool with something for a node. Of an incomplete or invalid one no device can be had."""
 
-    __slots__ = ("counter_sets", "devices", "elsewhere", "id", "incomplete", "invalid")
+    __slots__ = ("counter_sets", "devices", "elsewhere", "id", "incomplete", "invalid", "slices")
 
     def __init__(self, id: PoolId) -> None:
         self.id = id
@@ -27,9 +27,11 @@ class Pool:
         self.incomplete = False
         #: what is wrong with the slices, if anything
         self.invalid = ""
+        #: those for this node that have devices, in the order in which they are tried
+        self.slices: tuple[Slice, ...] = ()
         #: of the slices for this node, in the order in which they are tried
         self.devices: tuple[Device, ...] = ()
-        #: of the pool's other slices; they matter for counters and groups
+        #: of the pool's other slices, as far as they matter: those that take from counters
         self.elsewhere: tuple[Device, ...] = ()
         self.counter_sets: CounterSets = {}
 
@@ -45,13 +47,27 @@ class Pool:
 
 def pools_of(inventory: Inventory, node: Object, features: Features) -> list[Pool]:
     """The pools that a node sees, in the order in which they are tried."""
-    relevant: dict[PoolId, list[Slice]] = {}
-    for slice in inventory.candidates(node_name(node)):
-        if _is_visible(slice, features) and slice.reaches(node):
-            _add(relevant.setdefault(slice.pool, []), slice)
-    pools = [_pool(id, slices, inventory, features) for id, slices in relevant.items()]
-    found = [pool for pool in pools if pool is not None]
-    found.sort(key=lambda pool: (pool.binds_late, pool.id))
+    slices = (slice for slice in inventory.candidates(node_name(node)) if slice.reaches(node))
+    pools = [
+        pool
+        for id, each in by_pool(slices, features).items()
+        if (pool := pool_of(id, each, inventory, features)) is not None
+    ]
+    pools.sort(key=rank)
+    return pools
+
+
+def rank(pool: Pool) -> tuple[bool, PoolId]:
+    """Pools are tried in this order."""
+    return pool.binds_late, pool.id
+
+
+def by_pool(slices: Iterable[Slice], features: Features) -> dict[PoolId, list[Slice]]:
+    """Of slices that a node sees those that count, by pool."""
+    found: dict[PoolId, list[Slice]] = {}
+    for slice in slices:
+        if _is_visible(slice, features):
+            _add(found.setdefault(slice.pool, []), slice)
     return found
 
 
@@ -76,31 +92,34 @@ def _add(slices: list[Slice], slice: Slice) -> None:
         slices.append(slice)
 
 
-def _pool(id: PoolId, slices: list[Slice], inventory: Inventory, features: Features) -> Pool | None:
-    """The pool that these slices for the node belong to; None if they are obsolete."""
+def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features: Features) -> Pool | None:
+    """The pool that these slices for a node belong to; None if they are obsolete."""
     pool = Pool(id)
     expected, generation = slices[0].count_in_pool, slices[0].generation
-    everywhere: Sequence[Slice] = slices
+    everywhere = inventory.of_pool(id)
+    elsewhere: Sequence[Slice] = ()
     if len(slices) != expected:
         # Only now slices for other nodes are looked at; a newer generation among them goes unnoticed otherwise.
-        if any(slice.generation > generation for slice in inventory.of_pool(id)):
+        if everywhere.has_newer(generation):
             return None
-        everywhere = [
-            slice
-            for slice in inventory.of_pool(id)
-            if slice.generation == generation and (_may_have_groups(features) or not slice.has_groups)
-        ]
-        if len(everywhere) != expected:
+        known = everywhere.generation(generation, with_groups=_may_have_groups(features))
+        if known.size != expected:
             pool.incomplete = True
             return pool
-    if features.stable:
-        order = {slice.name: index for index, slice in enumerate(inventory.of_pool(id))}
-        slices = sorted(slices, key=lambda slice: order[slice.name])
-    else:
-        slices = sorted(slices, key=lambda slice: slice.name)
-    names = {slice.name for slice in slices}
-    _fill(pool, slices, [slice for slice in everywhere if slice.name not in names], features)
+        names = {slice.name for slice in slices}
+        elsewhere = [slice for slice in known.counting if slice.name not in names]
+    if len(slices) > 1:
+        slices = _in_order(slices, everywhere.by_name, features)
+    _fill(pool, slices, elsewhere, features)
     return pool
+
+
+def _in_order(slices: Sequence[Slice], known: Iterable[str], features: Features) -> list[Slice]:
+    """The stable allocator takes slices as they come, the others by name."""
+    if not features.stable:
+        return sorted(slices, key=lambda slice: slice.name)
+    order = {name: index for index, name in enumerate(known)}
+    return sorted(slices, key=lambda slice: order[slice.name])
 
 
 def _fill(pool: Pool, here: Sequence[Slice], elsewhere: Sequence[Slice], features: Features) -> None:
@@ -109,22 +128,26 @@ def _fill(pool: Pool, here: Sequence[Slice], elsewhere: Sequence[Slice], feature
     if features.partitionable_devices:
         here = [slice for slice in here if not slice.counter_sets]
         elsewhere = [slice for slice in elsewhere if not slice.counter_sets]
+    pool.slices = tuple(here)
     pool.devices = tuple(device for slice in here for device in slice.devices)
-    pool.elsewhere = tuple(device for slice in elsewhere for device in slice.devices)
+    pool.elsewhere = tuple(device for slice in elsewhere for device in slice.devices if device.consumes)
     pool.invalid = _repeated(pool.devices)
     if features.partitionable_devices and not pool.invalid:
         pool.invalid = _counter_problem(pool, counters)
     if pool.invalid:
-        pool.devices = pool.elsewhere = ()
+        pool.slices = pool.devices = pool.elsewhere = ()
 
 
 def _repeated(devices: Iterable[Device]) -> str:
+    names = [device.id.device for device in devices]
+    if len(set(names)) == len(names):
+        return ""
     seen = set()
-    for device in devices:
-        if device.id in seen:
-            return f"duplicate device name {device.id.device}"
-        seen.add(device.id)
-    return ""
+    for name in names:
+        if name in seen:
+            break
+        seen.add(name)
+    return f"duplicate device name {name}"
 
 
 def _counter_problem(pool: Pool, slices: Iterable[Slice]) -> str:

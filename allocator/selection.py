@@ -1,4 +1,4 @@
-"""Whether CEL selectors choose a device, and attributes that CEL derives; each evaluated once per device."""
+"""Whether CEL selectors choose a device, and attributes that CEL derives; each evaluated once per kind of device."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from allocator.errors import AllocationError
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
+
+_MAX_REMEMBERED = 1024
 
 
 class Selector(NamedTuple):
@@ -21,35 +23,38 @@ class Selector(NamedTuple):
 class Selectors:
     """Evaluates expressions of stored objects, which may use whatever the newest release knows.
 
-    Results are remembered, so one of these goes with one inventory. Not for several threads.
+    Results are remembered with the kinds of devices (`allocator.kinds`). Not for several threads.
     """
 
     def __init__(self) -> None:
         self._programs: dict[tuple[str, bool], Program | str] = {}
-        self._matches: dict[tuple[str, Device], bool | str] = {}
-        self._attributes: dict[tuple[str, Device], dict[str, Any]] = {}
 
     def match(self, selector: Selector, device: Device) -> bool:
         """Whether a selector chooses the device. Raises AllocationError if the expression or its evaluation is bad."""
-        key = (selector.expression, device)
-        outcome = self._matches.get(key)
+        known = device.kind.matches
+        outcome = known.get(selector.expression)
         if outcome is None:
-            compiled = self._program(selector.expression, derived=False)
-            if isinstance(compiled, str):
-                raise AllocationError(f"{selector.place}: CEL compile error: {compiled}")
-            try:
-                outcome = compiled.matches(device.prepared)
-            except EvaluationError as error:
-                outcome = str(error)
-            self._matches[key] = outcome
-        if isinstance(outcome, str):
+            outcome = self._evaluate(selector, device)
+            if len(known) >= _MAX_REMEMBERED:
+                known.clear()
+            known[selector.expression] = outcome
+        if outcome.__class__ is str:
             raise AllocationError(f"{selector.place} on device {device.id}: CEL runtime error: {outcome}")
-        return outcome
+        return outcome  # type: ignore[return-value]
+
+    def _evaluate(self, selector: Selector, device: Device) -> bool | str:
+        compiled = self._program(selector.expression, derived=False)
+        if isinstance(compiled, str):
+            raise AllocationError(f"{selector.place}: CEL compile error: {compiled}")
+        try:
+            return compiled.matches(device.prepared)
+        except EvaluationError as error:
+            return str(error)
 
     def derive(self, name: str, expression: str, device: Device) -> dict[str, Any]:
         """The attribute that an expression derives from a device. Raises AllocationError."""
-        key = (expression, device)
-        found = self._attributes.get(key)
+        known = device.kind.derived
+        found = known.get(expression)
         if found is None:
             compiled = self._program(expression, derived=True)
             if isinstance(compiled, str):
@@ -59,7 +64,9 @@ class Selectors:
             except EvaluationError as error:
                 text = f"evaluate derived attribute {name} on device {device.id} failed: {error.message}"
                 raise AllocationError(text) from None
-            self._attributes[key] = found
+            if len(known) >= _MAX_REMEMBERED:
+                known.clear()
+            known[expression] = found
         return found
 
     def _program(self, expression: str, *, derived: bool) -> Program | str:
@@ -72,5 +79,7 @@ class Selectors:
                 found = compiled.error if compiled.error is not None else program(compiled)
             except ProgramError as error:
                 found = str(error)
+            if len(self._programs) >= _MAX_REMEMBERED:
+                self._programs.clear()
             self._programs[key] = found
         return found

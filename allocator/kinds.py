@@ -1,0 +1,146 @@
+"""Kinds of devices and slices: what is alike but for names is found out once.
+
+Claims see attributes, capacity, taints and so on of a device, but not its name nor that of its pool or node. So
+whatever can be said of a device and a request can be said of all devices of its kind.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
+
+from resourceapi.jsontext import Raw
+from resourceapi.quantity import UNSET, Quantity
+
+if TYPE_CHECKING:
+    from deviceselectors.runtime.device import Device as PreparedDevice
+
+Object = dict[str, Any]
+_EMPTY: Object = {}
+
+
+def canonical(value: Any) -> str:
+    """A text that is the same for values that are alike, of objects in normal form. The order of members counts."""
+    return _ENCODER.encode(value)
+
+
+def _as_json(value: object) -> object:
+    if isinstance(value, Quantity):
+        # `1000m` and `1` are the same number, but not the same thing to all rules.
+        return [value.mantissa, value.scale, value.format, value.big, str(value)]
+    if isinstance(value, Raw):
+        return [value.source]
+    raise TypeError(f"no part of an API object: {value!r}")
+
+
+_ENCODER = json.JSONEncoder(default=_as_json, check_circular=False, separators=(",", ":"))
+
+
+class Consumption(NamedTuple):
+    """What a device takes from one counter set, and with which compatibility groups it does so."""
+
+    counter_set: str
+    counters: dict[str, Quantity]
+    groups: frozenset[str]
+
+
+class DeviceKind:
+    """What devices have in common that differ only in names; compared by identity, see `Kinds`.
+
+    What has been found out about one of them may be kept here: it goes when the last of them goes.
+    """
+
+    def __init__(self, driver: str, spec: Object) -> None:
+        """`spec`: an element of `spec.devices` in normal form, of v1, without its name."""
+        self.driver = driver
+        self.spec = spec
+        self.attributes: dict[str, Object] = spec.get("attributes") or _EMPTY
+        self.capacity: dict[str, Object] = spec.get("capacity") or _EMPTY
+        self.taints: list[Object] = spec.get("taints") or []
+        self.multiple = spec.get("allowMultipleAllocations") is True
+        self.consumes = tuple(
+            Consumption(
+                entry.get("counterSet", ""),
+                counter_values(entry.get("counters")),
+                frozenset(entry.get("compatibilityGroups") or ()),
+            )
+            for entry in spec.get("consumesCounters") or ()
+        )
+        #: the compatibility groups that it declares, by counter set; sets without any are left out
+        self.groups = {entry.counter_set: entry.groups for entry in self.consumes if entry.groups}
+        #: whether there are conditions to wait for before it can be used
+        self.has_conditions = bool(spec.get("bindingConditions"))
+        #: outcomes of selectors: whether they choose such a device, or the error
+        self.matches: dict[str, bool | str] = {}
+        #: attributes that expressions derive
+        self.derived: dict[str, Object] = {}
+
+    @cached_property
+    def prepared(self) -> PreparedDevice:
+        """Such a device as CEL expressions see it."""
+        from deviceselectors.runtime.device import prepare_device
+
+        device = {
+            "allowMultipleAllocations": self.multiple,
+            "attributes": {name: attribute or {} for name, attribute in self.attributes.items()},
+            "capacity": {
+                name: {"value": str(value_of(capacity))} for name, capacity in self.capacity.items()
+            },
+        }
+        return prepare_device(device, self.driver)
+
+
+class SliceKind:
+    """What slices have in common that differ only in names, nodes and generation; compared by identity."""
+
+    __slots__ = ("__weakref__", "devices")
+
+    def __init__(self, devices: tuple[DeviceKind, ...]) -> None:
+        self.devices = devices
+
+
+class Kinds:
+    """One object per kind, as long as there is something of that kind."""
+
+    def __init__(self) -> None:
+        self._devices: WeakValueDictionary[tuple[str, str], DeviceKind] = WeakValueDictionary()
+        self._slices: WeakValueDictionary[tuple[str, tuple[DeviceKind, ...]], SliceKind] = (
+            WeakValueDictionary()
+        )
+
+    def of_device(self, driver: str, spec: Object) -> DeviceKind:
+        """The kind of a device; a node's name in `spec` is not part of it."""
+        own = {name: value for name, value in spec.items() if name != "name"}
+        key = (
+            driver,
+            canonical(own if "nodeName" not in own else {**own, "nodeName": bool(own["nodeName"])}),
+        )
+        kind = self._devices.get(key)
+        if kind is None:
+            kind = self._devices[key] = DeviceKind(driver, own)
+        return kind
+
+    def of_slice(self, spec: Object, devices: Iterable[DeviceKind]) -> SliceKind:
+        """The kind of a slice; `spec`: a ResourceSlice's, whose node, pool and devices are not looked at."""
+        own = {name: value for name, value in spec.items() if name not in ("devices", "pool")}
+        if "nodeName" in own:
+            own["nodeName"] = True
+        key = (canonical(own), tuple(devices))
+        kind = self._slices.get(key)
+        if kind is None:
+            kind = self._slices[key] = SliceKind(key[1])
+        return kind
+
+
+def counter_values(counters: dict[str, Object] | None) -> dict[str, Quantity]:
+    """The quantities of counters by name."""
+    return {name: value_of(counter) for name, counter in (counters or _EMPTY).items()}
+
+
+def value_of(entry: Object | None) -> Quantity:
+    """The `value` of a capacity or counter; one that is not set is 0."""
+    value: Quantity = (entry or _EMPTY).get("value", UNSET)
+    return value
