@@ -6,16 +6,17 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 
 from allocator.allocated import AllocatedState
-from allocator.attempt import Attempt
+from allocator.attempt import Attempt, Taken
 from allocator.demand import Alternative, ClaimDemand, RequestDemand, read_claim
 from allocator.devices import Device, Object
 from allocator.errors import AllocationError, NodeError
 from allocator.features import Features
 from allocator.inventory import Inventory
+from allocator.ledgers import Ledger
 from allocator.pools import Pool, pools_of
 from allocator.results import allocation_result
-from allocator.search import Search
 from allocator.selection import Selectors
+from allocator.solving import solve
 from resourceapi.limits import ALLOCATION_RESULTS
 
 
@@ -51,20 +52,35 @@ class Allocator:
 
         `node`: a Node as JSON. Raises AllocationError, which ends the pod's attempt, and NodeError.
         """
-        pools = pools_of(self.inventory, node, self.features)
-        attempt = Attempt(node, pools, self.allocated, self.features, self._selectors)
+        found = self.find(node, pools_of(self.inventory, node, self.features), claims)
+        if found is None:
+            return None
+        return [
+            allocation_result(claim, taken, node, self.features, self._share_id)
+            for claim, taken in zip(claims, found, strict=True)
+        ]
+
+    def find(
+        self,
+        node: Object,
+        pools: Sequence[Pool],
+        claims: Sequence[ClaimDemand],
+        ledger: Callable[[Pool], Ledger] | None = None,
+    ) -> list[tuple[Taken, ...]] | None:
+        """The devices that each claim gets of the pools that a node sees, in the order in which they are tried.
+
+        `ledger`: what is left of a pool's counters, if somebody keeps account. Raises as `allocate`.
+        """
+        attempt = Attempt(node, pools, self.allocated, self.features, self._selectors, ledger)
         all_devices: dict[Alternative, Sequence[Device]] = {}
         for claim in claims:
             _check_claim(claim, pools, attempt, all_devices)
         candidates = [device for pool in pools if pool.usable for device in pool.devices]
-        if not Search(attempt, claims, candidates, all_devices).run():
-            if any(pool.invalid for pool in pools):
-                raise NodeError("invalid resource pools were encountered")
-            return None
-        return [
-            allocation_result(claim, attempt.taken(claim), node, self.features, self._share_id)
-            for claim in claims
-        ]
+        if Search(attempt, claims, candidates, all_devices).run():
+            return [attempt.taken(claim) for claim in claims]
+        if any(pool.invalid for pool in pools):
+            raise NodeError("invalid resource pools were encountered")
+        return None
 
 
 def _check_claim(

@@ -7,7 +7,7 @@ KEP-5055, KEP-5075, KEP-5963, as kube-scheduler 1.37.1 applies them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from allocator.allocated import AllocatedState
@@ -46,12 +46,15 @@ class Attempt:
         allocated: AllocatedState,
         features: Features,
         selectors: Selectors,
+        ledger: Callable[[Pool], Ledger] | None = None,
     ) -> None:
+        """`ledger`: what is left of a pool's counters, if somebody keeps account."""
         self._node = node
         self._pools = {pool.id: pool for pool in pools}
         self._allocated = allocated
         self._features = features
         self._selectors = selectors
+        self._make_ledger = ledger or (lambda pool: Ledger(pool, allocated))
         self._ledgers: dict[PoolId, Ledger] = {}
         self._selected: dict[tuple[Alternative, Device], bool] = {}
         self._demanded: dict[tuple[Alternative, Device], Amounts | None] = {}
@@ -207,7 +210,7 @@ class Attempt:
     def _ledger(self, pool: PoolId) -> Ledger:
         ledger = self._ledgers.get(pool)
         if ledger is None:
-            ledger = self._ledgers[pool] = Ledger(self._pools[pool], self._allocated)
+            ledger = self._ledgers[pool] = self._make_ledger(self._pools[pool])
         return ledger
 
     def _join_groups(self, pool: PoolId, ledger: Ledger, device: Device) -> bool:
