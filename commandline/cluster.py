@@ -35,6 +35,7 @@ class LiveObject:
     index = 0
     line = 0
     notices: tuple[DocumentError, ...] = ()
+    has_repeated_keys = False
 
     def __init__(self, cluster: str, resource: str, value: dict[str, Any]) -> None:
         self.value = value

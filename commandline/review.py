@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from commandline.manifests import ASK, CONTEXT, NOT_SERVED
 from commandline.results import Outcome, Result, Skipped
-from documents.tree import RepeatedKeys
 from resourceapi.releases import KINDS
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 
@@ -131,23 +130,16 @@ class Reviewer:
         from validation.lints import lint
         from validation.lints.table import DROPPED
 
-        for warning in lint(manifest.value, facts, notes=True):
+        facts.hidden_notes = 0
+        for warning in lint(manifest.value, facts, notes=self.notes):
             if warning.code == DROPPED.code and not self._is_dropped(answer, warning.path):
                 continue
-            if warning.is_note and not self.notes:
-                self.outcome.hidden_notes += 1
-                continue
             self._interpret().add_lint(result, manifest, warning)
+        self.outcome.hidden_notes += facts.hidden_notes
         for notice in manifest.notices:
             self._interpret().add_notice(result, manifest, notice)
-        if _has_repeated_keys(manifest.value):
+        if manifest.has_repeated_keys:
             self._interpret().add_repeated_keys(result, manifest)
-
-
-def _has_repeated_keys(value: Any) -> bool:
-    if isinstance(value, dict):
-        return type(value) is RepeatedKeys or any(map(_has_repeated_keys, value.values()))
-    return isinstance(value, list) and any(map(_has_repeated_keys, value))
 
 
 def _skipped(manifest: Manifest, *, context: bool) -> Skipped:

@@ -266,7 +266,11 @@ def _struct_decoder(schema: Schema, struct: str, go_type: str, *, type_meta: boo
                 elif into is not None:
                     out.pop(name, None)
             else:
-                _store(out, name, keeps_zero, decoder(member, (trail, name), state, out.get(name)))
+                decoded = decoder(member, (trail, name), state, out.get(name))
+                if decoded and decoded is not _KEEP:
+                    out[name] = decoded
+                else:
+                    _store(out, name, keeps_zero, decoded)
         return out
 
     def repeated(value: Members, trail: Trail, state: _State, into: Any) -> Any:

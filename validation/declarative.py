@@ -49,7 +49,7 @@ class DeclarativePass:
     def _compile_struct(self, struct: Struct) -> Walk | None:
         unions = [rule for rule in struct.rules if self._enforced(rule)]
         steps = [
-            (field.name, field.inline, walk)
+            (field.name, field.inline, self._is_optional(field), walk)
             for field in struct.fields
             if (walk := self._field(field)) is not None
         ]
@@ -59,17 +59,23 @@ class DeclarativePass:
         def walk_struct(new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
             for union in unions:
                 _one_of_fields(union, new, old, path, found)
-            for name, inline, walk in steps:
+            for name, inline, optional, walk in steps:
                 if inline:
                     walk(new, old, path, found)
                     continue
                 value = new.get(name)
+                if value is None and optional:
+                    continue
                 if old is None:
                     walk(value, None, (*path, name), found)
                 elif not equal_fields(name, value, before := old.get(name)):
                     walk(value, _Before(before), (*path, name), found)
 
         return walk_struct
+
+    def _is_optional(self, field: Field) -> bool:
+        """Whether there is nothing to check about the field where it is absent."""
+        return not field.rules or type(field.rules[0]) is rules.Optional
 
     def _enforced(self, rule: rules.Rule) -> bool:
         return self._beta or rule.stage == rules.STANDARD

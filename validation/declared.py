@@ -15,22 +15,30 @@ from resourceapi.fielderrors import FieldError
 from resourceapi.fieldpath import Path
 from resourceapi.schema import Field
 
+Check = Callable[[Any, Any, Path, list[FieldError]], bool]
+
 
 def by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> bool:
     """Check a field's declared rules in the wording of hand-written validation; False if it must not be looked into."""
-    for rule in (*field.rules, *field.type.rules):
-        kind = type(rule)
-        if kind is rules.Optional:
+    for rule, check in _checks(field):
+        if check is None:
             if value is None or not (value or field.pointer):
                 return True
-        elif rule.stage == rules.STANDARD:
-            continue  # newer than hand-written validation: only ever declared
-        elif isinstance(rule, rules.MaxItems):
-            if not _max_items(rule, value, path, found):
-                return False
-        elif not _HAND_WRITTEN[kind](rule, value, path, found):
-            return True
+        elif not check(rule, value, path, found):
+            return check is not _max_items
     return True
+
+
+def _checks(field: Field) -> list[tuple[Any, Check | None]]:
+    """A field's rules with what checks them (None: that there is a value); not those that are only ever declared."""
+    found = _known.get(field)
+    if found is None:
+        found = _known[field] = [
+            (rule, _HAND_WRITTEN[type(rule)])
+            for rule in (*field.rules, *field.type.rules)
+            if type(rule) is rules.Optional or rule.stage != rules.STANDARD
+        ]
+    return found
 
 
 def size_by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> bool:
@@ -98,7 +106,9 @@ def _each_key(rule: rules.EachKey, value: Any, path: Path, found: list[FieldErro
     return True
 
 
-_HAND_WRITTEN: dict[type[rules.Rule], Callable[[Any, Any, Path, list[FieldError]], bool]] = {
+_HAND_WRITTEN: dict[type[rules.Rule], Check | None] = {
+    rules.Optional: None,
+    rules.MaxItems: _max_items,
     rules.Required: _required,
     rules.Unique: _unique,
     rules.Format: _format,
@@ -106,3 +116,4 @@ _HAND_WRITTEN: dict[type[rules.Rule], Callable[[Any, Any, Path, list[FieldError]
     rules.OneOfValues: _one_of_values,
     rules.EachKey: _each_key,
 }
+_known: dict[Field, list[tuple[Any, Check | None]]] = {}  # as many as the model has

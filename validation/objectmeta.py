@@ -13,6 +13,7 @@ from validation import formats
 from validation.checks import Checks, Object
 
 METADATA: Path = ("metadata",)
+_ONLY_NAMES = frozenset(("name", "namespace"))
 EMPTY: Object = {}
 OWNERS = ObjectMeta["ownerReferences"].type
 OPERATIONS = ("Apply", "Update")
@@ -62,6 +63,8 @@ def _check_rest(meta: Object, checks: Checks, namespaced: bool) -> None:
             checks.problems(objectnames.namespace_name(namespace), path)
         else:
             checks.report(REQUIRED, path)
+    if meta.keys() <= _ONLY_NAMES:  # as most people write it
+        return
     _check_generation(meta, checks)
     _check_labels_and_annotations(meta, checks)
     _check_owners(meta.get("ownerReferences") or [], (*METADATA, "ownerReferences"), checks)

@@ -17,16 +17,10 @@ __all__ = ["LINTS", "Facts", "Lint", "Warning", "lint"]
 
 
 def lint(manifest: dict[str, Any], facts: Facts, *, notes: bool = False) -> Iterator[Warning]:
-    """All warnings about one object, with ``notes`` also those that are notes only.
+    """All warnings about one object, with ``notes`` also those that are notes only; otherwise they are counted.
 
     ``facts`` must have learnt of all objects before.  Objects with mistakes are linted as far as they can be understood.
     """
-    for warning in _lint(manifest, facts):
-        if notes or not warning.is_note:
-            yield warning
-
-
-def _lint(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
     kind, api_version = manifest.get("kind"), manifest.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
         return
@@ -35,11 +29,11 @@ def _lint(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
 
         yield from references.check_pod(manifest, facts)
     elif api_version.startswith(GROUP + "/"):
-        yield from _lint_of_group(manifest, kind, facts)
+        yield from _lint_of_group(manifest, kind, facts, notes)
     yield from _dropped_fields(manifest, api_version, facts)
 
 
-def _lint_of_group(manifest: dict[str, Any], kind: str, facts: Facts) -> Iterator[Warning]:
+def _lint_of_group(manifest: dict[str, Any], kind: str, facts: Facts, notes: bool) -> Iterator[Warning]:
     if kind in ("ResourceClaim", "ResourceClaimTemplate"):
         from validation.lints import selectors
 
@@ -51,11 +45,11 @@ def _lint_of_group(manifest: dict[str, Any], kind: str, facts: Facts) -> Iterato
             from validation.lints import references
 
             yield from references.check_classes(manifest, facts)
-        yield from selectors.check(manifest, facts)
+        yield from selectors.check(manifest, facts, notes=notes)
     elif kind == "DeviceClass":
         from validation.lints import selectors
 
-        yield from selectors.check(manifest, facts)
+        yield from selectors.check(manifest, facts, notes=notes)
     elif kind == "ResourceSlice":
         from validation.lints import counters
 

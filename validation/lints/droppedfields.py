@@ -26,7 +26,10 @@ def check(manifest: dict[str, Any], schema: Schema, profile: Profile) -> Iterato
     plan = schema.compiled(
         ("dropped fields", kind, profile.gates), lambda: _plan(schema, schema[kind], profile, set())
     )
-    for path, gate in _walk(manifest, plan, ()) if plan else ():
+    found: list[tuple[Path, str]] = []
+    if plan:
+        _collect(manifest, plan, (), found)
+    for path, gate in found:
         from validation.hints.gates import explain
 
         yield Warning(
@@ -58,27 +61,28 @@ def _innermost(type: Type) -> tuple[Type, int]:
     return type, depth
 
 
-def _walk(value: Any, plan: Plan, path: Path) -> Iterator[tuple[Path, str]]:
+def _collect(value: Any, plan: Plan, path: Path, found: list[tuple[Path, str]]) -> None:
+    """Add the places of fields whose gate is off, with the gate."""
     if not isinstance(value, dict):
         return
     for name, (gate, inner, depth) in plan.items():
-        found = value.get(name)
-        if found is None:
+        item = value.get(name)
+        if item is None:
             continue
         if gate:
-            if found not in ([], {}, "", 0, False):
-                yield (*path, name), gate
+            if item not in ([], {}, "", 0, False):
+                found.append(((*path, name), gate))
         elif inner is not None:
-            for place, item in _elements(found, depth, (*path, name)):
-                yield from _walk(item, inner, place)
+            _collect_inside(item, depth, inner, (*path, name), found)
 
 
-def _elements(value: Any, depth: int, path: Path) -> Iterator[tuple[Path, Any]]:
+def _collect_inside(value: Any, depth: int, plan: Plan, path: Path, found: list[tuple[Path, str]]) -> None:
+    """The same for what is inside of so many lists and maps."""
     if not depth:
-        yield path, value
+        _collect(value, plan, path, found)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _elements(item, depth - 1, (*path, index))
+            _collect_inside(item, depth - 1, plan, (*path, index), found)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _elements(item, depth - 1, (*path, Key(key)))
+            _collect_inside(item, depth - 1, plan, (*path, Key(key)), found)

@@ -49,7 +49,7 @@ class Remark:
 class Expression:
     """A selector that compiles, with what there is to say about it whatever the devices are."""
 
-    __slots__ = ("constant", "lookups", "remarks", "root", "text", "unguarded")
+    __slots__ = ("constant", "deserves_note", "lookups", "remarks", "root", "text", "unguarded")
 
     def __init__(self, text: str, root: Node) -> None:
         self.text = text
@@ -63,6 +63,8 @@ class Expression:
         #: what it gives on every device, None if that depends
         self.constant = _constant(root, text)
         self.remarks = list(self._remarks(nodes))
+        #: whether there are unguarded look-ups to note where no devices are known
+        self.deserves_note = bool(self.unguarded) and self.constant is None
 
     def _remarks(self, nodes: list[Node]) -> Iterator[Remark]:
         if self.constant is not None:

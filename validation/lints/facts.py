@@ -57,6 +57,7 @@ class Facts:
         "classes_known",
         "default_namespace",
         "devices_known",
+        "hidden_notes",
         "judge",
         "pools",
         "profile",
@@ -88,6 +89,7 @@ class Facts:
         self.selectors: dict[str, Expression | None] = {}
         self.selectors_length = 0  # of their texts together
         self.judge: Judge | None = None
+        self.hidden_notes = 0  # counted by lints that were not asked for notes
 
     def namespace_of(self, manifest: Any) -> str:
         return text(mapping(manifest, "metadata"), "namespace") or self.default_namespace

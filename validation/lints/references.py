@@ -22,12 +22,12 @@ ADD = "add its file, or name the cluster's objects with --inventory DIR"
 
 def check_classes(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
     """The classes that a claim or template names; the facts must know which there are."""
-    for request in request_details(manifest):
-        name = text(request.details, "deviceClassName")
+    for path, details in request_details(manifest):
+        name = text(details, "deviceClassName")
         if name and name not in facts.classes:
             yield Warning(
                 UNKNOWN_CLASS.code,
-                (*request.path, "deviceClassName"),
+                (*path, "deviceClassName"),
                 f'DeviceClass "{name}" is not among the given objects',
                 _near(name, facts.classes) or ADD,
             )

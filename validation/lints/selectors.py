@@ -18,19 +18,18 @@ if TYPE_CHECKING:
 _MAX_KNOWN_LENGTH = 500_000
 
 
-def check(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
-    """The selectors of a claim, template or class."""
+def check(manifest: dict[str, Any], facts: Facts, *, notes: bool) -> Iterator[Warning]:
+    """The selectors of a claim, template or class; without ``notes`` these are only counted, in the facts."""
     if manifest.get("kind") == "DeviceClass":
-        yield from _check_selectors(mapping(manifest, "spec"), ("spec",), None, facts)
+        yield from _check_selectors(mapping(manifest, "spec"), ("spec",), None, facts, notes)
         return
-    for request in request_details(manifest):
-        if request.details.get("selectors"):
-            class_name = text(request.details, "deviceClassName")
-            yield from _check_selectors(request.details, request.path, class_name, facts)
+    for path, details in request_details(manifest):
+        if details.get("selectors"):
+            yield from _check_selectors(details, path, text(details, "deviceClassName"), facts, notes)
 
 
 def _check_selectors(
-    holder: dict[str, Any], path: Path, class_name: str | None, facts: Facts
+    holder: dict[str, Any], path: Path, class_name: str | None, facts: Facts, notes: bool
 ) -> Iterator[Warning]:
     """The selectors of a class (`class_name` None) or a request, which are asked in this order."""
     judge = _judge(facts)
@@ -41,9 +40,13 @@ def _check_selectors(
         expression = _read(written, facts)
         if expression is None:
             continue
+        if judge is None and not notes:
+            facts.hidden_notes += expression.deserves_note
+            if not expression.remarks:
+                continue
         at = (*path, "selectors", index, "cel", "expression")
         if judge is None:
-            yield from _remarks(expression, at)
+            yield from _remarks(expression, at, notes=notes)
             continue
         if among is None or before is None:
             among = _candidates(judge, expression, class_name, facts)
@@ -99,12 +102,12 @@ def _candidates(judge: Judge, expression: Expression, class_name: str | None, fa
     return judge.of_drivers(frozenset([lookup.domain for lookup in expression.lookups]))
 
 
-def _remarks(expression: Expression, path: Path, *, notes: bool = True) -> Iterator[Warning]:
+def _remarks(expression: Expression, path: Path, *, notes: bool) -> Iterator[Warning]:
     """What there is to say without knowing any device; unguarded look-ups are usual then, and only noted."""
     for remark in expression.remarks:
         stretch = (remark.position, remark.length)
         yield Warning(remark.lint.code, path, remark.message, remark.hint, stretch=stretch)
-    if not notes or not expression.unguarded or expression.constant is not None:
+    if not notes or not expression.deserves_note:
         return
     from validation.lints.expressions import guard
 

@@ -46,32 +46,23 @@ def claim_devices(manifest: Any) -> tuple[Path, dict[str, Any]]:
     return ("spec", "devices"), mapping(manifest, "spec", "devices")
 
 
-class RequestDetails:
-    """What a request or subrequest asks for: ``details`` at ``path``; ``name`` is ``main`` or ``main/sub``."""
-
-    __slots__ = ("details", "name", "path")
-
-    def __init__(self, name: str, path: Path, details: dict[str, Any]) -> None:
-        self.name = name
-        self.path = path
-        self.details = details
-
-
-def request_details(manifest: Any) -> Iterator[RequestDetails]:
-    """All requests without alternatives, and all subrequests, of a claim or template of any version."""
+def request_details(manifest: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """All requests without alternatives, and all subrequests, of a claim or template of any version: where they are, and
+    what they ask for."""
     path, devices = claim_devices(manifest)
     for index, request in enumerate(entries(devices, "requests")):
+        if not isinstance(request, dict):
+            continue
         place = (*path, "requests", index)
-        name = text(request, "name")
         subrequests = entries(request, "firstAvailable")
         for position, subrequest in enumerate(subrequests):
             if isinstance(subrequest, dict):
-                at = (*place, "firstAvailable", position)
-                yield RequestDetails(f"{name}/{text(subrequest, 'name')}", at, subrequest)
-        if isinstance(mapping(request).get("exactly"), dict):
-            yield RequestDetails(name, (*place, "exactly"), request["exactly"])
-        elif not subrequests and isinstance(request, dict):
-            yield RequestDetails(name, place, request)
+                yield (*place, "firstAvailable", position), subrequest
+        exactly = request.get("exactly")
+        if isinstance(exactly, dict):
+            yield (*place, "exactly"), exactly
+        elif not subrequests:
+            yield place, request
 
 
 def has_alternatives(manifest: Any) -> bool:
