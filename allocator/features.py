@@ -39,6 +39,7 @@ class Features:
         "derived_attributes",
         "device_taints",
         "fractional_capacity_range",
+        "gates",
         "group_snapshots",
         "implementation",
         "list_attributes",
@@ -54,6 +55,8 @@ class Features:
         1.37, which knows only what slices say now.
         """
         on = frozenset(gates)
+        #: those of the allocator's gates that are on
+        self.gates = on & GATES
         self.admin_access = "DRAAdminAccess" in on
         #: one works only with the other
         self.binding_conditions = on >= {"DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus"}

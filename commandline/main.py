@@ -21,6 +21,7 @@ SUBCOMMANDS = {
     "serve": ("commandline.serve", "answer kube-apiserver's webhooks"),
     "cel": ("commandline.cel", "what a CEL expression is, costs, and gives on devices"),
     "quota": ("commandline.quota", "what claims count against quotas, and whether they fit"),
+    "explain": ("commandline.explain", "why pods and claims get no devices, and what would help"),
 }
 UNFINISHED = 2
 INTERRUPTED = 130

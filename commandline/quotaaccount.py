@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from commandline.quotainventory import CLAIM, TEMPLATE, Inventory, group_of, name_of
+from commandline.asking import group_of
+from commandline.quotainventory import CLAIM, TEMPLATE, Inventory, name_of
 from quota import amounts
 from quota.amounts import Amounts
 from quota.claims import Demand, demands, devices_by_class

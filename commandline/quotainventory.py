@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from commandline.asking import answer_to_create, group_of, namespace_of
 from commandline.manifests import ASK, CONTEXT, treatment
 from commandline.results import Failure, Result
 from quota import amounts
@@ -18,7 +19,7 @@ from resourceapi.decoding import DecodingError
 from resourceapi.model.quotas import KIND as QUOTA_KIND
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import split_api_version
-from validation.requests import Answer, Request
+from validation.requests import Answer
 
 if TYPE_CHECKING:
     from commandline.context import Context
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 CLAIM, TEMPLATE, CLASS = "ResourceClaim", "ResourceClaimTemplate", "DeviceClass"
-# Set by the server; a request to create an object has none of them.
-_OF_STORAGE = ("resourceVersion", "uid", "creationTimestamp", "generation", "managedFields")
 
 
 class Inventory:
@@ -87,18 +86,7 @@ class Inventory:
 
     def ask(self, manifest: Manifest) -> Answer:
         """What the server answers when an object is created."""
-        value = manifest.value
-        metadata = value.get("metadata")
-        if isinstance(metadata, dict):
-            kept = {key: item for key, item in metadata.items() if key not in _OF_STORAGE}
-            value = {**value, "metadata": kept}
-        request = Request(
-            api_version=value["apiVersion"],
-            kind=value["kind"],
-            namespace="" if value["kind"] == CLASS else self.namespace_of(manifest),
-            body=value,
-        )
-        return self.server.handle(request)
+        return answer_to_create(self.server, manifest, self._default_namespace)
 
     def in_hub(self, obj: Object) -> Object:
         """An object as the server stores it in v1."""
@@ -113,9 +101,7 @@ class Inventory:
         return sorted(self._namespaces.items())
 
     def namespace_of(self, manifest: Manifest) -> str:
-        metadata = manifest.value.get("metadata")
-        namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
-        return namespace if isinstance(namespace, str) and namespace else self._default_namespace
+        return namespace_of(manifest, self._default_namespace)
 
     def note_user(self, namespace: str, kind: str, name: str, usage: Amounts) -> None:
         """Remember whom usage is charged to; what is noted for the same object adds up."""
@@ -156,10 +142,6 @@ class Inventory:
 
     def _fail(self, manifest: Manifest, message: str) -> None:
         self.failures.append(Failure(manifest.file, f"line {manifest.line}: {message}"))
-
-
-def group_of(manifest: Manifest) -> str:
-    return split_api_version(manifest.value["apiVersion"])[0]
 
 
 def name_of(value: Object) -> str:

@@ -1,0 +1,1 @@
+"""Why claims do not get devices, and what would help: every statement is one that the allocator has confirmed."""

@@ -1,0 +1,75 @@
+"""Which alternatives of prioritized requests are tried and which are not, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from allocator.demand import ClaimDemand
+from allocator.explaining.changes import requests_of, with_alternatives
+from allocator.explaining.trials import Trials, Variation
+from allocator.explaining.world import allocation_of, full_name
+from allocator.scheduling import NodeAnswer
+from resourceapi.limits import ALLOCATION_RESULTS
+
+
+class AlternativeNote(NamedTuple):
+    """What becomes of an alternative, as a sentence about it."""
+
+    claim: str
+    name: str
+    text: str
+
+
+def chosen(trials: Trials, answer: NodeAnswer) -> list[AlternativeNote]:
+    """For a pod that fits: why alternatives in front of the chosen one were not, and that those behind are not tried."""
+    notes: list[AlternativeNote] = []
+    results = iter(answer.result or ())
+    for index, claim in enumerate(trials.claims):
+        if allocation_of(claim) is not None:
+            continue
+        devices = next(results)["devices"].get("results", ())
+        taken = {each["request"] for each in devices}
+        for place, request in enumerate(requests_of(claim)):
+            main = request.get("name", "")
+            names = [f"{main}/{each.get('name', '')}" for each in request.get("firstAvailable") or ()]
+            best = next((sub for sub, name in enumerate(names) if name in taken), None)
+            if best is not None:
+                notes += _about(trials, answer.node, (index, place), names, best)
+    return notes
+
+
+def _about(
+    trials: Trials, node: str, at: tuple[int, int], names: Sequence[str], best: int
+) -> Iterator[AlternativeNote]:
+    where = full_name(trials.claims[at[0]])
+    for sub, name in enumerate(names):
+        if sub == best:
+            yield AlternativeNote(where, name, f"is chosen on {node}")
+        elif sub > best:
+            yield AlternativeNote(where, name, f"never gets tried on {node}, as {names[best]} fits")
+        else:
+            only = Variation(with_alternatives(trials.claims, at[0], at[1], [sub]))
+            if not trials.fits_on(node, only):
+                yield AlternativeNote(where, name, f"does not fit on {node}")
+
+
+def untried(trials: Trials, demand: Sequence[ClaimDemand]) -> list[AlternativeNote]:
+    """For a pod that does not fit: alternatives that are never tried, wherever it is."""
+    notes = []
+    for claim in demand:
+        others = {
+            request.name: min((0 if each.takes_all else each.count) for each in request.alternatives)
+            for request in claim.requests
+        }
+        for request in claim.requests:
+            rest = sum(count for name, count in others.items() if name != request.name)
+            for alternative in request.alternatives:
+                count = 0 if alternative.takes_all else alternative.count
+                if request.is_list and count + rest > ALLOCATION_RESULTS:
+                    text = (
+                        f"never gets tried: its {count} devices and the {rest} that other requests need at least are "
+                        f"more than the {ALLOCATION_RESULTS} that a claim can have"
+                    )
+                    notes.append(AlternativeNote(claim.name, alternative.name, text))
+    return notes

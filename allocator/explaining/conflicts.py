@@ -1,0 +1,156 @@
+"""The smallest set of demands that cannot all be met: without any one of them the others can.
+
+Members are requests and constraints of the pod's claims, and claims that are allocated. QuickXplain (Junker, 2004) finds
+a set of which no member can go; what it finds is checked once more member by member before anyone is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from allocator.devices import Object
+from allocator.explaining.changes import constraints_of, requests_of, without
+from allocator.explaining.trials import Trials, Variation
+from allocator.explaining.world import full_name
+
+REQUEST, CONSTRAINT, CLAIM, ALLOCATED = "request", "constraint", "claim", "allocated"
+
+
+class Member(NamedTuple):
+    """A demand: a request or constraint (`place`) of a claim of the pod (`claim`), or an allocated claim (`name`).
+
+    ALLOCATED stands for all that is allocated. `text` is for people.
+    """
+
+    kind: str
+    name: str
+    text: str
+    claim: int = 0
+    place: int = 0
+
+
+class Conflict(NamedTuple):
+    """Demands that cannot all be met; `node`: on this node, empty: anywhere in the cluster."""
+
+    node: str
+    members: tuple[Member, ...]
+
+
+def anywhere(trials: Trials) -> Conflict | None:
+    """Demands of the pod that no node meets, given what is allocated (as one member)."""
+    members = demands(trials.claims)
+    if trials.world.claims:
+        count = len(trials.world.claims)
+        text = f"what {count} allocated claim{'s' if count > 1 else ''} hold{'' if count > 1 else 's'}"
+        members.append(Member(ALLOCATED, "", text))
+
+    def feasible(kept: Sequence[Member]) -> bool:
+        released = frozenset[str]() if any(each.kind == ALLOCATED for each in kept) else None
+        return trials.fits_anywhere(_claims(trials.claims, kept), released)
+
+    return _conflict("", members, feasible)
+
+
+def on_node(trials: Trials, node: str) -> Conflict | None:
+    """Demands that cannot all be met on a node, allocated claims one by one."""
+    held = trials.world.users_of(trials.world.pools_near(node))
+    members = [*demands(trials.claims), *(Member(CLAIM, name, f"claim {name}") for name in held)]
+
+    def feasible(kept: Sequence[Member]) -> bool:
+        names = {each.name for each in kept if each.kind == CLAIM}
+        released = frozenset(name for name in held if name not in names)
+        return trials.fits_on(node, Variation(_claims(trials.claims, kept), released))
+
+    return _conflict(node, members, feasible)
+
+
+def demands(claims: Sequence[Object]) -> list[Member]:
+    """What a pod's claims ask for."""
+    found = []
+    for index, claim in enumerate(claims):
+        if (claim.get("status") or {}).get("allocation") is not None:
+            continue
+        where = full_name(claim)
+        for place, request in enumerate(requests_of(claim)):
+            name = request.get("name", "")
+            found.append(Member(REQUEST, f"{where}:{name}", request_text(where, request), index, place))
+        for place, constraint in enumerate(constraints_of(claim)):
+            text = f"{constraint_text(constraint)} (claim {where})"
+            found.append(Member(CONSTRAINT, f"{where}#{place}", text, index, place))
+    return found
+
+
+def request_text(claim: str, request: Object) -> str:
+    """A request as people speak of it."""
+    alternatives = request.get("firstAvailable") or ()
+    if alternatives:
+        what = " or ".join(_wanted(each) for each in alternatives)
+    else:
+        what = _wanted(request.get("exactly") or {})
+    return f"request {request.get('name', '')} of claim {claim}: {what}"
+
+
+def _wanted(details: Object) -> str:
+    device_class = details.get("deviceClassName", "")
+    if details.get("allocationMode") == "All":
+        return f"all of class {device_class}"
+    return f"{details.get('count', 0)} of class {device_class}"
+
+
+def constraint_text(constraint: Object) -> str:
+    """A constraint as people speak of it."""
+    kind = "matchAttribute" if "matchAttribute" in constraint else "distinctAttribute"
+    requests = constraint.get("requests") or []
+    over = f" over {', '.join(requests)}" if requests else ""
+    return f"{kind} {constraint.get(kind, '')}{over}"
+
+
+def _claims(claims: Sequence[Object], kept: Sequence[Member]) -> tuple[Object, ...]:
+    """The claims with no other requests and constraints than these."""
+    asked = {(each.claim, each.kind, each.place) for each in kept}
+    dropped = {
+        (each.claim, each.kind, each.place)
+        for each in demands(claims)
+        if (each.claim, each.kind, each.place) not in asked
+    }
+    return without(tuple(claims), frozenset(dropped))
+
+
+def _conflict(
+    node: str, members: list[Member], feasible: Callable[[Sequence[Member]], bool]
+) -> Conflict | None:
+    """None if all members together are feasible, or if no proper conflict could be confirmed."""
+    if feasible(members):
+        return None
+    best: list[Member] = []
+    for ordered in (members, members[::-1]):
+        found = _minimal(ordered, feasible)
+        if _is_conflict(found, feasible) and (not best or len(found) < len(best)):
+            best = found
+    return Conflict(node, tuple(sorted(best, key=members.index))) if best else None
+
+
+def _minimal(members: list[Member], feasible: Callable[[Sequence[Member]], bool]) -> list[Member]:
+    """A set of which no member can go; members in front are kept rather than those behind."""
+
+    def explain(fixed: list[Member], grown: bool, candidates: list[Member]) -> list[Member]:
+        if grown and not feasible(fixed):
+            return []
+        if len(candidates) == 1:
+            return candidates
+        half = len(candidates) // 2
+        first, second = candidates[:half], candidates[half:]
+        from_second = explain([*fixed, *first], True, second)
+        from_first = explain([*fixed, *from_second], bool(from_second), first)
+        return [*from_first, *from_second]
+
+    return explain([], False, members) if members else []
+
+
+def _is_conflict(members: list[Member], feasible: Callable[[Sequence[Member]], bool]) -> bool:
+    return (
+        bool(members)
+        and not feasible(members)
+        and all(feasible([each for each in members if each is not gone]) for gone in members)
+    )

@@ -1,0 +1,84 @@
+"""What values of an attribute a node's devices have to offer to the requests that a constraint binds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from allocator.constraints import Constraint, values_of
+from allocator.demand import Alternative, ClaimDemand
+from allocator.devices import Device
+from allocator.errors import AllocationError
+from allocator.explaining.steps import NodeView
+
+
+class Clash(NamedTuple):
+    """A constraint (`place`) of a claim and the devices that could be taken otherwise.
+
+    `values`: per value of the attribute, how many devices each request or alternative has; `needed`: how many it needs.
+    `satisfiable`: whether the numbers suffice for each request by itself, with one value (match) or enough different
+    ones (distinct).
+    """
+
+    claim: str
+    place: int
+    constraint: Constraint
+    needed: Mapping[str, int]
+    values: Mapping[str, Mapping[str, int]]
+    satisfiable: bool
+
+
+def clashes(
+    view: NodeView, claim: ClaimDemand, left: Mapping[Alternative, Sequence[Device]]
+) -> Iterator[Clash]:
+    """What each constraint of a claim finds on a node; `left`: the devices that each alternative could take."""
+    for place, constraint in enumerate(claim.constraints):
+        bound = [
+            alternative
+            for request in claim.requests
+            for alternative in request.alternatives
+            if alternative in left and any(index == place for index, _ in alternative.constraints)
+        ]
+        values: dict[str, dict[str, int]] = {}
+        for alternative in bound:
+            for device in left[alternative]:
+                for text in _values(view, alternative, constraint.attribute, device):
+                    counts = values.setdefault(text, {})
+                    counts[alternative.name] = counts.get(alternative.name, 0) + 1
+        needed = {
+            alternative.name: len(left[alternative]) if alternative.takes_all else alternative.count
+            for alternative in bound
+        }
+        satisfiable = _satisfiable(constraint, bound, needed, values)
+        yield Clash(claim.name, place, constraint, needed, values, satisfiable)
+
+
+def _values(view: NodeView, alternative: Alternative, name: str, device: Device) -> list[str]:
+    try:
+        attribute = view.attribute(alternative, name, device)
+    except AllocationError:
+        return []
+    found = values_of(attribute) if attribute is not None else None
+    return [] if found is None else sorted(map(_text, found[1]))
+
+
+def _text(value: Any) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+def _satisfiable(
+    constraint: Constraint,
+    bound: Sequence[Alternative],
+    needed: Mapping[str, int],
+    values: Mapping[str, Mapping[str, int]],
+) -> bool:
+    requests: dict[str, list[str]] = {}
+    for alternative in bound:
+        requests.setdefault(alternative.main, []).append(alternative.name)
+    if constraint.distinct:
+        least = sum(min(needed[name] for name in names) for names in requests.values())
+        return len(values) >= least
+    return not bound or any(
+        all(any(counts.get(name, 0) >= needed[name] for name in names) for names in requests.values())
+        for counts in values.values()
+    )

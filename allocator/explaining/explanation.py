@@ -1,0 +1,187 @@
+"""The answer to "why does this pod not fit", or where it does: verdict, steps by node, conflict, remedies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from allocator.demand import Alternative, ClaimDemand
+from allocator.devices import Object
+from allocator.explaining import alternatives, conflicts, constraints, remedies
+from allocator.explaining.alternatives import AlternativeNote
+from allocator.explaining.conflicts import Conflict
+from allocator.explaining.constraints import Clash
+from allocator.explaining.remedies import Finder, Remedy
+from allocator.explaining.selecting import Expressions
+from allocator.explaining.steps import SELECTING, NodeView, Step
+from allocator.explaining.trials import OutOfTime, Trials, placed
+from allocator.explaining.world import World
+from allocator.scheduling import FATAL, NodeAnswer
+
+FITS, MISFIT, ERROR = "fits", "does not fit", "error"
+#: Kinds of nodes that are looked at for conflicts and remedies, and remedies that are looked for.
+MAX_KINDS, MAX_REMEDIES = 4, 12
+#: How long an explanation may take, in seconds.
+SECONDS = 20.0
+
+
+class Funnel(NamedTuple):
+    """What a request or alternative finds on nodes: the steps, how many devices pass them all, how many it needs."""
+
+    alternative: Alternative
+    steps: tuple[Step, ...]
+    left: int
+    needed: int
+
+
+class NodeKind(NamedTuple):
+    """Nodes on which every request loses the same numbers of devices to the same rules; the first stands for them."""
+
+    nodes: tuple[str, ...]
+    funnels: tuple[Funnel, ...]
+    clashes: tuple[Clash, ...] = ()
+    error: str = ""
+
+
+class Explanation:
+    """Why a pod fits or not. `complete`: whether there was time for everything."""
+
+    def __init__(
+        self, demand: Sequence[ClaimDemand], answers: Sequence[NodeAnswer], excluded: dict[str, str]
+    ) -> None:
+        self.demand = demand
+        self.answers = answers
+        #: nodes that are not open to the pod, and why
+        self.excluded = excluded
+        self.placed = placed(answers)
+        self.error = next((answer for answer in answers if answer.error_kind == FATAL), None)
+        self.kinds: list[NodeKind] = []
+        #: demands of the pod that no node meets
+        self.conflict: Conflict | None = None
+        #: on nodes of the first kinds
+        self.conflicts: list[Conflict] = []
+        self.remedies: list[Remedy] = []
+        self.alternatives: list[AlternativeNote] = []
+        #: whether it would not even fit if nothing were allocated; None if that was not asked
+        self.never: bool | None = None
+        self.complete = True
+
+    @property
+    def verdict(self) -> str:
+        if self.placed is not None:
+            return FITS
+        return MISFIT if self.error is None else ERROR
+
+    @property
+    def fitting(self) -> list[str]:
+        """The nodes on which the pod fits."""
+        return [answer.node for answer in self.answers if answer.result is not None]
+
+
+def explain(
+    world: World,
+    claims: Sequence[Object],
+    excluded: dict[str, str] | None = None,
+    seconds: float = SECONDS,
+) -> Explanation:
+    """Explain what becomes of a pod with these claims (v1, normal form; those with an allocation keep it).
+
+    `excluded`: nodes that are not open to the pod, with the reason. Takes `seconds` at most, apart from single searches.
+    """
+    excluded = excluded or {}
+    trials = Trials(world, claims, [name for name in world.nodes if name not in excluded], seconds)
+    demand = world.demand(claims)
+    explanation = Explanation(demand, trials.everywhere(trials.as_it_is), excluded)
+    try:
+        _look_closer(explanation, trials)
+    except OutOfTime:
+        explanation.complete = False
+    return explanation
+
+
+def _look_closer(explanation: Explanation, trials: Trials) -> None:
+    expressions = Expressions()
+    if explanation.placed is not None:
+        node = explanation.placed.node
+        view = NodeView(trials.world, node, expressions)
+        explanation.kinds = [_kind((node,), view, explanation.demand, "")]
+        explanation.alternatives = alternatives.chosen(trials, explanation.placed)
+        return
+    explanation.kinds = _kinds(explanation, trials, expressions)
+    first = explanation.kinds[:MAX_KINDS]
+    explanation.alternatives = alternatives.untried(trials, explanation.demand)
+    explanation.conflict = conflicts.anywhere(trials)
+    for kind in first:
+        found = conflicts.on_node(trials, kind.nodes[0])
+        if found is not None:
+            explanation.conflicts.append(found)
+    if trials.world.claims:
+        explanation.never = not trials.fits_anywhere(trials.claims, None)
+    names = [kind.nodes[0] for kind in first] + [node for kind in first for node in kind.nodes[1:3]]
+    views = {name: NodeView(trials.world, name, expressions) for name in names}
+    for remedy in islice(remedies.find(Finder(trials, views)), MAX_REMEDIES):
+        explanation.remedies.append(remedy)
+
+
+def _kinds(explanation: Explanation, trials: Trials, expressions: Expressions) -> list[NodeKind]:
+    """The kinds of nodes, those on which least is missing first."""
+    errors = {answer.node: answer.error for answer in explanation.answers}
+    found: dict[object, list[str]] = {}
+    kinds: dict[object, NodeKind] = {}
+    for name in trials.nodes:
+        view = NodeView(trials.world, name, expressions)
+        kind = _kind((name,), view, explanation.demand, errors.get(name, ""))
+        key = _signature(kind)
+        found.setdefault(key, []).append(name)
+        kinds.setdefault(key, kind)
+    grouped = [kind._replace(nodes=tuple(found[key])) for key, kind in kinds.items()]
+    return sorted(grouped, key=_missing)
+
+
+def _kind(nodes: tuple[str, ...], view: NodeView, demand: Iterable[ClaimDemand], error: str) -> NodeKind:
+    funnels = []
+    left = {}
+    for claim in demand:
+        for request in claim.requests:
+            for alternative in request.alternatives:
+                if alternative.problem:
+                    continue
+                steps, devices = view.steps(alternative)
+                left[alternative] = devices
+                needed = _needed(alternative, steps)
+                funnels.append(Funnel(alternative, tuple(steps), len(devices), needed))
+    clashes = tuple(clash for claim in demand for clash in constraints.clashes(view, claim, left))
+    return NodeKind(nodes, tuple(funnels), clashes, error)
+
+
+def _needed(alternative: Alternative, steps: Sequence[Step]) -> int:
+    """How many devices it takes; all that are selected, whether free or not, in mode All."""
+    if not alternative.takes_all:
+        return alternative.count
+    selected = [step for step in steps if step.rule in SELECTING]
+    return max(selected[-1].left, 1)
+
+
+def _signature(kind: NodeKind) -> object:
+    """What nodes of a kind have in common. Names of claims and devices differ from node to node."""
+    funnels = tuple(
+        tuple(
+            (step.rule, step.about, step.left, step.failed, sum(loss.devices for loss in step.lost))
+            for step in funnel.steps
+        )
+        for funnel in kind.funnels
+    )
+    clashes = tuple((clash.claim, clash.place, clash.satisfiable) for clash in kind.clashes)
+    return funnels, clashes, bool(kind.error)
+
+
+def _missing(kind: NodeKind) -> tuple[bool, float, int]:
+    """Sorts by how much of what is needed is there, requests with their best alternative."""
+    best: dict[tuple[str, str], float] = {}
+    for funnel in kind.funnels:
+        key = (funnel.alternative.claim.name, funnel.alternative.main)
+        share = min(funnel.left / funnel.needed, 1.0) if funnel.needed else 1.0
+        best[key] = max(best.get(key, 0.0), share)
+    devices = sum(funnel.steps[0].left for funnel in kind.funnels)
+    return bool(kind.error), -sum(best.values()), -devices

@@ -1,0 +1,202 @@
+"""What would make a pod fit. Each remedy has been put to the allocator and works; nothing else is suggested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from allocator.devices import Object
+from allocator.explaining import requestremedies
+from allocator.explaining.changes import parts, with_details, without
+from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
+from allocator.explaining.steps import NodeView, blocking_taints, taint_text
+from allocator.explaining.trials import MAX_NODES, Trials, Variation, placed
+from allocator.explaining.world import Taint, taint_of
+from allocator.features import GATES, Features
+
+COUNT, CAPACITY, SELECTOR, TOLERATION, TAINT, RELEASE, GATE, ALTERNATIVE = (
+    "count",
+    "capacity",
+    "selector",
+    "toleration",
+    "taint",
+    "release",
+    "gate",
+    "alternative",
+)
+#: So many allocated claims are released one by one at most.
+MAX_RELEASED = 64
+
+
+class Remedy(NamedTuple):
+    """What would make the pod fit: `text` completes "it would fit …". `nodes`: where, as far as they were asked;
+    `subject` names what it is about: a request, claim, taint, gate; `value`: the count, amount or expression."""
+
+    kind: str
+    text: str
+    subject: str
+    value: object
+    nodes: tuple[str, ...]
+    variation: Variation
+
+
+class Finder:
+    """Looks for remedies on some nodes, and confirms them on all."""
+
+    def __init__(self, trials: Trials, views: dict[str, NodeView]) -> None:
+        """`views`: the nodes on which remedies are looked for, the most promising first."""
+        self.trials = trials
+        self.views = views
+        self.nodes = list(views)
+
+    def works(self, variation: Variation) -> bool:
+        """Whether a variation fits on one of the nodes that are looked at."""
+        return self.trials.first_fit(self.nodes, variation) is not None
+
+    def claims_work(self, claims: tuple[Object, ...]) -> bool:
+        return self.works(Variation(claims))
+
+    def confirm(
+        self, kind: str, text: str, subject: str, value: object, variation: Variation
+    ) -> Iterator[Remedy]:
+        """The remedy, if kube-scheduler would place the pod then: errors on other nodes stop it, too."""
+        trials = self.trials
+        if variation.changes_cluster and len(trials.nodes) > MAX_NODES:
+            rest = [node for node in trials.nodes if node not in self.views]
+            asked = [*self.nodes, *rest[: MAX_NODES - len(self.nodes)]]
+            answers = [trials.on(node, variation) for node in asked]
+        else:
+            answers = trials.everywhere(variation)
+        if placed(answers) is not None:
+            nodes = tuple(answer.node for answer in answers if answer.result is not None)
+            yield Remedy(kind, text, subject, value, nodes, variation)
+
+
+def find(finder: Finder) -> Iterator[Remedy]:
+    """Remedies, those that the pod's owner can apply first."""
+    claims = finder.trials.claims
+    for part in parts(claims):
+        yield from requestremedies.find(finder, part)
+    yield from requestremedies.common_count(finder)
+    yield from _dropped(finder, CONSTRAINT)
+    yield from _tolerations(finder)
+    if len([each for each in demands(claims) if each.kind == REQUEST]) > 1:
+        yield from _dropped(finder, REQUEST)
+    yield from _releases(finder)
+    yield from _gates(finder)
+
+
+def _dropped(finder: Finder, kind: str) -> Iterator[Remedy]:
+    claims = finder.trials.claims
+    for member in demands(claims):
+        if member.kind != kind:
+            continue
+        changed = without(claims, frozenset(((member.claim, kind, member.place),)))
+        if not finder.claims_work(changed):
+            continue
+        text = f"without the constraint {member.text}" if kind == CONSTRAINT else f"without {member.text}"
+        yield from finder.confirm(kind, text, member.name, None, Variation(changed))
+
+
+def _tolerations(finder: Finder) -> Iterator[Remedy]:
+    """Tolerating a taint, and the taint being gone."""
+    trials = finder.trials
+    for taint, text in _taints(finder).items():
+        changed = _all_tolerating(trials.claims, taint)
+        if finder.claims_work(changed):
+            asked = f"with a toleration of the device taint {text}"
+            yield from finder.confirm(TOLERATION, asked, text, None, Variation(changed))
+        gone = Variation(trials.claims, without_taint=taint)
+        if finder.works(gone):
+            yield from finder.confirm(TAINT, f"once the device taint {text} goes", text, None, gone)
+
+
+def _taints(finder: Finder) -> dict[Taint, str]:
+    demanded = finder.trials.world.demand(finder.trials.claims)
+    return {
+        taint_of(taint): taint_text(taint)
+        for view in finder.views.values()
+        for device in view.devices()
+        if device.taints
+        for claim in demanded
+        for request in claim.requests
+        for alternative in request.alternatives
+        for taint in blocking_taints(device, alternative)
+    }
+
+
+def _all_tolerating(claims: tuple[Object, ...], taint: Taint) -> tuple[Object, ...]:
+    key, value, effect = taint
+    toleration = {"key": key, "operator": "Equal", "value": value, "effect": effect}
+
+    def tolerating(details: Object) -> Object:
+        return {**details, "tolerations": [*(details.get("tolerations") or ()), toleration]}
+
+    for part in parts(claims):
+        claims = with_details(claims, part, tolerating)
+    return claims
+
+
+def _releases(finder: Finder) -> Iterator[Remedy]:
+    """Allocated claims whose end would make room: single ones, or as few as are needed together."""
+    trials, world = finder.trials, finder.trials.world
+    found = False
+    tried: set[str] = set()
+    for node in finder.nodes:
+        held = world.users_of(world.pools_near(node))
+        if not held or not trials.fits_on(node, Variation(trials.claims, frozenset(held))):
+            continue
+        single = []
+        for name in held:
+            if name in tried or len(tried) >= MAX_RELEASED:
+                continue
+            tried.add(name)
+            if trials.fits_on(node, Variation(trials.claims, frozenset((name,)))):
+                single.append(name)
+        for name in single:
+            found = True
+            yield from _release(finder, (name,))
+        if not single and not found:
+            found = True
+            yield from _release(finder, _fewest(trials, node, held))
+
+
+def _release(finder: Finder, names: Sequence[str]) -> Iterator[Remedy]:
+    variation = Variation(finder.trials.claims, frozenset(names))
+    what = f"claim {names[0]} were" if len(names) == 1 else f"claims {', '.join(names)} were"
+    yield from finder.confirm(RELEASE, f"if {what} released", ", ".join(names), None, variation)
+
+
+def _fewest(trials: Trials, node: str, held: Sequence[str]) -> list[str]:
+    """Claims of which each is needed: released together they make room."""
+    needed = list(held)
+    size = max(len(needed) // 2, 1)
+    while True:
+        for start in range(0, len(needed), size):
+            fewer = needed[:start] + needed[start + size :]
+            if fewer and trials.fits_on(node, Variation(trials.claims, frozenset(fewer))):
+                needed = fewer
+                break
+        else:
+            if size == 1:
+                return needed
+            size = max(size // 2, 1)
+
+
+def _gates(finder: Finder) -> Iterator[Remedy]:
+    """A feature gate that is off."""
+    features = finder.trials.world.features
+    for gate in sorted(GATES - features.gates):
+        needed = {gate, *_NEEDED.get(gate, ())}
+        more = Features(features.gates | needed, group_snapshots=features.group_snapshots)
+        variation = Variation(finder.trials.claims, features=more)
+        if finder.works(variation):
+            text = f"with the feature gate{'s' if len(needed) > 1 else ''} {', '.join(sorted(needed))}"
+            yield from finder.confirm(GATE, text, gate, None, variation)
+
+
+_NEEDED = {
+    "DRADeviceBindingConditions": ("DRAResourceClaimDeviceStatus",),
+    "DRADeviceCompatibilityGroups": ("DRAPartitionableDevices",),
+    "DRAFractionalCapacityRange": ("DRAConsumableCapacity",),
+}

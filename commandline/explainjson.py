@@ -1,0 +1,150 @@
+"""Explanations for programs: one JSON object, `objects` and `failures`. The keys are described in docs/how-to/explain.md."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from allocator.explaining.conflicts import Conflict
+from allocator.explaining.constraints import Clash
+from allocator.explaining.explanation import Explanation, Funnel, NodeKind
+from allocator.explaining.remedies import Remedy
+from allocator.explaining.steps import Loss, Step
+
+if TYPE_CHECKING:
+    from commandline.explained import Explained
+    from commandline.results import Failure
+
+Json = dict[str, Any]
+#: How many names of nodes are listed.
+MAX_NODES = 20
+
+
+def write(explained: Sequence[Explained], failures: Sequence[Failure], stream: TextIO) -> None:
+    """All that is known."""
+    document = {
+        "objects": [_object(each) for each in explained],
+        "failures": [{"file": failure.file, "message": failure.message} for failure in failures],
+    }
+    json.dump(document, stream, indent=2, ensure_ascii=False)
+    stream.write("\n")
+
+
+def _object(explained: Explained) -> Json:
+    asker, explanation = explained.asker, explained.explanation
+    document: Json = {
+        "file": asker.file,
+        "line": asker.line,
+        "kind": asker.kind,
+        "namespace": asker.namespace,
+        "name": asker.name,
+        "verdict": explained.verdict,
+    }
+    return document | ({"problem": asker.problem} if explanation is None else _explanation(explanation))
+
+
+def _explanation(explanation: Explanation) -> Json:
+    document: Json = {
+        "nodes": {
+            "asked": len(explanation.answers),
+            "fitting": len(explanation.fitting),
+            "excluded": [{"node": node, "reason": reason} for node, reason in explanation.excluded.items()],
+        },
+        "complete": explanation.complete,
+    }
+    if explanation.placed is not None:
+        document["placement"] = _placement(explanation)
+    elif explanation.error is not None:
+        document["error"] = {"node": explanation.error.node, "message": explanation.error.error}
+    document["nodeKinds"] = [_kind(kind) for kind in explanation.kinds]
+    document["alternatives"] = [
+        {"claim": note.claim, "request": note.name, "note": note.text} for note in explanation.alternatives
+    ]
+    if explanation.placed is None:
+        document["conflict"] = _conflict(explanation.conflict) if explanation.conflict else None
+        document["nodeConflicts"] = [_conflict(conflict) for conflict in explanation.conflicts]
+        document["fitsIfNothingWereAllocated"] = None if explanation.never is None else not explanation.never
+        document["remedies"] = [_remedy(remedy) for remedy in explanation.remedies]
+    return document
+
+
+def _placement(explanation: Explanation) -> Json:
+    assert explanation.placed is not None
+    devices = [
+        {"claim": claim.name, **{key: each[key] for key in ("request", "driver", "pool", "device")}}
+        for claim, result in zip(explanation.demand, explanation.placed.result or (), strict=True)
+        for each in result["devices"].get("results", ())
+    ]
+    return {"node": explanation.placed.node, "devices": devices}
+
+
+def _kind(kind: NodeKind) -> Json:
+    document: Json = {
+        "nodes": len(kind.nodes),
+        "names": list(kind.nodes[:MAX_NODES]),
+        "requests": [_funnel(funnel) for funnel in kind.funnels],
+        "constraints": [_clash(clash) for clash in kind.clashes],
+    }
+    return document | ({"error": kind.error} if kind.error else {})
+
+
+def _funnel(funnel: Funnel) -> Json:
+    alternative = funnel.alternative
+    return {
+        "claim": alternative.claim.name,
+        "request": alternative.name,
+        "deviceClass": alternative.details.get("deviceClassName", ""),
+        "allocationMode": alternative.details.get("allocationMode", ""),
+        "needed": funnel.needed,
+        "available": funnel.left,
+        "steps": [_step(step) for step in funnel.steps],
+    }
+
+
+def _step(step: Step) -> Json:
+    document: Json = {"rule": step.rule, "left": step.left, "lost": [_loss(loss) for loss in step.lost]}
+    if step.about:
+        document["about"] = step.about
+    if step.failed:
+        document["failed"] = step.failed
+    if step.missing:
+        document["missing"] = step.missing
+    return document
+
+
+def _loss(loss: Loss) -> Json:
+    document: Json = {"reason": loss.reason, "devices": loss.devices}
+    if loss.example:
+        document["example"] = loss.example
+    if loss.claims:
+        document["claims"] = list(loss.claims)
+    return document
+
+
+def _clash(clash: Clash) -> Json:
+    return {
+        "claim": clash.claim,
+        "index": clash.place,
+        "type": "distinctAttribute" if clash.constraint.distinct else "matchAttribute",
+        "attribute": clash.constraint.attribute,
+        "satisfiable": clash.satisfiable,
+        "needed": dict(clash.needed),
+        "values": {value: dict(counts) for value, counts in clash.values.items()},
+    }
+
+
+def _conflict(conflict: Conflict) -> Json:
+    members = [{"kind": each.kind, "name": each.name, "text": each.text} for each in conflict.members]
+    return {**({"node": conflict.node} if conflict.node else {}), "members": members}
+
+
+def _remedy(remedy: Remedy) -> Json:
+    document: Json = {
+        "kind": remedy.kind,
+        "text": remedy.text,
+        "subject": remedy.subject,
+        "nodes": len(remedy.nodes),
+        "names": list(remedy.nodes[:MAX_NODES]),
+    }
+    return document | ({"value": remedy.value} if remedy.value is not None else {})

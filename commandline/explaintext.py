@@ -1,0 +1,256 @@
+"""Explanations for people: the answer, the reasons, what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from allocator.explaining.alternatives import AlternativeNote
+from allocator.explaining.conflicts import Conflict
+from allocator.explaining.constraints import Clash
+from allocator.explaining.explanation import ERROR, FITS, Explanation, Funnel, NodeKind
+from allocator.explaining.steps import CLASS, POOL, SELECTOR, Loss, Step
+from commandline.reports.text import printable
+
+if TYPE_CHECKING:
+    from commandline.explained import Explained
+    from commandline.results import Failure
+
+#: What is shown of long lists.
+MAX_KINDS, MAX_LOSSES, MAX_VALUES, MAX_EXCLUDED = 4, 4, 6, 4
+_RULES = {
+    "node": "on this node",
+    "gate": "feature gates",
+    "taint": "taints",
+    "allocated": "allocated devices",
+    "capacity": "capacity",
+    "counters": "counters",
+    "groups": "compatibility groups",
+    "operations": "node operations",
+}
+
+
+def write(explained: Sequence[Explained], failures: Sequence[Failure], stream: TextIO) -> None:
+    """A section for each that asks, and what could not be read."""
+    for each in explained:
+        stream.writelines(f"{printable(line)}\n" for line in _section(each))
+        stream.write("\n")
+    stream.writelines(f"{failure.file}: error: {printable(failure.message)}\n" for failure in failures)
+    fitting = sum(each.fits for each in explained)
+    stream.write(f"{len(explained)} asked: {fitting} fit{'s' if fitting == 1 else ''}\n")
+
+
+def _section(explained: Explained) -> Iterator[str]:
+    asker, explanation = explained.asker, explained.explanation
+    head = f"{asker.title} ({asker.file}:{asker.line})"
+    if explanation is None:
+        yield f"{head}: cannot be answered: {asker.problem}"
+    elif explanation.verdict == FITS:
+        yield f"{head}: {_where(explanation)}"
+        yield from _fit(explanation)
+    else:
+        yield f"{head}: {_verdict(explanation)}"
+        yield from _misfit(explanation)
+
+
+def _where(explanation: Explanation) -> str:
+    assert explanation.placed is not None
+    others = len(explanation.fitting) - 1
+    more = f", and on {_number(others, 'other node')}" if others else ""
+    return f"fits on {explanation.placed.node}{more}"
+
+
+def _fit(explanation: Explanation) -> Iterator[str]:
+    assert explanation.placed is not None
+    for claim, result in zip(explanation.demand, explanation.placed.result or (), strict=True):
+        yield f"  claim {claim.name}"
+        for device in result["devices"].get("results", ()):
+            extra = ", admin access" if device.get("adminAccess") else ""
+            yield f"    {device['request']}: {device['driver']}/{device['pool']}/{device['device']}{extra}"
+    if not explanation.demand:
+        yield "  all of its claims are allocated already"
+    yield from _alternatives(explanation)
+
+
+def _verdict(explanation: Explanation) -> str:
+    number = len(explanation.answers)
+    if explanation.verdict == ERROR:
+        assert explanation.error is not None
+        return f"cannot be scheduled, for an error on {explanation.error.node}: {explanation.error.error}"
+    if not explanation.answers:
+        return "does not fit: no node is open to it"
+    return f"does not fit on {'the' if number == 1 else 'any of the'} {_number(number, 'node')}"
+
+
+def _misfit(explanation: Explanation) -> Iterator[str]:
+    yield from _summary(explanation)
+    for kind in explanation.kinds[:MAX_KINDS]:
+        yield ""
+        yield from _kind(kind)
+    if more := explanation.kinds[MAX_KINDS:]:
+        yield ""
+        nodes = sum(len(kind.nodes) for kind in more)
+        yield f"  {_number(nodes, 'more node')} of {_number(len(more), 'other kind')}, on which less is there"
+    yield from _excluded(explanation)
+    yield from _alternatives(explanation)
+    yield from _conflicts(explanation)
+    yield from _remedies(explanation)
+
+
+def _summary(explanation: Explanation) -> Iterator[str]:
+    """The requests that go short on the best node."""
+    if explanation.kinds:
+        short = [
+            f"{funnel.alternative.name} has {funnel.left} of {_number(funnel.needed, 'device')}"
+            for funnel in explanation.kinds[0].funnels
+            if funnel.left < funnel.needed
+        ]
+        if short:
+            yield f"  best on {explanation.kinds[0].nodes[0]}: {'; '.join(short)}"
+        elif explanation.verdict != ERROR:
+            yield "  every request finds enough devices by itself, but not all of them together"
+
+
+def _kind(kind: NodeKind) -> Iterator[str]:
+    more = len(kind.nodes) - 1
+    like = f" and {_number(more, 'node')} like it" if more else ""
+    yield f"  on {kind.nodes[0]}{like}:"
+    if kind.error:
+        yield f"    error: {kind.error}"
+    for funnel in kind.funnels:
+        yield from _funnel(funnel)
+    for clash in kind.clashes:
+        yield from _clash(clash)
+
+
+def _funnel(funnel: Funnel) -> Iterator[str]:
+    alternative = funnel.alternative
+    wanted = "all" if alternative.takes_all else str(alternative.count)
+    what = "alternative" if alternative.subrequest else "request"
+    device_class = alternative.details.get("deviceClassName", "")
+    yield f"    {what} {alternative.name} of claim {alternative.claim.name}: {wanted} of class {device_class}"
+    for step in funnel.steps:
+        yield from _step(step)
+    if funnel.left < funnel.needed:
+        yield f"      => {funnel.left} of {funnel.needed}"
+
+
+def _step(step: Step) -> Iterator[str]:
+    if step.rule == POOL:
+        yield f"      {step.left:>5} devices on the node"
+    else:
+        yield f"      {step.left:>5} left after {_rule(step)}"
+    losses = sorted(step.lost, key=lambda loss: -loss.devices)
+    for loss in losses[:MAX_LOSSES]:
+        yield f"              {_loss(loss)}"
+    if rest := losses[MAX_LOSSES:]:
+        yield f"              {sum(loss.devices for loss in rest)} for {len(rest)} more reasons"
+    if step.failed and step.missing:
+        failed = _number(step.failed, "device")
+        yield f"              the attribute {step.missing} is missing on {failed}: guard it with has(…)"
+
+
+def _rule(step: Step) -> str:
+    if step.rule == CLASS:
+        return f"the class: {step.about}"
+    if step.rule == SELECTOR:
+        return f"the selector: {step.about}"
+    if step.rule == "attribute":
+        return f"the constraint on {step.about}"
+    return _RULES[step.rule]
+
+
+def _loss(loss: Loss) -> str:
+    example = f" (such as {loss.example})" if loss.reason.startswith("fails") and loss.example else ""
+    return f"-{loss.devices} {loss.reason}{example}"
+
+
+def _clash(clash: Clash) -> Iterator[str]:
+    kind = "distinctAttribute" if clash.constraint.distinct else "matchAttribute"
+    if clash.satisfiable:
+        return
+    yield f"    {kind} {clash.constraint.attribute} of claim {clash.claim}: " + (
+        f"{_number(len(clash.values), 'value')} for {sum(clash.needed.values())} devices"
+        if clash.constraint.distinct
+        else "no value has enough"
+    )
+    ranked = sorted(clash.values.items(), key=lambda entry: (-sum(entry[1].values()), entry[0]))
+    for value, counts in ranked[:MAX_VALUES]:
+        offers = ", ".join(
+            f"{name} {counts.get(name, 0)} of {needed}" for name, needed in clash.needed.items()
+        )
+        yield f"        {value}: {offers}"
+    if len(ranked) > MAX_VALUES:
+        yield f"        and {len(ranked) - MAX_VALUES} more values"
+
+
+def _excluded(explanation: Explanation) -> Iterator[str]:
+    counts = Counter(explanation.excluded.values())
+    first = {reason: node for node, reason in reversed(explanation.excluded.items())}
+    for reason, count in counts.most_common(MAX_EXCLUDED):
+        yield ""
+        like = f" and {_number(count - 1, 'more node')}" if count > 1 else ""
+        yield f"  not on {first[reason]}{like}: {reason}"
+
+
+def _alternatives(explanation: Explanation) -> Iterator[str]:
+    if explanation.alternatives:
+        yield ""
+    for note in explanation.alternatives:
+        yield f"  alternative {note.name} of claim {note.claim} {note.text}"
+        if explanation.placed is not None:
+            yield from _shortage(explanation.kinds[0], note)
+
+
+def _shortage(kind: NodeKind, note: AlternativeNote) -> Iterator[str]:
+    """The steps of an alternative that goes short."""
+    for funnel in kind.funnels:
+        alternative = funnel.alternative
+        if (alternative.claim.name, alternative.name) == (
+            note.claim,
+            note.name,
+        ) and funnel.left < funnel.needed:
+            for step in funnel.steps:
+                yield from _step(step)
+            yield f"      => {funnel.left} of {funnel.needed}"
+
+
+def _conflicts(explanation: Explanation) -> Iterator[str]:
+    if explanation.conflict is not None:
+        yield ""
+        yield "  the conflict (without any one of these the others can be met somewhere):"
+        yield from _members(explanation.conflict)
+    for conflict in explanation.conflicts:
+        if explanation.conflict is not None and conflict.members == explanation.conflict.members:
+            continue
+        yield ""
+        yield f"  the conflict on {conflict.node}:"
+        yield from _members(conflict)
+    if explanation.never:
+        yield ""
+        yield "  even if nothing were allocated it would not fit"
+
+
+def _members(conflict: Conflict) -> Iterator[str]:
+    return (f"    - {member.text}" for member in conflict.members)
+
+
+def _remedies(explanation: Explanation) -> Iterator[str]:
+    yield ""
+    if explanation.remedies:
+        yield "  it would fit"
+        for remedy in explanation.remedies:
+            yield f"    - {remedy.text} ({_on(remedy.nodes)})"
+    elif explanation.complete:
+        yield "  no single change that was tried would make it fit"
+    if not explanation.complete:
+        yield "  the time for looking further was over"
+
+
+def _on(nodes: Sequence[str]) -> str:
+    return f"on {nodes[0]}" if len(nodes) == 1 else f"on {len(nodes)} nodes like {nodes[0]}"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

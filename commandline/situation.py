@@ -1,0 +1,97 @@
+"""The situation that ``explain`` and ``simulate`` start from: a cluster, and who asks for devices in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from commandline.errors import UsageError
+from commandline.target import add_server_options, profile_of
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from allocator.explaining.world import World
+    from commandline.askers import Asker
+    from commandline.clusterstate import ClusterState
+    from commandline.manifests import Manifest
+    from commandline.results import Failure, Result
+    from commandline.target import Arguments
+    from resourceapi.releases import Profile
+
+
+def add_situation_options(parser: Arguments, what: str) -> None:
+    """``-f``, ``--inventory`` or ``--kubeconfig``, and the server to answer as; `what` is in the files of ``-f``."""
+    parser.add_argument(
+        "-f",
+        "--filename",
+        metavar="FILE|DIR|-",
+        nargs="+",
+        action="extend",
+        required=True,
+        help=f"{what}; - is standard input",
+    )
+    parser.add_argument(
+        "--inventory",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="what is in the cluster (or a file): ResourceSlices, DeviceClasses, Nodes, ResourceClaims with what is "
+        "allocated to them, DeviceTaintRules, templates; any version",
+    )
+    parser.add_argument("--kubeconfig", metavar="FILE", help="take all that from a live cluster")
+    parser.add_argument(
+        "--context", dest="kube_context", metavar="NAME", default="", help="the context in --kubeconfig"
+    )
+    parser.add_argument(
+        "-n", "--namespace", default="default", help="of objects that name none; default: default"
+    )
+    add_server_options(parser)
+
+
+class Situation:
+    """A cluster as `state` and as `world`, who asks in it, and what could not be read."""
+
+    def __init__(self, state: ClusterState, world: World, askers: list[Asker]) -> None:
+        self.state = state
+        self.world = world
+        self.askers = askers
+        self.failures = state.failures
+
+
+def read_situation(options: Namespace) -> Situation:
+    """Read what the options name.
+
+    :raises UsageError: for options that make no sense, or if nothing asks for devices.
+    """
+    from commandline.askers import Askers
+    from commandline.clusterstate import ClusterState
+    from commandline.reading import read
+
+    if options.kubeconfig is not None and options.inventory:
+        raise UsageError("--kubeconfig and --inventory: give one of them")
+    profile = profile_of(options)
+    state = ClusterState(profile, options.namespace)
+    state.learn(_inventory(options, profile))
+    asking = state.learn(read(options.filename), new=True)
+    askers = Askers(state, options.namespace).of(asking)
+    if not askers and not state.failures:
+        raise UsageError(f"nothing asks for devices in {', '.join(options.filename)}")
+    return Situation(state, world_of(state), askers)
+
+
+def world_of(state: ClusterState) -> World:
+    """The cluster as the allocator sees it."""
+    from allocator.explaining.world import World
+
+    return World(state.features, state.all_nodes(), state.classes, state.slices, state.allocated_claims)
+
+
+def _inventory(options: Namespace, profile: Profile) -> Iterable[Manifest | Result | Failure]:
+    if options.kubeconfig is None:
+        from commandline.reading import read
+
+        return read(options.inventory)
+    from commandline.cluster import live_objects
+
+    return live_objects(options.kubeconfig, options.kube_context, profile)
