@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import shutil
 import subprocess
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from commandline import deployment
 from tests.e2e.binaries import binaries
 from tests.e2e.client import Answer, Client
 from tests.e2e.controlplane import ApiServer, control_plane
@@ -101,3 +103,35 @@ def test_cert_manager_puts_its_bundle_into_all(tmp_path: Path) -> None:
         ]
         assert asking
         assert set(asking) == {"claimcheck-system/claimcheck"}
+
+
+@pytest.mark.parametrize("mode", deployment.MODES)
+@pytest.mark.parametrize("certificates", deployment.CERTIFICATES)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param((), id="as-it-is"),
+        pytest.param(("--service-monitor", "--replicas", "3"), id="monitored"),
+        pytest.param(("--image", "r.example.com:5000/claimcheck:1"), id="tag"),
+        pytest.param(("--image", "r.example.com/claimcheck@sha256:0123"), id="digest"),
+    ],
+)
+def test_command_prints_what_kustomize_renders(
+    mode: str, certificates: str, arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    """`claimcheck manifests` is no second source: kustomize makes the same objects of the same files."""
+    parser = ArgumentParser()
+    deployment.add_arguments(parser)
+    options = parser.parse_args(["--mode", mode, "--certificates", certificates, *arguments])
+    shutil.copytree(MANIFESTS, tmp_path / "manifests")
+    directory = tmp_path / "manifests" / "overlays" / "own"
+    directory.mkdir()
+    kustomization = deployment.kustomization(options)
+    for field in ("resources", "components"):  # written for the directory above
+        kustomization[field] = [f"../{name}" for name in kustomization[field]]
+    (directory / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    assert _by_name(deployment.rendered(options)) == _by_name(render(directory))
+
+
+def _by_name(objects: list[Object]) -> dict[tuple[str, str], Object]:
+    return {(obj["kind"], obj["metadata"]["name"]): obj for obj in objects}

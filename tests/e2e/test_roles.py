@@ -14,19 +14,19 @@ import pytest
 import yaml
 
 from tests.e2e.client import Answer, Client
-from tests.e2e.controlplane import ApiServer, control_plane
+from tests.e2e.controlplane import control_plane
 from tests.e2e.customresources import FLAGS, GROUP, install
-from tests.e2e.test_manifests import MANIFESTS, NAMESPACE, Object, apply, render
+from tests.e2e.deployed import ACCOUNT, NAMESPACE, account_token, configuration, objects_of
+from tests.e2e.test_manifests import Object, apply
 from tests.webhook.examples import claim
 from tests.webhook.running import running
 
-USER = f"system:serviceaccount:{NAMESPACE}:claimcheck"
-OVERLAY = MANIFESTS / "overlays" / "crd-served"
+OVERLAY = "crd-served"
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
-    "rules": [{"level": "Metadata", "users": [USER]}, {"level": "None"}],
+    "rules": [{"level": "Metadata", "users": [ACCOUNT]}, {"level": "None"}],
 }
 DEVICES = "gpu.example.com.deviceclass.resource.k8s.io/devices"
 # counts for claims and for pods that ask for extended resources
@@ -73,39 +73,19 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     (directory / "audit.yaml").write_text(yaml.safe_dump(AUDIT_POLICY))
     audit = directory / "audit.log"
     flags = [*FLAGS, f"--audit-policy-file={directory / 'audit.yaml'}", f"--audit-log-path={audit}"]
-    rendered = render(OVERLAY)
+    rendered = objects_of(OVERLAY)
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(control_plane("1.37", flags=flags))
         for obj in rendered:
             if obj["kind"] in ("Namespace", "ServiceAccount") or "Role" in obj["kind"]:
                 assert apply(server.client, obj).code == 201
-        service = stack.enter_context(running(directory, **configuration(server, directory)))
+        token = directory / "token"
+        token.write_text(account_token(server.client))
+        config = configuration(OVERLAY, server, token)
+        config["quota"].update(recountSeconds=1, graceSeconds=2)  # usage is counted anew all the time
+        service = stack.enter_context(running(directory, **config))
         install(server.client, service)
         yield World(server.client, rendered, audit)
-
-
-def configuration(server: ApiServer, directory: Path) -> dict[str, Any]:
-    """The overlay's configuration, with what differs outside of a pod; usage is counted anew all the time."""
-    (directory / "token").write_text(token(server.client))
-    access = json.loads(server.kubeconfig.read_text())["clusters"][0]["cluster"]
-    whole: dict[str, Any] = yaml.safe_load((OVERLAY / "webhook.yaml").read_text())
-    del whole["listen"], whole["tls"]
-    whole["apiServer"].update(
-        address=access["server"],
-        tokenFile=str(directory / "token"),
-        caFile=access["certificate-authority"],
-    )
-    whole["quota"].update(recountSeconds=1, graceSeconds=2)
-    return whole
-
-
-def token(client: Client) -> str:
-    """A token of the service's account."""
-    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/claimcheck/token"
-    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    answer = client.ask("POST", path, request)
-    assert answer.code == 201, answer.body
-    return str(answer.body["status"]["token"])
 
 
 def until(condition: Callable[[], bool], what: str) -> None:

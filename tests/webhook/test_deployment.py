@@ -14,6 +14,7 @@ from resourceapi.releases import KINDS
 from webhook.apiserver import TIMEOUT
 from webhook.config import Config, load_config
 from webhook.crds import CRD_VERSIONS
+from webhook.labelguard import BUILT_IN
 from webhook.service import WEBHOOKS
 from webhook.supervisor import KILL_AFTER_SECONDS
 
@@ -32,8 +33,17 @@ def config_of(overlay: str) -> Config:
 
 
 def webhooks_of(overlay: str) -> Iterator[Object]:
+    """What is asked about the group; what is asked about other objects is in the base."""
     for configuration in objects(MANIFESTS / "overlays" / overlay / "webhooks.yaml"):
         yield from configuration["webhooks"]
+
+
+def webhooks_of_base() -> list[Object]:
+    return [
+        webhook
+        for configuration in objects(MANIFESTS / "base" / "webhooks.yaml")
+        for webhook in configuration["webhooks"]
+    ]
 
 
 @pytest.fixture
@@ -110,3 +120,42 @@ def test_crds_are_asked_about_as_a_whole() -> None:
     for webhook in webhooks_of("crd-served"):
         assert {name for rule in webhook["rules"] for name in rule["resources"]} == wanted
         assert webhook["failurePolicy"] == "Fail"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_webhooks_say_what_they_do(overlay: str) -> None:
+    """Every webhook is about equivalent versions as well, short, without side effects in a dry run, and has a reasoned
+    failurePolicy: a comment in front of it."""
+    files = [MANIFESTS / "base" / "webhooks.yaml", MANIFESTS / "overlays" / overlay / "webhooks.yaml"]
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
+    for webhook in (*webhooks_of_base(), *webhooks_of(overlay)):
+        assert webhook["matchPolicy"] == "Equivalent"
+        assert webhook["timeoutSeconds"] <= 10
+        assert webhook["sideEffects"] in ("None", "NoneOnDryRun")
+        assert webhook["admissionReviewVersions"] == ["v1"]
+        assert f"# failurePolicy {webhook['failurePolicy']}: " in text
+
+
+def test_other_objects_are_asked_about_narrowly() -> None:
+    """Of pods and namespaces, with all that depends on them, only those that a policy looks at; some never."""
+    pods, namespaces = webhooks_of_base()
+    for webhook in (pods, namespaces):
+        (excluded,) = webhook["namespaceSelector"]["matchExpressions"]
+        assert excluded["values"] == ["kube-system", "claimcheck-system"]
+        assert webhook["matchConditions"]
+    assert [rule["operations"] for rule in pods["rules"]] == [["CREATE"]]
+    assert [rule["resources"] for rule in namespaces["rules"]] == [
+        ["namespaces", "namespaces/status", "namespaces/finalize"]
+    ]
+    assert (pods["failurePolicy"], namespaces["failurePolicy"]) == ("Ignore", "Fail")
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_guarded_labels_are_asked_about(overlay: str) -> None:
+    """The API server asks about every label that the configuration guards."""
+    _, namespaces = webhooks_of_base()
+    (condition,) = namespaces["matchConditions"]
+    policies = config_of(overlay).get("policies")
+    guarded = policies["adminAccessLabels"].get("labels", policies.get("adminAccess", {}).get("labels", []))
+    for label in (*guarded, {"key": BUILT_IN.key}):
+        assert f"'{label['key']}'" in condition["expression"]

@@ -1,0 +1,180 @@
+"""``claimcheck manifests``: what deploys the webhooks in a cluster, rendered from the kustomizations in ``manifests/``."""
+
+from __future__ import annotations
+
+import json
+import sysconfig
+from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commandline.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+Object = dict[str, Any]
+MODES = ("built-in-guard", "crd-served")
+SECRET, CERT_MANAGER = "secret", "cert-manager"
+CERTIFICATES = {SECRET: [], CERT_MANAGER: ["cert-manager"]}
+POLICIES = ("Fail", "Ignore")
+NAMESPACE, IMAGE = "claimcheck-system", "claimcheck"
+# where the files are: beside the sources, or where an installation has put them
+PLACES = (
+    Path(__file__).parents[1] / "manifests",
+    Path(sysconfig.get_path("data")) / "share/claimcheck/manifests",
+)
+EXAMPLES = """examples:
+  claimcheck manifests --image registry.example.com/claimcheck:0.1.0 | kubectl apply --server-side -f -
+  claimcheck manifests --mode crd-served --certificates cert-manager --service-monitor
+  claimcheck manifests --failure-policy classes=Fail
+
+Without --namespace the same as kustomize makes of manifests/overlays/MODE with the components named by the options.
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Give a parser the options of the subcommand."""
+    parser.description = "Print the manifests that deploy the webhooks in a cluster."
+    parser.epilog = EXAMPLES
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.add_argument(
+        "--mode",
+        choices=MODES,
+        default=MODES[0],
+        help=f"whether the cluster serves resource.k8s.io itself, or CRDs are to (default: {MODES[0]})",
+    )
+    parser.add_argument(
+        "--namespace",
+        metavar="NAME",
+        default=NAMESPACE,
+        help=f"where the service runs (default: {NAMESPACE})",
+    )
+    parser.add_argument(
+        "--image", metavar="IMAGE", help="the image, with a tag or digest, that your nodes can pull"
+    )
+    parser.add_argument(
+        "--replicas", metavar="N", type=_positive, default=2, help="how many pods (default: 2)"
+    )
+    parser.add_argument(
+        "--certificates",
+        choices=CERTIFICATES,
+        default=SECRET,
+        help="in a Secret claimcheck-tls that you make, or by cert-manager (default: secret)",
+    )
+    parser.add_argument(
+        "--failure-policy",
+        metavar="[WEBHOOK=]Fail|Ignore",
+        type=_failure_policy,
+        action="append",
+        default=[],
+        help="what happens while nobody answers, for one webhook (the first part of its name) or all; may be repeated",
+    )
+    parser.add_argument("--service-monitor", action="store_true", help="add one for the Prometheus operator")
+    parser.add_argument("--no-network-policy", action="store_true", help="leave out the NetworkPolicy")
+    parser.add_argument(
+        "-o", "--output", choices=("yaml", "json"), default="yaml", help="the format (default: yaml)"
+    )
+
+
+def run(options: Namespace) -> int:
+    """Print the manifests."""
+    import yaml
+
+    objects = rendered(options)
+    if options.output == "json":
+        print(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=2))
+    else:
+        print(yaml.safe_dump_all(objects, sort_keys=False, width=110), end="")
+    return 0
+
+
+def rendered(options: Namespace) -> list[Object]:
+    """The objects that the options ask for.
+
+    :raises UsageError: for options that do not fit together.
+    """
+    from commandline.kustomize import render_value
+
+    directory = _manifests() / "overlays"
+    objects = render_value(kustomization(options), directory)
+    _set_failure_policies(objects, options.failure_policy)
+    if options.no_network_policy:
+        objects = [obj for obj in objects if obj["kind"] != "NetworkPolicy"]
+    if options.namespace != NAMESPACE:
+        objects = [_renamed(obj, options.namespace) for obj in objects]
+    return objects
+
+
+def kustomization(options: Namespace) -> Object:
+    """A kustomization beside the overlays that stands for the options, as far as kustomize has words for them."""
+    components = CERTIFICATES[options.certificates] + ["prometheus"] * options.service_monitor
+    whole: Object = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": [options.mode],
+        "components": [f"../components/{name}" for name in components],
+        "replicas": [{"name": "claimcheck", "count": options.replicas}],
+    }
+    if options.image:
+        whole["images"] = [{"name": IMAGE, **_image(options.image)}]
+    return whole
+
+
+def _image(image: str) -> Object:
+    name, at, digest = image.partition("@")
+    if at:
+        return {"newName": name, "digest": digest}
+    head, slash, last = image.rpartition("/")
+    base, colon, tag = last.partition(":")
+    if not base or (colon and not tag):
+        raise UsageError(f"manifests: --image {image}: expected NAME[:TAG|@DIGEST]")
+    return {"newName": head + slash + base, "newTag": tag or "latest"}
+
+
+def _manifests() -> Path:
+    for place in PLACES:
+        if (place / "overlays").is_dir():
+            return place
+    raise UsageError("manifests: the files in manifests/ are not installed")
+
+
+def _set_failure_policies(objects: list[Object], wanted: list[tuple[str, str]]) -> None:
+    webhooks = [webhook for obj in objects for webhook in obj.get("webhooks", ())]
+    known = {webhook["name"].partition(".")[0] for webhook in webhooks}
+    for name, policy in wanted:
+        if name and name not in known:
+            raise UsageError(
+                f"manifests: --failure-policy {name}={policy}: the webhooks are {', '.join(sorted(known))}"
+            )
+        for webhook in webhooks:
+            if name in ("", webhook["name"].partition(".")[0]):
+                webhook["failurePolicy"] = policy
+
+
+def _renamed(value: Any, namespace: str) -> Any:
+    """The value with another namespace wherever ours is named: references, selectors, names of certificates."""
+    if isinstance(value, str):
+        return value.replace(NAMESPACE, namespace)
+    if isinstance(value, list):
+        return [_renamed(item, namespace) for item in value]
+    if isinstance(value, dict):
+        return {key: _renamed(item, namespace) for key, item in value.items()}
+    return value
+
+
+def _positive(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise ArgumentTypeError(f"{text!r} is no positive number")
+    return number
+
+
+def _failure_policy(text: str) -> tuple[str, str]:
+    name, _, policy = text.rpartition("=")
+    if policy not in POLICIES:
+        raise ArgumentTypeError(f"{text!r} is not [WEBHOOK=]{'|'.join(POLICIES)}")
+    return name, policy

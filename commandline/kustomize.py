@@ -1,0 +1,257 @@
+"""Kustomizations as ``kubectl kustomize`` renders them, as far as ``manifests/`` uses it.
+
+What is not known is an error, so that nothing is left out silently.
+Source: kustomize documentation, "Kustomization File".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Object = dict[str, Any]
+FILE = "kustomization.yaml"
+KINDS = ("Kustomization", "Component")
+
+
+class KustomizeError(Exception):
+    """A kustomization that cannot be rendered."""
+
+
+def render(directory: Path) -> list[Object]:
+    """The objects of the kustomization in a directory.
+
+    :raises KustomizeError: if it uses what is not known here, or is wrong.
+    """
+    return _apply(_load(directory), directory, [])
+
+
+def render_value(kustomization: Object, directory: Path) -> list[Object]:
+    """The objects of a kustomization whose file would stand in the directory.
+
+    :raises KustomizeError: as for :func:`render`.
+    """
+    return _apply(kustomization, directory, [])
+
+
+def _load(directory: Path) -> Object:
+    file = directory / FILE
+    documents = _documents(file)
+    if len(documents) != 1 or not isinstance(documents[0], dict):
+        raise KustomizeError(f"{file}: expected one kustomization")
+    return documents[0]
+
+
+def _documents(file: Path) -> list[Any]:
+    try:
+        return [document for document in yaml.safe_load_all(file.read_text("utf-8")) if document is not None]
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise KustomizeError(f"{file}: {error}") from None
+
+
+def _apply(kustomization: Object, directory: Path, objects: list[Object]) -> list[Object]:
+    """The objects with those that a kustomization or component adds, and its changes to all of them."""
+    if kustomization.get("kind") not in KINDS:
+        raise KustomizeError(f"{directory / FILE}: kind must be one of {', '.join(KINDS)}")
+    unknown = kustomization.keys() - _STEPS.keys() - {"apiVersion", "kind", "generatorOptions"}
+    if unknown:
+        raise KustomizeError(f"{directory / FILE}: not supported: {', '.join(sorted(unknown))}")
+    if "configMapGenerator" in kustomization and kustomization.get("generatorOptions") != _NO_SUFFIX:
+        raise KustomizeError(f"{directory / FILE}: generatorOptions must be {_NO_SUFFIX}")
+    for name, step in _STEPS.items():
+        if name in kustomization:
+            objects = step(objects, kustomization[name], directory)
+    return objects
+
+
+_NO_SUFFIX = {"disableNameSuffixHash": True}
+
+
+def _resources(objects: list[Object], names: list[str], directory: Path) -> list[Object]:
+    added: list[Object] = []
+    for name in names:
+        path = directory / name
+        added += render(path) if path.is_dir() else _documents(path)
+    return [*objects, *added]
+
+
+def _config_maps(objects: list[Object], generators: list[Object], directory: Path) -> list[Object]:
+    made = []
+    for generator in generators:
+        metadata = {name: generator[name] for name in ("name", "namespace") if name in generator}
+        data = {name: (directory / name).read_text("utf-8") for name in generator["files"]}
+        made.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    return [*objects, *made]
+
+
+def _components(objects: list[Object], names: list[str], directory: Path) -> list[Object]:
+    for name in names:
+        objects = _apply(_load(directory / name), directory / name, objects)
+    return objects
+
+
+_CLUSTER_WIDE = frozenset(
+    (
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "CustomResourceDefinition",
+        "MutatingWebhookConfiguration",
+        "Namespace",
+        "ValidatingWebhookConfiguration",
+    )
+)
+
+
+def _namespace(objects: list[Object], namespace: str, _: Path) -> list[Object]:
+    """The namespace of what is not cluster-wide; what refers to it says so itself."""
+    for obj in objects:
+        if obj["kind"] not in _CLUSTER_WIDE:
+            obj["metadata"]["namespace"] = namespace
+        elif obj["kind"] == "Namespace" and obj["metadata"]["name"] != namespace:
+            raise KustomizeError(f"the namespace {namespace} is not that of the manifests")
+    return objects
+
+
+def _patches(objects: list[Object], patches: list[Object], _: Path) -> list[Object]:
+    for entry in patches:
+        operations = entry["patch"]
+        if isinstance(operations, str):
+            operations = yaml.safe_load(operations)
+        if not isinstance(operations, list):
+            raise KustomizeError("only JSON patches are supported")
+        target = entry["target"]
+        for obj in objects:
+            if obj["kind"] == target["kind"] and obj["metadata"]["name"] == target.get(
+                "name", obj["metadata"]["name"]
+            ):
+                for operation in operations:
+                    _patch(obj, operation)
+    return objects
+
+
+def _patch(obj: Object, operation: Object) -> None:
+    """One operation of a JSON patch (RFC 6902)."""
+    *parents, last = (part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:])
+    owner: Any = obj
+    for part in parents:
+        owner = owner[int(part)] if isinstance(owner, list) else owner[part]
+    kind = operation["op"]
+    if isinstance(owner, list) and kind == "add":
+        owner.insert(len(owner) if last == "-" else int(last), operation["value"])
+        return
+    key: Any = int(last) if isinstance(owner, list) else last
+    if kind == "remove":
+        del owner[key]
+    elif kind in ("add", "replace"):
+        owner[key] = operation["value"]
+    else:
+        raise KustomizeError(f"not supported: {kind} in a JSON patch")
+
+
+def _replacements(objects: list[Object], replacements: list[Object], _: Path) -> list[Object]:
+    """A value of one object put into others, in the place of a line where there is a delimiter."""
+    for entry in replacements:
+        source = _find(objects, entry["source"])
+        value = _at(source, entry["source"]["fieldPath"])
+        for target in entry["targets"]:
+            for obj in _selected(objects, target["select"]):
+                for path in target["fieldPaths"]:
+                    _put(obj, path, value, target.get("options") or {})
+    return objects
+
+
+def _selected(objects: list[Object], selector: Object) -> Iterator[Object]:
+    for obj in objects:
+        if obj["kind"] == selector["kind"] and obj["metadata"]["name"] == selector.get(
+            "name", obj["metadata"]["name"]
+        ):
+            yield obj
+
+
+def _find(objects: list[Object], selector: Object) -> Object:
+    found = list(_selected(objects, selector))
+    if len(found) != 1:
+        raise KustomizeError(f"{selector}: {len(found)} objects are selected")
+    return found[0]
+
+
+def _steps(path: str) -> list[str]:
+    """A field path: names separated by dots, those with dots in brackets."""
+    steps: list[str] = []
+    while path:
+        if path.startswith("["):
+            name, _, path = path[1:].partition("]")
+        else:
+            end = min((path.find(mark) for mark in ".[" if mark in path), default=len(path))
+            name, path = path[:end], path[end:]
+        steps.append(name)
+        path = path.removeprefix(".")
+    return steps
+
+
+def _at(obj: Any, path: str) -> Any:
+    for step in _steps(path):
+        obj = obj[step]
+    return obj
+
+
+def _put(obj: Any, path: str, value: Any, options: Object) -> None:
+    *parents, last = _steps(path)
+    for step in parents:
+        obj = obj[step]
+    if "delimiter" in options:
+        parts = obj[last].split(options["delimiter"])
+        parts[options.get("index", 0)] = value
+        value = options["delimiter"].join(parts)
+    obj[last] = value
+
+
+def _replicas(objects: list[Object], replicas: list[Object], _: Path) -> list[Object]:
+    for entry in replicas:
+        for obj in _selected(objects, {"kind": "Deployment", "name": entry["name"]}):
+            obj["spec"]["replicas"] = entry["count"]
+    return objects
+
+
+def _images(objects: list[Object], images: list[Object], _: Path) -> list[Object]:
+    for obj in objects:
+        if obj["kind"] == "Deployment":
+            for container in obj["spec"]["template"]["spec"]["containers"]:
+                for entry in images:
+                    container["image"] = _image(container["image"], entry)
+    return objects
+
+
+def _image(image: str, entry: Object) -> str:
+    name, tag = _split_image(image)
+    if name != entry["name"]:
+        return image
+    if "digest" in entry:
+        return f"{entry.get('newName', name)}@{entry['digest']}"
+    return entry.get("newName", name) + (f":{entry['newTag']}" if "newTag" in entry else tag)
+
+
+def _split_image(image: str) -> tuple[str, str]:
+    """Name, and tag or digest with what it begins with."""
+    if "@" in image:
+        name, _, digest = image.partition("@")
+        return name, f"@{digest}"
+    head, slash, last = image.rpartition("/")
+    base, colon, tag = last.partition(":")
+    return head + slash + base, colon + tag
+
+
+# in the order in which kustomize takes them
+_STEPS: dict[str, Callable[[list[Object], Any, Path], list[Object]]] = {
+    "resources": _resources,
+    "configMapGenerator": _config_maps,
+    "components": _components,
+    "patches": _patches,
+    "namespace": _namespace,
+    "replicas": _replicas,
+    "images": _images,
+    "replacements": _replacements,
+}

@@ -1,0 +1,180 @@
+"""`claimcheck manifests`: what it prints for which options, and that files and installation agree."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from commandline import deployment
+from commandline.kustomize import KustomizeError, render, render_value
+from commandline.main import main
+
+ROOT = Path(__file__).parents[2]
+Object = dict[str, Any]
+
+
+@pytest.fixture
+def manifests(capsys: pytest.CaptureFixture[str]) -> Any:
+    """The objects that the command prints, by kind and name."""
+
+    def run(*arguments: str) -> dict[tuple[str, str], Object]:
+        assert main(["manifests", *arguments]) == 0
+        found = list(yaml.safe_load_all(capsys.readouterr().out))
+        named = {(obj["kind"], obj["metadata"]["name"]): obj for obj in found}
+        assert len(named) == len(found)
+        return named
+
+    return run
+
+
+def test_what_there_is(manifests: Any) -> None:
+    """Everything that the service needs, in an order in which it can be applied."""
+    kinds = [kind for kind, _ in manifests()]
+    for kind in (
+        "ServiceAccount",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "ConfigMap",
+        "Deployment",
+        "Service",
+        "PodDisruptionBudget",
+        "NetworkPolicy",
+        "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+    ):
+        assert kind in kinds
+    assert kinds[0] == "Namespace"
+    assert "CustomResourceDefinition" not in kinds
+    assert "ServiceMonitor" not in kinds
+
+
+def test_crds_where_they_serve(manifests: Any) -> None:
+    """With --mode crd-served the CRDs come as well, and the configuration says so."""
+    found = manifests("--mode", "crd-served")
+    names = [name for kind, name in found if kind == "CustomResourceDefinition"]
+    assert len(names) == 5
+    config = yaml.safe_load(found["ConfigMap", "claimcheck"]["data"]["webhook.yaml"])
+    assert config["apiServer"]["serves"] == "CustomResources"
+
+
+@pytest.mark.parametrize(
+    ("image", "wanted"),
+    [
+        ("registry.example.com:5000/a/claimcheck:1.0", "registry.example.com:5000/a/claimcheck:1.0"),
+        ("registry.example.com:5000/claimcheck", "registry.example.com:5000/claimcheck:latest"),
+        ("claimcheck@sha256:00", "claimcheck@sha256:00"),
+        (None, "claimcheck:0.1.0.dev0"),
+    ],
+)
+def test_image(manifests: Any, image: str | None, wanted: str) -> None:
+    """A tag or digest is taken over; without --image it is that of the base."""
+    found = manifests(*(() if image is None else ("--image", image)))
+    (container,) = found["Deployment", "claimcheck"]["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == wanted
+
+
+def test_replicas_and_monitor(manifests: Any) -> None:
+    """Options for how many, and for who looks after them."""
+    found = manifests("--replicas", "5", "--service-monitor", "--no-network-policy")
+    assert found["Deployment", "claimcheck"]["spec"]["replicas"] == 5
+    assert ("ServiceMonitor", "claimcheck") in found
+    assert ("NetworkPolicy", "claimcheck") not in found
+
+
+@pytest.mark.parametrize("mode", deployment.MODES)
+@pytest.mark.parametrize("certificates", deployment.CERTIFICATES)
+def test_another_namespace(manifests: Any, mode: str, certificates: str) -> None:
+    """It is named wherever ours was: references, selectors, certificates, and the service's own configuration."""
+    options = ("--mode", mode, "--certificates", certificates, "--service-monitor")
+    ours, other = manifests(*options), manifests(*options, "--namespace", "elsewhere")
+    assert "claimcheck-system" not in json.dumps(list(other.values()))
+    as_ours = json.loads(json.dumps(list(other.values())).replace("elsewhere", "claimcheck-system"))
+    quoted = [obj for obj in as_ours if obj["kind"] != "ConfigMap"]
+    assert quoted == [obj for obj in ours.values() if obj["kind"] != "ConfigMap"]
+
+
+def policies(found: dict[tuple[str, str], Object]) -> dict[str, str]:
+    return {
+        webhook["name"].partition(".")[0]: webhook["failurePolicy"]
+        for obj in found.values()
+        for webhook in obj.get("webhooks", ())
+    }
+
+
+def test_failure_policy(manifests: Any) -> None:
+    """For all webhooks, for one, or for all but one; the last word counts."""
+    usual = {"pods": "Ignore", "namespaces": "Fail", "validate": "Fail", "classes": "Ignore"}
+    assert policies(manifests()) == usual
+    assert policies(manifests("--failure-policy", "classes=Fail")) == {**usual, "classes": "Fail"}
+    changed = manifests("--failure-policy", "Ignore", "--failure-policy", "validate=Fail")
+    assert policies(changed) == {**dict.fromkeys(usual, "Ignore"), "validate": "Fail"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--failure-policy", "nobody=Fail"], "the webhooks are classes, namespaces, pods, validate"),
+        (["--failure-policy", "Perhaps"], "'Perhaps' is not [WEBHOOK=]Fail|Ignore"),
+        (["--replicas", "0"], "'0' is no positive number"),
+        (["--image", "claimcheck:"], "expected NAME[:TAG|@DIGEST]"),
+    ],
+)
+def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be meant is an error, with what would be right."""
+    assert main(["manifests", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+
+
+def test_json(capsys: pytest.CaptureFixture[str], manifests: Any) -> None:
+    """The same as a List in JSON."""
+    assert main(["manifests", "-o", "json"]) == 0
+    items = json.loads(capsys.readouterr().out)["items"]
+    assert items == list(manifests().values())
+
+
+def test_all_files_are_installed() -> None:
+    """An installation has every directory that a kustomization is in."""
+    installed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["data-files"]
+    directories = {file.parent for file in (ROOT / "manifests").rglob("kustomization.yaml")}
+    assert installed == {
+        f"share/claimcheck/{path.relative_to(ROOT)}": [f"{path.relative_to(ROOT)}/*.yaml"]
+        for path in directories
+    }
+
+
+def write(directory: Path, **kustomization: Any) -> Path:
+    directory.mkdir(exist_ok=True)
+    whole = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **kustomization}
+    (directory / "kustomization.yaml").write_text(yaml.safe_dump(whole))
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("kustomization", "message"),
+    [
+        ({"namePrefix": "a-"}, "not supported: namePrefix"),
+        ({"kind": "Other"}, "kind must be one of"),
+        ({"configMapGenerator": []}, "generatorOptions must be"),
+        ({"resources": ["missing.yaml"]}, "missing.yaml"),
+        ({"patches": [{"target": {"kind": "Namespace"}, "patch": "a: b"}]}, "only JSON patches"),
+    ],
+)
+def test_what_is_not_known_is_not_passed_over(kustomization: Object, message: str, tmp_path: Path) -> None:
+    """A kustomization that is beyond this renderer is refused, rather than rendered in part."""
+    with pytest.raises(KustomizeError, match=message):
+        render(write(tmp_path / "k", **kustomization))
+
+
+def test_a_kustomization_by_value(tmp_path: Path) -> None:
+    """One that is in no file can refer to files."""
+    (tmp_path / "a.yaml").write_text("{apiVersion: v1, kind: Namespace, metadata: {name: a}}")
+    assert [
+        obj["kind"] for obj in render_value({"kind": "Kustomization", "resources": ["a.yaml"]}, tmp_path)
+    ] == ["Namespace"]

@@ -1,0 +1,410 @@
+"""The overlay for clusters that serve the group themselves: what people with kubectl see of its policies."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.e2e.client import Client
+from tests.e2e.controlplane import control_plane
+from tests.e2e.deployed import NAMESPACE, account_token, configuration, objects_of, register_overlay
+from tests.e2e.kubectl import Kubectl, Output
+from tests.e2e.test_manifests import apply
+from tests.webhook.examples import ADMIN, claim
+from tests.webhook.running import Running, running
+
+OVERLAY = "built-in-guard"
+DOCS_LABEL = "admin-access.dra.example.com"
+DEVICES = "gpu.example.com.deviceclass.resource.k8s.io/devices"
+# The service is asked about the admin access of this user, who may do everything else.
+JANE = "jane"
+DEPLOYER = "system:serviceaccount:infra:deployer"
+_PATIENCE_SECONDS = 30
+Object = dict[str, Any]
+
+
+class World(NamedTuple):
+    client: Client
+    kubectl: Kubectl
+    service: Running
+
+
+def of_core(kind: str, name: str, labels: dict[str, str] | None = None, **more: Any) -> Object:
+    metadata: Object = {"name": name}
+    if labels is not None:
+        metadata["labels"] = labels
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata, **more}
+
+
+def of_group(kind: str, name: str, spec: Object) -> Object:
+    metadata = {"name": name}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+NODE = of_core(
+    "Node",
+    "worker-1",
+    {"kubernetes.io/hostname": "host-1"},
+    status={"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}},
+)
+CLASS = of_group(
+    "DeviceClass",
+    "gpu.example.com",
+    {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]},
+)
+SLICE = of_group(
+    "ResourceSlice",
+    "worker-1-gpu",
+    {
+        "driver": "gpu.example.com",
+        "nodeName": "worker-1",
+        "pool": {"name": "worker-1", "generation": 1, "resourceSliceCount": 1},
+        "devices": [
+            {"name": f"gpu-{index}", "attributes": {"model": {"string": "a100"}}} for index in range(4)
+        ],
+    },
+)
+SUPERUSERS = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRoleBinding",
+    "metadata": {"name": "superusers"},
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+    "subjects": [
+        {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name} for name in (JANE, DEPLOYER)
+    ],
+}
+OBJECTS = [
+    NODE,
+    CLASS,
+    SLICE,
+    SUPERUSERS,
+    of_core("Namespace", "team", ADMIN),
+    of_core("Namespace", "admins", {**ADMIN, DOCS_LABEL: ""}),
+]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """The service with the overlay's configuration, webhooks and account, before a server with devices."""
+    directory = tmp_path_factory.mktemp("guard")
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(control_plane("1.37"))
+        kubectl = Kubectl(server, directory / "cache")
+        for obj in OBJECTS:
+            assert kubectl.send("create", obj).code == 0
+        for obj in objects_of(OVERLAY):
+            if obj["kind"] in ("Namespace", "ServiceAccount") or "Role" in obj["kind"]:
+                assert apply(server.client, obj).code == 201
+        token = directory / "token"
+        token.write_text(account_token(server.client))
+        config = configuration(OVERLAY, server, token)
+        config["policies"]["adminAccessLabels"]["users"] = [DEPLOYER]
+        service = stack.enter_context(running(directory, **config))
+        until(lambda: service.ask("GET", "/readyz")[0] == 200)
+        register_overlay(server.client, OVERLAY, service)
+        world = World(server.client, kubectl, service)
+        until(lambda: "admin access" in create(world, claim(adminAccess=True)).errors)
+        until(lambda: label(world, "team", f"{DOCS_LABEL}=", "--dry-run=server").code != 0)
+        until(lambda: bool(create(world, pod()).warnings))
+        yield world
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "the API server does not take notice"
+        time.sleep(0.2)
+
+
+def create(world: World, obj: Object, namespace: str = "team", *, dry_run: bool = True) -> Output:
+    obj = copy.deepcopy(obj)
+    obj["metadata"].pop("namespace", None)
+    options = ["--dry-run=server"] if dry_run else []
+    return world.kubectl.send("create", obj, "-n", namespace, "-o", "json", *options)
+
+
+def label(world: World, namespace: str, change: str, *options: str, user: str = JANE) -> Output:
+    return world.kubectl("label", "namespace", namespace, change, "--overwrite", *options, user=user)
+
+
+def pod(**spec: Any) -> Object:
+    whole = {
+        "nodeName": "worker-1",
+        "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "gpu"}]}}],
+        "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}],
+        **spec,
+    }
+    return of_core("Pod", "pod", spec={key: value for key, value in whole.items() if value is not None})
+
+
+# --- admin access
+
+
+def test_admin_access_is_refused(world: World) -> None:
+    """kubectl prints who refuses, the field and what is missing; the API server's own rule is fulfilled here."""
+    refused = create(world, claim(adminAccess=True))
+    assert refused.code == 1
+    assert refused.errors == (
+        'The ResourceClaim "claim" is invalid: spec.devices.requests[0].exactly.adminAccess: Forbidden: admin access '
+        f"needs the label `{DOCS_LABEL}` on the namespace, which 'team' does not have\n"
+    )
+    template = {**claim(), "kind": "ResourceClaimTemplate", "spec": {"spec": claim(adminAccess=True)["spec"]}}
+    assert "spec.spec.devices.requests[0].exactly.adminAccess" in create(world, template).errors
+
+
+def test_admin_access_where_the_label_is(world: World) -> None:
+    """The same claim is admitted in a namespace that has both labels, without a remark."""
+    admitted = create(world, claim(adminAccess=True), "admins")
+    assert (admitted.code, admitted.errors) == (0, "")
+
+
+def test_namespaces_are_followed(world: World) -> None:
+    """A label that is set, or taken away, counts within moments."""
+    assert world.kubectl.send("create", of_core("Namespace", "followed", ADMIN)).code == 0
+    assert create(world, claim(adminAccess=True), "followed").code == 1
+    assert label(world, "followed", f"{DOCS_LABEL}=yes", user=DEPLOYER).code == 0
+    until(lambda: create(world, claim(adminAccess=True), "followed").code == 0)
+    assert label(world, "followed", f"{DOCS_LABEL}-", user=DEPLOYER).code == 0
+    until(lambda: create(world, claim(adminAccess=True), "followed").code == 1)
+
+
+# --- who may set the label
+
+
+@pytest.mark.parametrize(
+    ("namespace", "change", "what"),
+    [
+        ("team", f"{DOCS_LABEL}=", f"set the label `{DOCS_LABEL}`"),
+        (
+            "team",
+            "resource.kubernetes.io/admin-access-",
+            "remove the label `resource.kubernetes.io/admin-access: true`",
+        ),
+        ("team", "resource.kubernetes.io/admin-access=false", "remove the label"),
+        ("admins", f"{DOCS_LABEL}-", f"remove the label `{DOCS_LABEL}`"),
+        (
+            "default",
+            "resource.kubernetes.io/admin-access=true",
+            "set the label `resource.kubernetes.io/admin-access: true`",
+        ),
+    ],
+)
+def test_label_is_guarded(world: World, namespace: str, change: str, what: str) -> None:
+    """A superuser who is not named may do all but this."""
+    refused = label(world, namespace, change)
+    assert refused.code == 1
+    assert refused.errors.startswith(
+        'Error from server (Forbidden): admission webhook "namespaces.claimcheck.example.com" denied the request: '
+        f"namespaces \"{namespace}\" is forbidden: user 'jane' may not {what}"
+    )
+    assert "(that is left to users system:serviceaccount:infra:deployer and groups " in refused.errors
+    assert label(world, namespace, change, "--dry-run=server", user=DEPLOYER).code == 0
+    assert world.kubectl("label", "ns", namespace, change, "--overwrite", "--dry-run=server").code == 0
+
+
+@pytest.mark.parametrize("change", ["a=b", "resource.kubernetes.io/admin-access=yes"])
+def test_other_labels_are_free(world: World, change: str) -> None:
+    """What grants nothing can be set by anybody."""
+    answer = label(world, "default", change, "--dry-run=server")
+    assert (answer.code, answer.errors) == (0, "")
+
+
+def test_namespaces_cannot_come_with_the_label(world: World) -> None:
+    """Neither as new ones, nor by server-side apply."""
+    new = of_core("Namespace", "new", ADMIN)
+    assert "may not set the label" in world.kubectl.send("create", new, user=JANE).errors
+    assert "may not set the label" in world.kubectl.send("apply", new, "--server-side", user=JANE).errors
+    assert (
+        world.kubectl.send(
+            "create", of_core("Namespace", "new", {"a": "b"}), "--dry-run=server", user=JANE
+        ).code
+        == 0
+    )
+
+
+@pytest.mark.parametrize("subresource", ["status", "finalize"])
+def test_subresources_are_no_way_around(world: World, subresource: str) -> None:
+    """An update of a subresource could change labels, too."""
+    path = "/api/v1/namespaces/default"
+    stored = world.client.ask("GET", path).body
+    stored["metadata"]["labels"].update(ADMIN)
+    refused = _as_jane(world, f"{path}/{subresource}", stored)
+    assert "may not set the label" in refused.errors
+
+
+def test_name_label_cannot_be_borrowed(world: World) -> None:
+    """Saying to be a namespace that is left out does not help."""
+    stored = world.client.ask("GET", "/api/v1/namespaces/default").body
+    stored["metadata"]["labels"] = {**ADMIN, "kubernetes.io/metadata.name": "kube-system"}
+    assert "may not set the label" in _as_jane(world, "/api/v1/namespaces/default", stored).errors
+    new = of_core("Namespace", "borrowed", {**ADMIN, "kubernetes.io/metadata.name": "kube-system"})
+    assert "may not set the label" in world.kubectl.send("create", new, user=JANE).errors
+
+
+def _as_jane(world: World, path: str, obj: Object) -> Output:
+    """A PUT, for which kubectl has no better word."""
+    return world.kubectl.send("replace", obj, "--raw", path, user=JANE)
+
+
+# --- opaque: quota, feasibility, lints
+
+
+def test_quota_says_what_is_short(world: World) -> None:
+    """The refusal names the request, the class, by how much it is short, and who uses the rest."""
+    assert world.kubectl.send("create", of_core("Namespace", "metered")).code == 0
+    hard = {DEVICES: "3"}
+    quota = of_core("ResourceQuota", "gpus", spec={"hard": hard})
+    assert world.kubectl.send("create", quota, "-n", "metered").code == 0
+    stored = world.client.ask("GET", "/api/v1/namespaces/metered/resourcequotas/gpus").body
+    # what kube-controller-manager would do
+    stored["status"] = {"hard": hard, "used": {DEVICES: "0"}}
+    path = "/api/v1/namespaces/metered/resourcequotas/gpus/status"
+    assert world.client.ask("PUT", path, stored).code == 200
+    first = claim(count=2)
+    first["metadata"]["name"] = "first"
+    until(lambda: create(world, first, "metered", dry_run=False).code == 0)
+    alternatives = [
+        {"name": "many", "deviceClassName": "gpu.example.com", "count": 3},
+        {"name": "few", "deviceClassName": "gpu.example.com", "count": 1},
+    ]
+    greedy = claim()
+    greedy["spec"]["devices"]["requests"] = [{"name": "gpus", "firstAvailable": alternatives}]
+    # what is known of quotas is a moment old; until then it is the API server that refuses, without a reason
+    until(lambda: "admission webhook" in create(world, greedy, "metered").errors)
+    refused = create(world, greedy, "metered")
+    assert refused.code == 1
+    for part in (
+        "exceeded quota: gpus",
+        'request "gpus", alternative "many" (class "gpu.example.com", ExactCount): 3',
+        'quota "gpus" leaves 1 of 3 (used by claim "first" 2)',
+    ):
+        assert part in refused.errors
+
+
+def test_impossible_claims_are_warned_about(world: World) -> None:
+    """The claim is created; kubectl prints why it will never be satisfied."""
+    chosen = [{"cel": {"expression": 'device.attributes["gpu.example.com"].model == "h100"'}}]
+    admitted = create(world, claim(selectors=chosen))
+    assert admitted.code == 0
+    assert any(
+        text.startswith(
+            "spec.devices.requests[0]: no device can satisfy this request: none of 4 devices of class "
+            "'gpu.example.com' is what the selectors ask for; for example gpu.example.com/worker-1/gpu-0: "
+        )
+        for text in admitted.warnings
+    )
+    (warning,) = create(world, claim(count=5)).warnings
+    assert warning.endswith("5 devices are asked for, and no node has more than 4 that match")
+    assert create(world, claim(count=4)).warnings == []
+
+
+def test_new_devices_are_noticed(world: World) -> None:
+    """What a driver publishes makes claims possible, and what it takes back does not."""
+    more = copy.deepcopy(SLICE)
+    more["metadata"]["name"] = "worker-2-gpu"
+    more["spec"].update(
+        nodeName="worker-2", pool={"name": "worker-2", "generation": 1, "resourceSliceCount": 1}
+    )
+    more["spec"]["devices"] = [{"name": f"gpu-{index}"} for index in range(6)]
+    assert world.kubectl.send("create", more).code == 0
+    until(lambda: create(world, claim(count=6)).warnings == [])
+    assert world.kubectl("delete", "resourceslice", "worker-2-gpu").code == 0
+    until(lambda: create(world, claim(count=6)).warnings != [])
+
+
+# --- pods
+
+
+def test_node_name_becomes_a_selector(world: World) -> None:
+    """The pod is stored with the node's host name to be selected; kubectl prints that."""
+    assert world.kubectl.send("create", of_core("Namespace", "pods")).code == 0
+    created = create(world, pod(), "pods", dry_run=False)
+    spec = created.value["spec"]
+    assert "nodeName" not in spec
+    assert spec["nodeSelector"] == {"kubernetes.io/hostname": "host-1"}
+    (warning,) = created.warnings
+    assert warning == (
+        "spec.nodeName: replaced by spec.nodeSelector with kubernetes.io/hostname: host-1, so that the scheduler "
+        "allocates the pod's resource claims"
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "node", "selector"),
+    [
+        pytest.param({"nodeName": "nowhere"}, None, {"kubernetes.io/hostname": "nowhere"}, id="unknown-node"),
+        pytest.param({"resourceClaims": None}, "worker-1", None, id="without-claims"),
+        pytest.param({"nodeName": None}, None, None, id="without-node"),
+    ],
+)
+def test_other_pods(world: World, spec: Object, node: str | None, selector: Object | None) -> None:
+    """A node without a known host name is taken by its name; pods without claims, or node, are left alone."""
+    obj = pod(**spec)
+    if "resourceClaims" not in obj["spec"]:
+        del obj["spec"]["containers"][0]["resources"]
+    stored = create(world, obj).value["spec"]
+    assert (stored.get("nodeName"), stored.get("nodeSelector")) == (node, selector)
+
+
+# --- what is left out, and what is told of it all
+
+
+@pytest.mark.parametrize("namespace", ["kube-system", NAMESPACE])
+def test_some_namespaces_are_left_out(world: World, namespace: str) -> None:
+    """Nothing is asked about claims and pods there."""
+    assert create(world, claim(count=5), namespace).warnings == []
+    restricted = {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "runAsNonRoot": True,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    obj = pod()
+    obj["spec"]["containers"][0]["securityContext"] = restricted
+    assert create(world, obj, namespace).value["spec"]["nodeName"] == "worker-1"
+
+
+def test_claims_are_counted(world: World) -> None:
+    """Metrics have claims with and without firstAvailable, total and allocated, and verdicts by kind and reason."""
+    assert world.kubectl.send("create", of_core("Namespace", "counted")).code == 0
+    alternatives = [{"name": "a", "deviceClassName": "gpu.example.com"}]
+    for name in ("one", "two"):
+        obj = claim()
+        obj["metadata"]["name"] = name
+        obj["spec"]["devices"]["requests"] = [{"name": "r", "firstAvailable": alternatives}]
+        assert create(world, obj, "counted", dry_run=False).code == 0
+    path = "/apis/resource.k8s.io/v1/namespaces/counted/resourceclaims/one"
+    stored = world.client.ask("GET", path).body
+    result = {"request": "r/a", "driver": "gpu.example.com", "pool": "worker-1", "device": "gpu-0"}
+    stored["status"] = {"allocation": {"devices": {"results": [result]}}}
+    assert world.client.ask("PUT", f"{path}/status", stored).code == 200
+    labels = 'admin_access="false",{}first_available="true",source=""'
+    wanted = [
+        "claimcheck_resource_claims{" + labels.format('allocated="true",') + "} 1.0",
+        "claimcheck_resource_claims{" + labels.format('allocated="false",') + "} 1.0",
+        "claimcheck_allocated_resource_claims{" + labels.format("") + "} 1.0",
+    ]
+    until(lambda: set(wanted) <= set(_metrics(world)))
+    refusals = [line for line in _metrics(world) if line.startswith("claimcheck_webhook_verdicts_total")]
+    assert any('kind="ResourceClaim",reason="Invalid"' in line for line in refusals)
+    assert any('kind="Namespace",reason="Forbidden"' in line for line in refusals)
+
+
+def _metrics(world: World) -> list[str]:
+    code, body = world.service.ask("GET", "/metrics")
+    assert code == 200
+    return body.decode().splitlines()
+
+
+def test_audit_says_what_was_found(world: World) -> None:
+    """Refusals are in the service's log, with the uid under which the API server knows the request."""
+    create(world, claim(adminAccess=True))
+    refused = [entry for entry in world.service.logged if entry.get("message") == "refused"]
+    assert all(entry["uid"] for entry in refused)
+    assert "admin access needs the label" in json.dumps(refused[-1])
