@@ -20,6 +20,7 @@ SUBCOMMANDS = {
     "convert": ("commandline.convert", "rewrite manifests in another API version"),
     "serve": ("commandline.serve", "answer kube-apiserver's webhooks"),
     "cel": ("commandline.cel", "what a CEL expression is, costs, and gives on devices"),
+    "manifests": ("commandline.deployment", "what deploys the webhooks in a cluster"),
     "quota": ("commandline.quota", "what claims count against quotas, and whether they fit"),
     "explain": ("commandline.explain", "why pods and claims get no devices, and what would help"),
 }
