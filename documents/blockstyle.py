@@ -37,6 +37,7 @@ _rows = re.compile(
     r"""^( *)((?:-(?: +|$)){0,16})(?:(["']?)([A-Za-z_][A-Za-z0-9_./-]{0,250})\3:(?: +|$))?(.*)$""",
     re.MULTILINE,
 ).findall
+_dashes = re.compile("- *").findall
 _single_quoted = re.compile(r"'((?:[^']|'')*)' *(?: #.*)?").fullmatch
 _double_quoted = re.compile(r'"([^"\\]*)" *(?: #.*)?').fullmatch
 _flow_text = re.compile(r"""([\[{])([^][{}#]*)([]}]) *(?: #.*)?""").fullmatch
@@ -45,6 +46,10 @@ _flow_pair = re.compile(r""" *(["']?)([A-Za-z_][A-Za-z0-9_./-]{0,250})\1: +(.+)"
 _PLAIN_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_/()$^.+~<=0123456789")
 
 _MAPPING, _SEQUENCE = False, True
+
+_MAX_KNOWN, _LONGEST_KNOWN = 4096, 100
+_known_scalars: dict[str, Any] = {}
+_UNKNOWN = object()
 
 
 def read_block_style(text: str) -> Any:
@@ -76,19 +81,39 @@ class _Reader:
 
     def read(self) -> Any:
         rows = _rows(self.text)
-        count = len(rows)
-        while self.next_row < count:
-            indent, dashes, _, key, rest = rows[self.next_row]
-            self.next_row += 1
+        at, count = 0, len(rows)
+        # Most keys go to the mapping that the key before went to.
+        mapping: dict[str, Any] | None = None
+        mapping_column = 0
+        while at < count:
+            indent, dashes, _, key, rest = rows[at]
+            at += 1
             column = len(indent)
             if dashes:
                 column = self._enter_sequences(column, dashes)
+                mapping = None
             if key:
-                self._mapping_entry(column, key, rest)
+                if mapping is None or column != mapping_column:
+                    mapping, mapping_column = self._collection_at(column, _MAPPING), column
+                if key in mapping or key in WORDS:
+                    raise NotBlockStyle
+                if rest and rest[0] != "#":
+                    value = _known_scalars.get(rest, _UNKNOWN)
+                    if value is _UNKNOWN:
+                        self.next_row = at
+                        value = self._scalar(rest, column)
+                        at = self.next_row
+                    mapping[key] = value
+                else:
+                    mapping[key] = None
+                    self.holder, self.slot, self.holder_indent = mapping, key, column
+                    mapping = None
             elif not rest or rest[0] == "#":
                 continue
             elif dashes:
+                self.next_row = at
                 self._fill(self._scalar(rest, column - 1))
+                at = self.next_row
             else:
                 self._document_start(indent + rest)
         return self.root[0]
@@ -99,26 +124,12 @@ class _Reader:
 
     def _enter_sequences(self, column: int, dashes: str) -> int:
         """Adds an entry for each dash; gives the column behind the last one."""
-        for dash in re.findall("- *", dashes):
+        for dash in _dashes(dashes) if len(dashes) > 2 else (dashes,):
             entries = self._collection_at(column, _SEQUENCE)
             entries.append(None)
             self.holder, self.slot, self.holder_indent = entries, -1, column
             column += len(dash)
         return column
-
-    def _mapping_entry(self, column: int, key: str, rest: str) -> None:
-        # Most keys go to the mapping that the key before went to.
-        if self.holder is None and self.stack[-1][0] == column and not self.stack[-1][1]:
-            mapping = self.stack[-1][2]
-        else:
-            mapping = self._collection_at(column, _MAPPING)
-        if key in mapping or key in WORDS:
-            raise NotBlockStyle
-        if rest and rest[0] != "#":
-            mapping[key] = self._scalar(rest, column)
-        else:
-            mapping[key] = None
-            self.holder, self.slot, self.holder_indent = mapping, key, column
 
     def _collection_at(self, column: int, kind: bool) -> Any:
         """The collection that a key or dash at this column belongs to, opened if it begins here."""
@@ -151,13 +162,13 @@ class _Reader:
     def _scalar(self, rest: str, indent: int) -> Any:
         first = rest[0]
         if first in _PLAIN_START:
-            return _plain(rest)
+            return _remembered(rest, _plain(rest))
         if len(rest) > MAX_SCALAR:
             raise NotBlockStyle
         if first == '"':
             matched = _double_quoted(rest)
             if matched:
-                return matched[1]
+                return _remembered(rest, matched[1])
         elif first == "'":
             matched = _single_quoted(rest)
             if matched:
@@ -191,6 +202,15 @@ class _Reader:
         self.next_row = at
         text = "\n".join([line[depth:] for line in lines[start:end]])
         return text + "\n" if keep_last_break else text
+
+
+def _remembered(rest: str, value: Any) -> Any:
+    """A scalar's value, kept for the same rest of another line: most values in manifests come again and again."""
+    if len(rest) <= _LONGEST_KNOWN:
+        if len(_known_scalars) >= _MAX_KNOWN:
+            _known_scalars.clear()
+        _known_scalars[rest] = value
+    return value
 
 
 def _plain(rest: str) -> Any:

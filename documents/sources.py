@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from stat import S_ISREG
 
 from documents.errors import DocumentError
 
@@ -71,13 +72,19 @@ def _read_path(path: str) -> bytes:
     """Plain system calls: a buffered file object costs more than most manifests take to parse."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
-        request = min(os.fstat(descriptor).st_size, MAX_FILE_BYTES) + 1
+        status = os.fstat(descriptor)
+        request = min(status.st_size, MAX_FILE_BYTES) + 1
+        piece = os.read(descriptor, request)
+        if len(piece) < request and S_ISREG(status.st_mode):
+            return piece  # all that there is: anything else may only not have more yet
         pieces = []
         total = 0
-        while total <= MAX_FILE_BYTES and (piece := os.read(descriptor, request)):
+        while piece:
             pieces.append(piece)
             total += len(piece)
-            request = 1 << 20
+            if total > MAX_FILE_BYTES:
+                break
+            piece = os.read(descriptor, 1 << 20)
         return b"".join(pieces)
     finally:
         os.close(descriptor)
