@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from allocator.capacity import added
-from allocator.devices import DeviceId, Object
+from allocator.devices import DeviceId, Object, PoolId
 from allocator.features import Features
 from resourceapi.quantity import Quantity
 
@@ -24,6 +26,13 @@ class AllocatedState:
         self.capacity: dict[DeviceId, dict[str, Quantity]] = {}
         #: compatibility groups by counter set, of devices for which claims remember them (KEP-5963)
         self.groups: dict[DeviceId, dict[str, frozenset[str]]] = {}
+        #: told of every device of which claims hold more or less than before
+        self.listeners: list[Callable[[DeviceId], None]] = []
+        self._of_pool: dict[tuple[str, str], dict[DeviceId, None]] = {}
+
+    def of_pool(self, pool: PoolId) -> Iterable[DeviceId]:
+        """Devices of a pool that claims hold, or shares of them."""
+        return self._of_pool.get(pool, ())
 
     def holds(self, device: DeviceId) -> bool:
         """Whether a claim holds the device or a share of it."""
@@ -40,10 +49,12 @@ class AllocatedState:
                 self.groups[device] = {name: frozenset(each or ()) for name, each in groups.items()}
             if share is None:
                 self.whole.add(device)
-                continue
-            self.shares.setdefault(device, set()).add(share)
-            if amounts:
-                self.capacity[device] = added(self.capacity.get(device, {}), amounts)
+            else:
+                self.shares.setdefault(device, set()).add(share)
+                if amounts:
+                    self.capacity[device] = added(self.capacity.get(device, {}), amounts)
+            self._of_pool.setdefault(device[:2], {})[device] = None
+            self._tell(device)
 
     def remove(self, allocation: Object) -> None:
         """Undo `add`, when the claim is released."""
@@ -57,7 +68,19 @@ class AllocatedState:
                     self.shares.pop(device, None)
                 self._give_back(device, amounts)
             if not self.holds(device):
-                self.groups.pop(device, None)
+                self._forget(device)
+            self._tell(device)
+
+    def _forget(self, device: DeviceId) -> None:
+        self.groups.pop(device, None)
+        pool = self._of_pool.get(device[:2], {})
+        pool.pop(device, None)
+        if not pool:
+            self._of_pool.pop(device[:2], None)
+
+    def _tell(self, device: DeviceId) -> None:
+        for listener in self.listeners:
+            listener(device)
 
     def _give_back(self, device: DeviceId, amounts: dict[str, Quantity]) -> None:
         left = self.capacity.get(device)

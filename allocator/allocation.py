@@ -40,7 +40,7 @@ class Allocator:
         self.inventory = inventory
         self.allocated = allocated
         self._classes = classes
-        self._share_id = share_id
+        self.new_share_id = share_id
         self._selectors = Selectors()
 
     def demand(self, claims: Sequence[Object]) -> list[ClaimDemand]:
@@ -56,7 +56,7 @@ class Allocator:
         if found is None:
             return None
         return [
-            allocation_result(claim, taken, node, self.features, self._share_id)
+            allocation_result(claim, taken, node, self.features, self.new_share_id)
             for claim, taken in zip(claims, found, strict=True)
         ]
 
@@ -76,7 +76,7 @@ class Allocator:
         for claim in claims:
             _check_claim(claim, pools, attempt, all_devices)
         candidates = [device for pool in pools if pool.usable for device in pool.devices]
-        if Search(attempt, claims, candidates, all_devices).run():
+        if solve(attempt, claims, candidates, all_devices, self.features):
             return [attempt.taken(claim) for claim in claims]
         if any(pool.invalid for pool in pools):
             raise NodeError("invalid resource pools were encountered")

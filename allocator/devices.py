@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from allocator.kinds import DeviceKind, Kinds, counter_values
+from allocator.kinds import DeviceKind, Kinds, canonical, counter_values
 from resourceapi.nodeselection import selects
 from resourceapi.quantity import Quantity
 
@@ -111,6 +111,15 @@ class Slice:
         self.has_groups = any(device.groups for device in self.devices)
         #: whether it matters beyond its nodes: it has counters, or devices take from some
         self.is_counting = bool(self.counter_sets) or any(device.consumes for device in self.devices)
+
+    @property
+    def place(self) -> str:
+        """What decides which nodes it reaches, and for which of them its devices are; to compare."""
+        if self.spec.get("allNodes") and not self.per_device:
+            return "all"
+        names = ("nodeName", "nodeSelector", "allNodes")
+        specs = (self.spec, *(device.spec for device in self.devices if self.per_device))
+        return canonical([self.per_device, *([spec.get(name) for name in names] for spec in specs)])
 
     def as_object(self) -> Object:
         """What it has been made from, as far as it matters."""

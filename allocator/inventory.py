@@ -161,6 +161,11 @@ class Inventory:
         """Slices without a node's name."""
         return self._shared.values()
 
+    @property
+    def has_shared(self) -> bool:
+        """Whether there are slices without a node's name."""
+        return bool(self._shared)
+
     def of_pool(self, pool: PoolId, *, create: bool = False) -> PoolSlices:
         """All slices of a pool."""
         found = self._by_pool.get(pool)

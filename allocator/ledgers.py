@@ -44,9 +44,8 @@ class Ledger:
                         self.available[key] = self.available[key].sub(amount)
 
     def _join_remembered(self, pool: Pool, allocated: AllocatedState) -> None:
-        for device, snapshot in allocated.groups.items():
-            if device[:2] == pool.id:
-                for name, groups in snapshot.items():
-                    self.groups[name] = joined(self.groups.get(name), groups)
-                    if groups:
-                        self.remembered.add(name)
+        for device in allocated.of_pool(pool.id) if allocated.groups else ():
+            for name, groups in allocated.groups.get(device, {}).items():
+                self.groups[name] = joined(self.groups.get(name), groups)
+                if groups:
+                    self.remembered.add(name)

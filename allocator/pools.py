@@ -11,15 +11,17 @@ from collections.abc import Iterable, Sequence
 from allocator.devices import Device, Object, PoolId, Slice, node_name
 from allocator.features import Features
 from allocator.inventory import Inventory
+from allocator.kinds import SliceKind
 from resourceapi.quantity import Quantity
 
 CounterSets = dict[str, dict[str, Quantity]]
+Shape = tuple[object, ...]
 
 
 class Pool:
     """A pool with something for a node. Of an incomplete or invalid one no device can be had."""
 
-    __slots__ = ("counter_sets", "devices", "elsewhere", "id", "incomplete", "invalid", "slices")
+    __slots__ = ("counter_sets", "devices", "elsewhere", "id", "incomplete", "invalid", "kinds", "slices")
 
     def __init__(self, id: PoolId) -> None:
         self.id = id
@@ -34,6 +36,13 @@ class Pool:
         #: of the pool's other slices, as far as they matter: those that take from counters
         self.elsewhere: tuple[Device, ...] = ()
         self.counter_sets: CounterSets = {}
+        #: those of its slices: with devices for this node, with counters, and of others that matter
+        self.kinds: tuple[tuple[SliceKind, ...], ...] = ()
+
+    def shape(self, node: Object) -> Shape:
+        """Something to compare: pools of equal shape that are equally used serve claims on their nodes alike."""
+        reached = tuple(_reached(slice, node) for slice in self.slices if slice.per_device)
+        return self.id.driver, self.incomplete, bool(self.invalid), self.kinds, reached
 
     @property
     def usable(self) -> bool:
@@ -129,13 +138,18 @@ def _fill(pool: Pool, here: Sequence[Slice], elsewhere: Sequence[Slice], feature
         here = [slice for slice in here if not slice.counter_sets]
         elsewhere = [slice for slice in elsewhere if not slice.counter_sets]
     pool.slices = tuple(here)
+    pool.kinds = tuple(tuple(slice.kind for slice in each) for each in (here, counters, elsewhere))
     pool.devices = tuple(device for slice in here for device in slice.devices)
     pool.elsewhere = tuple(device for slice in elsewhere for device in slice.devices if device.consumes)
     pool.invalid = _repeated(pool.devices)
     if features.partitionable_devices and not pool.invalid:
         pool.invalid = _counter_problem(pool, counters)
     if pool.invalid:
-        pool.slices = pool.devices = pool.elsewhere = ()
+        pool.slices = pool.devices = pool.elsewhere = pool.kinds = ()
+
+
+def _reached(slice: Slice, node: Object) -> tuple[bool, ...]:
+    return tuple(device.reaches(node) for device in slice.devices)
 
 
 def _repeated(devices: Iterable[Device]) -> str:

@@ -8,6 +8,7 @@ from allocator.attempt import Taken
 from allocator.demand import Alternative, ClaimDemand, name_of
 from allocator.devices import Object, node_name
 from allocator.features import Features
+from allocator.pools import Pool
 
 
 def allocation_result(
@@ -97,15 +98,13 @@ def _without_needless_requests(entry: Object, chosen: Iterable[Alternative]) -> 
     return entry
 
 
-def node_selector(taken: Iterable[Taken], node: Object, features: Features) -> Object | None:
+def node_selector(taken: Sequence[Taken], node: Object, features: Features) -> Object | None:
     """The nodes on which all devices can be used; None if those are all nodes."""
+    if is_bound(taken, features):
+        return _only(node_name(node))
     fields: list[Object] = []
     expressions: list[Object] = []
     for device, _, _ in taken:
-        # The stable allocator does not know bindsToNode.
-        binds = device.spec.get("bindsToNode") is True and not features.stable
-        if "nodeName" in device.placement or binds:
-            return _only(node_name(node))
         for term in (device.placement.get("nodeSelector") or {}).get("nodeSelectorTerms") or ():
             _add_new(fields, term.get("matchFields") or ())
             _add_new(expressions, term.get("matchExpressions") or ())
@@ -115,6 +114,15 @@ def node_selector(taken: Iterable[Taken], node: Object, features: Features) -> O
     if fields:
         term["matchFields"] = fields
     return {"nodeSelectorTerms": [term]} if term else None
+
+
+def is_bound(taken: Iterable[Taken], features: Features) -> bool:
+    """Whether a device can be used on one node only."""
+    # The stable allocator does not know bindsToNode.
+    return any(
+        "nodeName" in device.placement or (device.spec.get("bindsToNode") is True and not features.stable)
+        for device, _, _ in taken
+    )
 
 
 def _only(name: str) -> Object:
@@ -135,3 +143,45 @@ def _signature(requirement: Object) -> tuple[object, ...]:
         requirement.get("operator", ""),
         frozenset(requirement.get("values") or ()),
     )
+
+
+Pick = tuple[int, int]
+"""A device by its place: which of the pools that the node sees, which device of the pool."""
+
+
+class ResultTemplate:
+    """What the results of a claim on nodes that serve it alike have in common.
+
+    The results share parts, which must not be changed.
+    """
+
+    __slots__ = ("_config", "_devices", "_is_bound", "_selector")
+
+    def __init__(
+        self, claim: ClaimDemand, taken: Sequence[Taken], picks: Sequence[Pick], features: Features
+    ) -> None:
+        """`taken`: on one of the nodes, `picks`: the places of those devices."""
+        result = allocation_result(claim, taken, {}, features, str)
+        self._devices = list(zip(result["devices"].get("results", ()), picks, strict=True))
+        self._config: list[Object] = result["devices"].get("config") or []
+        self._is_bound = is_bound(taken, features)
+        self._selector: Object | None = result.get("nodeSelector")
+
+    def result(self, pools: Sequence[Pool], node: str, share_id: Callable[[], str]) -> Object:
+        """The AllocationResult on a node with these pools; `share_id` makes the ID of a share."""
+        devices: Object = {}
+        if self._devices:
+            devices["results"] = results = []
+            for common, (pool, place) in self._devices:
+                device = pools[pool].devices[place].id
+                result = {**common, "pool": device.pool, "device": device.device}
+                if "shareID" in common:
+                    result["shareID"] = share_id()
+                results.append(result)
+        if self._config:
+            devices["config"] = self._config
+        if self._is_bound:
+            return {"devices": devices, "nodeSelector": _only(node)}
+        if self._selector is None:
+            return {"devices": devices}
+        return {"devices": devices, "nodeSelector": self._selector}

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
 
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
-from allocator.demand import ClaimDemand
+from allocator.answers import Answers, NodeAnswer, PodAnswer
+from allocator.demand import name_of
 from allocator.devices import Object, node_name
-from allocator.errors import AllocationError, NodeError
 from allocator.features import Features
 from allocator.inventory import Inventory
+from allocator.nodes import NodeClass, NodeEntry, Nodes
+from allocator.plans import FATAL, NODE, Outcome, Plans
 from resourceapi.nodeselection import selects
+
+__all__ = ["FATAL", "NODE", "Cluster", "Mode", "NodeAnswer", "PodAnswer", "feasible_nodes"]
+
+_AWAY = Outcome(error="allocated claim is not available on the node", error_kind=NODE)
 
 
 class Mode(Enum):
@@ -23,33 +28,22 @@ class Mode(Enum):
     FIRST_FIT = "first-fit"
     #: every node, nothing is kept
     ALL_NODES = "all-nodes"
+    #: as many nodes as kube-scheduler wants to choose from, starting after those of the pod before; the first is kept
+    SCHEDULER = "scheduler"
 
 
-FATAL, NODE = "fatal", "node"
-
-
-class NodeAnswer(NamedTuple):
-    """What a node has for a pod. Without `result` and `error` the pod's claims do not fit.
-
-    `result`: one AllocationResult (v1, normal form) for each claim that was not allocated yet. `error_kind`: FATAL if
-    other nodes cannot help.
-    """
-
-    node: str
-    result: list[Object] | None = None
-    error: str = ""
-    error_kind: str = ""
-
-
-class PodAnswer(NamedTuple):
-    """What became of a pod; `placed` is the node whose result was kept, if one was."""
-
-    nodes: list[NodeAnswer]
-    placed: str = ""
+def feasible_nodes(nodes: int) -> int:
+    """How many nodes kube-scheduler looks for: all of up to 100, a falling share of more (percentageOfNodesToScore)."""
+    if nodes < 100:
+        return nodes
+    return max(100, nodes * max(5, 50 - nodes // 125) // 100)
 
 
 class Cluster:
-    """Nodes, inventory and claims; all objects but nodes (JSON) are those of v1 in normal form."""
+    """Nodes, inventory and claims; all objects but nodes (JSON) are those of v1 in normal form.
+
+    A change costs as much as what it concerns, a pod as much as there are kinds of nodes. Not for several threads.
+    """
 
     def __init__(
         self,
@@ -58,57 +52,189 @@ class Cluster:
         classes: Mapping[str, Object],
         slices: Iterable[Object],
     ) -> None:
+        """`classes`: DeviceClasses by name."""
         self.nodes = {node_name(node): node for node in nodes}
         self.allocated = AllocatedState(features)
-        self._allocator = Allocator(features, classes, Inventory(slices), self.allocated)
+        self.inventory = Inventory(slices)
+        self._classes = dict(classes)
+        self._allocator = Allocator(features, self._classes, self.inventory, self.allocated)
+        self._known = Nodes(self.nodes.values(), features, self.inventory, self.allocated)
+        self._plans = Plans(self._allocator, self._known)
+        self._held: dict[str, Object] = {}
+        self._start = 0
+
+    # --- changes
+
+    def put_slice(self, slice: Object) -> None:
+        """Add a ResourceSlice, or replace that of the same name."""
+        self.inventory.put(slice)
+
+    def remove_slice(self, name: str) -> None:
+        """Take out a ResourceSlice; claims keep what they hold of it."""
+        self.inventory.remove(name)
+
+    def put_rule(self, rule: Object) -> None:
+        """Add a DeviceTaintRule, or replace that of the same name."""
+        self.inventory.put_rule(rule)
+
+    def remove_rule(self, name: str) -> None:
+        """Take out a DeviceTaintRule."""
+        self.inventory.remove_rule(name)
+
+    def put_node(self, node: Object) -> None:
+        """Add a Node, or replace that of the same name, which keeps its place in the order."""
+        self.nodes[node_name(node)] = node
+        self._known.put(node)
+
+    def remove_node(self, name: str) -> None:
+        """Take out a Node; its slices stay."""
+        self.nodes.pop(name, None)
+        self._known.remove(name)
+
+    def put_class(self, device_class: Object) -> None:
+        """Add a DeviceClass, or replace that of the same name."""
+        self._classes[name_of(device_class)] = device_class
+        self._plans.clear()
+
+    def remove_class(self, name: str) -> None:
+        """Take out a DeviceClass."""
+        self._classes.pop(name, None)
+        self._plans.clear()
+
+    def put_claim(self, claim: Object) -> None:
+        """A claim is there or has changed: what it holds now counts, what it held before does not."""
+        before, now = self._held.get(_key(claim)), _allocation(claim)
+        if before == now:
+            return
+        if before is not None:
+            self.allocated.remove(self._held.pop(_key(claim)))
+        self.hold(claim)
+
+    def remove_claim(self, namespace: str, name: str) -> None:
+        """A claim is gone."""
+        held = self._held.pop(f"{namespace}/{name}", None)
+        if held is not None:
+            self.allocated.remove(held)
 
     def hold(self, claim: Object) -> None:
         """Count what a claim holds, if it is allocated."""
-        allocation = (claim.get("status") or {}).get("allocation")
+        allocation = _allocation(claim)
         if allocation is not None:
+            self._held[_key(claim)] = allocation
             self.allocated.add(allocation)
 
     def release(self, claim: Object) -> None:
         """Take the allocation of a claim away from it."""
         allocation = (claim.get("status") or {}).pop("allocation", None)
         if allocation is not None:
+            self._held.pop(_key(claim), None)
             self.allocated.remove(allocation)
 
-    def place(self, claims: Sequence[Object], mode: Mode, only_node: str | None = None) -> PodAnswer:
-        """Look for nodes for a pod with these claims; in mode FIRST_FIT they get what the first node has for them."""
-        unallocated = [claim for claim in claims if "allocation" not in (claim.get("status") or {})]
-        bound = [selector for claim in claims if (selector := _node_selector(claim)) is not None]
-        demand = self._allocator.demand(unallocated)
-        answers = []
-        for name, node in self.nodes.items():
-            if only_node is not None and name != only_node:
-                continue
-            answer = self._ask(node, demand, bound)
-            answers.append(answer)
-            if mode is Mode.FIRST_FIT and answer.error_kind == FATAL:
-                break
-            if mode is Mode.FIRST_FIT and answer.result is not None:
-                self._keep(unallocated, answer.result)
-                return PodAnswer(answers, name)
-        return PodAnswer(answers)
+    # --- questions
 
-    def _ask(self, node: Object, demand: Sequence[ClaimDemand], bound: Sequence[Object]) -> NodeAnswer:
-        name = node_name(node)
-        if not all(selects(selector, node) for selector in bound):
-            return NodeAnswer(name, error="allocated claim is not available on the node", error_kind=NODE)
-        try:
-            return NodeAnswer(name, self._allocator.allocate(node, demand))
-        except AllocationError as error:
-            return NodeAnswer(name, error=str(error), error_kind=FATAL)
-        except NodeError as error:
-            return NodeAnswer(name, error=str(error), error_kind=NODE)
+    def warm_up(self) -> None:
+        """Find out now what all nodes see rather than with the first pod."""
+        for entry in self._known.settled():
+            self._known.class_of(entry)
+
+    def place(self, claims: Sequence[Object], mode: Mode, only_node: str | None = None) -> PodAnswer:
+        """Look for nodes for a pod with these claims; unless in mode ALL_NODES they get what is kept.
+
+        Answers are made when they are looked at, of the cluster as it is now.
+        """
+        unallocated = [claim for claim in claims if _allocation(claim) is None]
+        bound = [selector for claim in claims if (selector := _node_selector(claim)) is not None]
+        entries = self._entries(only_node)
+        answers = Answers(self._allocator.new_share_id)
+        if mode is Mode.SCHEDULER:
+            chosen = self._choose(entries, unallocated, bound, answers)
+        else:
+            chosen = self._ask(entries, unallocated, bound, answers, 1 if mode is Mode.FIRST_FIT else 0)
+        if chosen is None or mode is Mode.ALL_NODES:
+            return PodAnswer(answers)
+        answer = answers[chosen]
+        assert answer.result is not None
+        self._keep(unallocated, answer.result)
+        return PodAnswer(answers, answer.node)
+
+    def _entries(self, only_node: str | None) -> Sequence[NodeEntry]:
+        entries = self._known.settled()
+        if only_node is None:
+            return entries
+        entry = self._known.entry(only_node)
+        return [] if entry is None else [entry]
+
+    def _choose(
+        self,
+        entries: Sequence[NodeEntry],
+        claims: Sequence[Object],
+        bound: Sequence[Object],
+        answers: Answers,
+    ) -> int | None:
+        """Ask as kube-scheduler does; the first of the nodes that fit is chosen."""
+        if not entries:
+            return None
+        start = self._start % len(entries)
+        rotated = [*entries[start:], *entries[:start]]
+        chosen = self._ask(rotated, claims, bound, answers, feasible_nodes(len(entries)), fatal_ends=False)
+        self._start = (start + len(answers)) % len(entries)
+        return chosen
+
+    def _ask(
+        self,
+        entries: Iterable[NodeEntry],
+        claims: Sequence[Object],
+        bound: Sequence[Object],
+        answers: Answers,
+        wanted: int,
+        *,
+        fatal_ends: bool = True,
+    ) -> int | None:
+        """Ask nodes until `wanted` of them fit, all of them if that is 0; which of the answers is the first that does."""
+        known, plans = self._known, self._plans
+        plan = plans.plan(claims)
+        outcomes: dict[NodeClass, Outcome] = {}
+        first, found = None, 0
+        for entry in entries:
+            if bound and not all(selects(selector, entry.node) for selector in bound):
+                answers.add(entry.name, _AWAY)
+                continue
+            node_class = entry.node_class or known.class_of(entry)
+            outcome = outcomes.get(node_class)
+            if outcome is None:
+                outcome = outcomes[node_class] = plans.outcome(plan, entry, node_class)
+                answers.remember(node_class.reach)
+            if outcome.templates is not None:
+                found += 1
+                if first is None:
+                    first = len(answers)
+            elif outcome.error_kind == FATAL:
+                # Each node has a text of its own.
+                answers.add(entry.name, Outcome(error=plans.fatal_error(entry, claims), error_kind=FATAL))
+                if fatal_ends and wanted:
+                    break
+                continue
+            assert entry.view is not None
+            answers.add(entry.view, outcome)
+            if found == wanted and wanted:
+                break
+        return first
 
     def _keep(self, claims: Sequence[Object], results: Sequence[Object]) -> None:
         for claim, result in zip(claims, results, strict=True):
             claim.setdefault("status", {})["allocation"] = result
-            self.allocated.add(result)
+            self.hold(claim)
+
+
+def _key(claim: Object) -> str:
+    metadata = claim.get("metadata") or {}
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+
+
+def _allocation(claim: Object) -> Object | None:
+    allocation: Object | None = (claim.get("status") or {}).get("allocation")
+    return allocation
 
 
 def _node_selector(claim: Object) -> Object | None:
-    allocation: Object = (claim.get("status") or {}).get("allocation") or {}
-    return allocation.get("nodeSelector")
+    return (_allocation(claim) or {}).get("nodeSelector")

@@ -1,0 +1,84 @@
+"""What nodes have for a pod. There may be thousands of answers of which one is looked at, so each is made on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, overload
+
+from allocator.devices import Object, PoolId, node_name
+from allocator.nodes import View
+from allocator.plans import Outcome
+from allocator.reach import Reach
+from allocator.states import PoolState
+
+
+class NodeAnswer(NamedTuple):
+    """What a node has for a pod. Without `result` and `error` the pod's claims do not fit.
+
+    `result`: one AllocationResult (v1, normal form) for each claim that was not allocated yet; equal parts of results
+    may be shared, so do not change them. `error_kind`: FATAL if other nodes cannot help.
+    """
+
+    node: str
+    result: list[Object] | None = None
+    error: str = ""
+    error_kind: str = ""
+
+
+class Answers(Sequence[NodeAnswer]):
+    """The answers of nodes in the order in which they were asked, as things were then."""
+
+    def __init__(self, share_id: Callable[[], str]) -> None:
+        self._share_id = share_id
+        self._places: list[View | str] = []
+        self._outcomes: list[Outcome] = []
+        self._shared: dict[Reach, Mapping[PoolId, PoolState]] = {}
+        self._made: dict[int, NodeAnswer] = {}
+
+    def add(self, place: View | str, outcome: Outcome) -> None:
+        """The answer of the node that is asked next: what it sees, or its name if that does not matter."""
+        self._places.append(place)
+        self._outcomes.append(outcome)
+
+    def remember(self, reach: Reach) -> None:
+        """Nodes of this reach answer: how its pools are now is how they are in the answers."""
+        self._shared[reach] = reach.states
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> NodeAnswer: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[NodeAnswer]: ...
+
+    def __getitem__(self, index: int | slice) -> NodeAnswer | list[NodeAnswer]:
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            return [self._answer(each) for each in numbers]
+        return self._answer(numbers)
+
+    def _answer(self, index: int) -> NodeAnswer:
+        made = self._made.get(index)
+        if made is None:
+            made = self._made[index] = self._make(self._places[index], self._outcomes[index])
+        return made
+
+    def _make(self, place: View | str, outcome: Outcome) -> NodeAnswer:
+        if isinstance(place, str):
+            return NodeAnswer(place, None, outcome.error, outcome.error_kind)
+        name = node_name(place.node)
+        if outcome.templates is None:
+            return NodeAnswer(name, None, outcome.error, outcome.error_kind)
+        pools = [state.pool for state in place.states(self._shared[place.layout.reach])]
+        return NodeAnswer(
+            name, [template.result(pools, name, self._share_id) for template in outcome.templates]
+        )
+
+
+class PodAnswer(NamedTuple):
+    """What became of a pod; `placed` is the node whose result was kept, if one was."""
+
+    nodes: Sequence[NodeAnswer]
+    placed: str = ""

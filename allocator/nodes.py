@@ -1,0 +1,277 @@
+"""The nodes of a cluster, sorted into classes: nodes of one class serve any claims alike, but for names.
+
+What a node sees is worked out once, and again after a change of what concerns it: its slices, those that it shares with
+others, itself. Pools that have slices with the node's name belong to the node; the others are shared by all nodes of
+the same `Reach`. A device that is taken or given back concerns the nodes of its pool, which find their new class when
+they are asked next. The state of shared pools is looked at when they are asked, so it concerns no node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from weakref import WeakValueDictionary
+
+from allocator.allocated import AllocatedState
+from allocator.attempt import declares_node_operations
+from allocator.devices import DeviceId, Object, PoolId, Slice, node_name
+from allocator.features import Features
+from allocator.inventory import Inventory
+from allocator.pools import Pool, by_pool, pool_of, rank
+from allocator.reach import Reach, Reached, what_reaches
+from allocator.states import PoolState
+
+_MAX_MOVES = 1000
+
+Pattern = tuple[int | PoolId, ...]
+"""In which order pools are tried: own ones by their place, shared ones by their names."""
+
+
+class Layout:
+    """What nodes have in common that see the same, but for names; what claims hold of it is another matter."""
+
+    __slots__ = ("__weakref__", "pattern", "reach")
+
+    def __init__(self, pattern: Pattern, reach: Reach) -> None:
+        self.pattern = pattern
+        self.reach = reach
+
+
+class NodeClass:
+    """Nodes that serve claims alike, as long as the pools that they share with others stay as they are."""
+
+    __slots__ = ("__weakref__", "reach")
+
+    def __init__(self, reach: Reach) -> None:
+        self.reach = reach
+
+
+class View:
+    """What a node sees; after a change it has another."""
+
+    __slots__ = ("layout", "node", "own")
+
+    def __init__(self, node: Object, own: tuple[PoolState, ...], layout: Layout) -> None:
+        self.node = node
+        #: its own pools, in the order in which they are tried
+        self.own = own
+        self.layout = layout
+
+    def states(self, shared: Mapping[PoolId, PoolState] | None = None) -> Sequence[PoolState]:
+        """All its pools, in the order in which they are tried; `shared`: those of its reach at another time."""
+        layout = self.layout
+        if len(self.own) == len(layout.pattern):
+            return self.own
+        if shared is None:
+            shared = layout.reach.states
+        return [self.own[each] if isinstance(each, int) else shared[each] for each in layout.pattern]
+
+
+class NodeEntry:
+    """A node with what is known of it; `view` and `node_class` are None if they are to be found anew."""
+
+    __slots__ = ("declares", "name", "node", "node_class", "reached", "seen", "view")
+
+    def __init__(self, node: Object) -> None:
+        self.node = node
+        self.name = node_name(node)
+        self.declares = declares_node_operations(node)
+        self.view: View | None = None
+        self.node_class: NodeClass | None = None
+        #: slices without a node's name that reach it
+        self.reached: Reached = {}
+        #: up to which change of those `reached` is right
+        self.seen = -1
+
+
+class Nodes:
+    """Nodes by name, in the order in which they came. Not for several threads."""
+
+    def __init__(
+        self, nodes: Iterable[Object], features: Features, inventory: Inventory, allocated: AllocatedState
+    ) -> None:
+        self._features = features
+        self._inventory = inventory
+        self._allocated = allocated
+        self._entries = {entry.name: entry for entry in map(NodeEntry, nodes)}
+        #: own pools of nodes, by pool and node
+        self._own: dict[tuple[str, str], dict[str, PoolState]] = {}
+        self._reaches: WeakValueDictionary[frozenset[object], Reach] = WeakValueDictionary()
+        self._layouts: WeakValueDictionary[object, Layout] = WeakValueDictionary()
+        self._classes: WeakValueDictionary[object, NodeClass] = WeakValueDictionary()
+        #: names of slices that reach other nodes than before
+        self._moves: list[str] = []
+        self._order: list[NodeEntry] | None = None
+        inventory.listeners.append(self._slice_changed)
+        allocated.listeners.append(self._device_changed)
+
+    # --- changes
+
+    def put(self, node: Object) -> None:
+        """Add a node, or replace that of the same name, which keeps its place."""
+        self._forget(node_name(node))
+        entry = NodeEntry(node)
+        self._entries[entry.name] = entry
+        self._order = None
+
+    def remove(self, name: str) -> None:
+        """Take out the node of this name, if there is one."""
+        self._forget(name)
+        self._entries.pop(name, None)
+        self._order = None
+
+    def _forget(self, name: str) -> None:
+        """What the node sees is to be found anew."""
+        entry = self._entries.get(name)
+        if entry is None:
+            return
+        for state in entry.view.own if entry.view is not None else ():
+            of_pool = self._own[state.pool.id]
+            of_pool.pop(name, None)
+            if not of_pool:
+                del self._own[state.pool.id]
+        entry.view = entry.node_class = None
+
+    def _slice_changed(self, old: Slice | None, new: Slice | None) -> None:
+        pools = {slice.pool for slice in (old, new) if slice is not None}
+        for slice in (old, new):
+            if slice is not None and slice.node_name:
+                self._forget(slice.node_name)
+        for pool in pools:
+            for slice in self._inventory.of_pool(pool):
+                if slice.node_name:
+                    self._forget(slice.node_name)
+        for reach in list(self._reaches.values()):
+            if not pools.isdisjoint(reach.pools):
+                reach.stale = True
+        if _reaches_others(old, new):
+            self._move((old or new).name)  # type: ignore[union-attr]
+
+    def _move(self, name: str) -> None:
+        forget = len(self._moves) >= _MAX_MOVES
+        if forget:
+            self._moves.clear()
+        self._moves.append(name)
+        for entry in self._entries.values():
+            entry.node_class = None
+            if forget:
+                entry.seen = -1
+
+    def _device_changed(self, device: DeviceId) -> None:
+        pool = device[:2]
+        for name, state in self._own.get(pool, {}).items():
+            if state.update(device):
+                self._entries[name].node_class = None
+        if self._inventory.has_shared:
+            for reach in list(self._reaches.values()):
+                reach.update(device)
+
+    # --- looking
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def entry(self, name: str) -> NodeEntry | None:
+        """The node of this name."""
+        return self._entries.get(name)
+
+    def settled(self) -> list[NodeEntry]:
+        """All nodes, in order; to be called before classes are asked for, after any changes."""
+        for reach in list(self._reaches.values()):
+            if reach.stale and self._fill(reach):
+                for entry in self._entries.values():
+                    if entry.view is not None and entry.view.layout.reach is reach:
+                        self._forget(entry.name)
+        if self._order is None:
+            self._order = list(self._entries.values())
+        return self._order
+
+    def class_of(self, entry: NodeEntry) -> NodeClass:
+        """The class that a node is in now."""
+        found = entry.node_class
+        if found is None:
+            view = self.view_of(entry)
+            key = (view.layout, *[state.signature for state in view.own])
+            found = self._classes.get(key)
+            if found is None:
+                found = self._classes[key] = NodeClass(view.layout.reach)
+            entry.node_class = found
+        return found
+
+    def view_of(self, entry: NodeEntry) -> View:
+        """What a node sees now."""
+        reach = self._reach_of(entry)
+        view = entry.view
+        if view is None or view.layout.reach is not reach:
+            self._forget(entry.name)
+            view = entry.view = self._view(entry, reach)
+            for state in view.own:
+                self._own.setdefault(state.pool.id, {})[entry.name] = state
+        return view
+
+    def _view(self, entry: NodeEntry, reach: Reach) -> View:
+        pools = sorted(self._own_pools(entry), key=rank)
+        own = {pool.id: index for index, pool in enumerate(pools)}
+        everything = [*pools, *(state.pool for id, state in reach.states.items() if id not in own)]
+        everything.sort(key=rank)
+        pattern = tuple(own.get(pool.id, pool.id) for pool in everything)
+        key = (entry.declares, tuple(pool.shape(entry.node) for pool in pools), pattern, reach)
+        layout = self._layouts.get(key)
+        if layout is None:
+            layout = self._layouts[key] = Layout(pattern, reach)
+        return View(entry.node, tuple(PoolState(pool, self._allocated) for pool in pools), layout)
+
+    def _own_pools(self, entry: NodeEntry) -> list[Pool]:
+        """Pools that have slices with the node's name."""
+        slices = list(self._inventory.of_node(entry.name))
+        ids = {slice.pool for slice in slices}
+        if entry.reached:
+            slices += [slice for slice in self._reaching(entry.reached) if slice.pool in ids]
+        found = by_pool((slice for slice in slices if slice.reaches(entry.node)), self._features)
+        return [pool for pool in self._pools(found) if pool is not None]
+
+    # --- shared pools
+
+    def _reaching(self, reached: Iterable[str]) -> list[Slice]:
+        return [slice for slice in self._inventory.shared() if slice.name in reached]
+
+    def _pools(self, slices: dict[PoolId, list[Slice]]) -> list[Pool | None]:
+        return [pool_of(id, each, self._inventory, self._features) for id, each in slices.items()]
+
+    def _reach_of(self, entry: NodeEntry) -> Reach:
+        """The shared pools that a node sees."""
+        self._look(entry)
+        key: frozenset[object] = frozenset(entry.reached.items())
+        reach = self._reaches.get(key)
+        if reach is None:
+            reach = self._reaches[key] = Reach(tuple(entry.reached), entry.node)
+            self._fill(reach)
+        return reach
+
+    def _look(self, entry: NodeEntry) -> None:
+        """Find out which slices without a node's name reach the node."""
+        if entry.seen < 0:
+            entry.reached = what_reaches(entry.node, self._inventory.shared())
+        elif entry.seen < len(self._moves):
+            moved = set(self._moves[entry.seen :])
+            for name in moved:
+                entry.reached.pop(name, None)
+            entry.reached |= what_reaches(entry.node, self._reaching(moved))
+        entry.seen = len(self._moves)
+
+    def _fill(self, reach: Reach) -> bool:
+        """Look at the slices again; whether there are other pools now, or another order of them."""
+        slices = self._reaching(reach.names)
+        found = by_pool(slices, self._features)
+        pools = sorted((pool for pool in self._pools(found) if pool is not None), key=rank)
+        shapes: Sequence[object] = [pool.shape(reach.node) for pool in pools]
+        return reach.fill(
+            frozenset(slice.pool for slice in slices),
+            {pool.id: PoolState(pool, self._allocated) for pool in pools},
+            shapes,
+        )
+
+
+def _reaches_others(old: Slice | None, new: Slice | None) -> bool:
+    """Whether a slice without a node's name reaches other nodes than before."""
+    places = [None if slice is None or slice.node_name else slice.place for slice in (old, new)]
+    return places[0] != places[1]

@@ -1,0 +1,123 @@
+"""What is asked of nodes, and what has been found out: an answer for one node is one for all nodes of its class.
+
+Claims that differ in nothing but names ask for the same, so the pods of a deployment share a `Plan`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allocator.allocation import Allocator
+from allocator.attempt import Taken
+from allocator.demand import ClaimDemand
+from allocator.devices import Object
+from allocator.errors import AllocationError, NodeError
+from allocator.kinds import canonical
+from allocator.nodes import NodeClass, NodeEntry, Nodes
+from allocator.results import Pick, ResultTemplate
+from allocator.states import PoolState
+
+_MAX_PLANS = 1024
+_MAX_OUTCOMES = 200_000
+
+FATAL, NODE = "fatal", "node"
+
+
+class Outcome:
+    """How nodes of a class serve a plan: with results made from `templates`, not at all (None), or with an error."""
+
+    __slots__ = ("error", "error_kind", "templates")
+
+    def __init__(
+        self, templates: tuple[ResultTemplate, ...] | None = None, error: str = "", error_kind: str = ""
+    ) -> None:
+        self.templates = templates
+        #: not that of a fatal error: it names devices
+        self.error = error
+        #: FATAL if other nodes cannot help, NODE if they may
+        self.error_kind = error_kind
+
+
+_NO_FIT = Outcome()
+_FATAL = Outcome(error_kind=FATAL)
+
+
+class Plan:
+    """What claims ask for, whatever their names are."""
+
+    __slots__ = ("demand", "outcomes")
+
+    def __init__(self, demand: list[ClaimDemand]) -> None:
+        self.demand = demand
+        #: by class, and by the state of shared pools if there are any
+        self.outcomes: dict[object, Outcome] = {}
+
+
+class Plans:
+    """The plans of late, each with its outcomes."""
+
+    def __init__(self, allocator: Allocator, nodes: Nodes) -> None:
+        self._allocator = allocator
+        self._nodes = nodes
+        self._plans: dict[tuple[str, ...], Plan] = {}
+        self._outcomes = 0
+
+    def clear(self) -> None:
+        """Forget all, when a class has changed."""
+        self._plans.clear()
+        self._outcomes = 0
+
+    def plan(self, claims: Sequence[Object]) -> Plan:
+        """The plan for claims of a pod."""
+        key = tuple([canonical((claim.get("spec") or {}).get("devices")) for claim in claims])
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= _MAX_PLANS or self._outcomes >= _MAX_OUTCOMES:
+                self.clear()
+            plan = self._plans[key] = Plan(self._allocator.demand(claims))
+        return plan
+
+    def outcome(self, plan: Plan, entry: NodeEntry, node_class: NodeClass) -> Outcome:
+        """How the nodes of a class, of which this is one, serve a plan now."""
+        signature = node_class.reach.signature
+        key = node_class if signature is None else (node_class, signature)
+        found = plan.outcomes.get(key)
+        if found is None:
+            found = plan.outcomes[key] = self._find(plan, entry)
+            self._outcomes += 1
+        return found
+
+    def _find(self, plan: Plan, entry: NodeEntry) -> Outcome:
+        states = self._nodes.view_of(entry).states()
+        try:
+            taken = self._search(entry, states, plan.demand)
+        except AllocationError:
+            return _FATAL
+        except NodeError as error:
+            return Outcome(error=str(error), error_kind=NODE)
+        if taken is None:
+            return _NO_FIT
+        places = {state.pool.id: place for place, state in enumerate(states)}
+        templates = []
+        for claim, each in zip(plan.demand, taken, strict=True):
+            picks = [_pick(places[device.slice.pool], states, device.id.device) for device, _, _ in each]
+            templates.append(ResultTemplate(claim, each, picks, self._allocator.features))
+        return Outcome(tuple(templates))
+
+    def _search(
+        self, entry: NodeEntry, states: Sequence[PoolState], demand: list[ClaimDemand]
+    ) -> list[tuple[Taken, ...]] | None:
+        of_pool = {state.pool: state for state in states}
+        return self._allocator.find(entry.node, list(of_pool), demand, lambda pool: of_pool[pool].ledger)
+
+    def fatal_error(self, entry: NodeEntry, claims: Sequence[Object]) -> str:
+        """The text of the error on a node, which names claims and devices."""
+        try:
+            self._search(entry, self._nodes.view_of(entry).states(), self._allocator.demand(claims))
+        except AllocationError as error:
+            return str(error)
+        raise AssertionError("an error that does not come again")
+
+
+def _pick(place: int, states: Sequence[PoolState], device: str) -> Pick:
+    return place, states[place].place(device)

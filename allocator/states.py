@@ -1,0 +1,84 @@
+"""What claims hold of a pool, kept up to date device by device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allocator.allocated import AllocatedState
+from allocator.devices import DeviceId
+from allocator.ledgers import Ledger
+from allocator.pools import Pool
+
+Signature = Any
+"""Something to compare and to hash."""
+
+
+class PoolState:
+    """The state of a pool as some nodes see it. A change costs the same, however many devices there are."""
+
+    __slots__ = ("_allocated", "_groups", "_ledger", "_places", "_shares", "_signature", "_whole", "pool")
+
+    def __init__(self, pool: Pool, allocated: AllocatedState) -> None:
+        self.pool = pool
+        self._allocated = allocated
+        #: bits of the places of a name; a name in a slice for other nodes may be there twice
+        self._places: dict[str, int] = {}
+        for place, device in enumerate((*pool.devices, *pool.elsewhere)):
+            name = device.id.device
+            self._places[name] = self._places.get(name, 0) | 1 << place
+        self._whole = 0
+        self._shares: dict[int, frozenset[Any]] = {}
+        self._groups: dict[str, object] = {}
+        self._signature: Signature = None
+        self._ledger: Ledger | None = None
+        for held in allocated.of_pool(pool.id):
+            self._update(held)
+
+    def place(self, name: str) -> int:
+        """Where a device of this name is among the pool's devices."""
+        bits = self._places[name]
+        return (bits & -bits).bit_length() - 1
+
+    def update(self, device: DeviceId) -> bool:
+        """A device of the pool is held by more or less than before; whether that matters here."""
+        if not self._update(device):
+            return False
+        self._signature = self._ledger = None
+        return True
+
+    def _update(self, device: DeviceId) -> bool:
+        name, allocated = device.device, self._allocated
+        bits = self._places.get(name, 0)
+        if not bits and not allocated.groups and name not in self._groups:
+            return False
+        if device in allocated.whole:
+            self._whole |= bits
+        else:
+            self._whole &= ~bits
+        if bits and allocated.is_shared(device):
+            self._shares[bits] = frozenset(allocated.capacity.get(device, {}).items())
+        else:
+            self._shares.pop(bits, None)
+        groups = allocated.groups.get(device)
+        if groups is None:
+            self._groups.pop(name, None)
+        else:
+            # A device that is gone from the slices counts with what is remembered of it.
+            self._groups[name] = (bits, tuple(groups.items()))
+        return True
+
+    @property
+    def signature(self) -> Signature:
+        """Equal for pools of equal shape of which the same is left, device by device."""
+        if self._signature is None:
+            self._signature = self._whole
+            if self._shares or self._groups:
+                self._signature = (self._whole, frozenset(self._shares.items()), tuple(self._groups.values()))
+        return self._signature
+
+    @property
+    def ledger(self) -> Ledger:
+        """What is left of its counters."""
+        if self._ledger is None:
+            self._ledger = Ledger(self.pool, self._allocated)
+        return self._ledger
