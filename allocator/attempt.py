@@ -28,6 +28,11 @@ from resourceapi.quantity import Quantity
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 
 
+def declares_node_operations(node: Object) -> bool:
+    """Whether a node says that it can leave out operations."""
+    return OPTIONAL_NODE_OPERATIONS in ((node.get("status") or {}).get("declaredFeatures") or ())
+
+
 class Taken(NamedTuple):
     """A device taken for an alternative; `capacity` is what a share consumes, None if the device is not shared."""
 
@@ -192,8 +197,7 @@ class Attempt:
         """Whether the node can leave out the operations that a driver does not need."""
         if not device.slice.skips or not self._features.knows_node_operations:
             return True
-        declared = (self._node.get("status") or {}).get("declaredFeatures") or ()
-        return self._features.optional_node_operations and OPTIONAL_NODE_OPERATIONS in declared
+        return self._features.optional_node_operations and declares_node_operations(self._node)
 
     def _draw_counters(self, device: Device) -> bool:
         """Charge the device's counters, if they and the compatibility groups admit it; a shared device pays once."""
