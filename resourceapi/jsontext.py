@@ -47,15 +47,17 @@ def text_of(body: str | bytes) -> str:
     return body if isinstance(body, str) else body.decode("utf-8", "surrogateescape")
 
 
-def parse(body: str | bytes) -> Any:
+def parse(body: str | bytes, *, keep_repeated: bool = True) -> Any:
     """The value of a JSON text.
 
     What is not Unicode, escaped or not, becomes U+FFFD, as in Go.
 
+    :param keep_repeated: of a repeated key keep every member, in :class:`Members`; otherwise the last counts, which
+        is faster, and the same for what a program has written.
     :raises JSONError: with the server's text, for anything that is no JSON or deeper than 10,000 levels.
     """
     text = text_of(body)
-    value = _read(text, careful="-0" in text)
+    value = _read(text, careful="-0" in text, keep_repeated=keep_repeated)
     if text.count("[") + text.count("{") > MAX_DEPTH and _is_too_deep(value):
         from resourceapi.jsonscanner import scan
 
@@ -65,10 +67,10 @@ def parse(body: str | bytes) -> Any:
     return value
 
 
-def _read(text: str, *, careful: bool) -> Any:
+def _read(text: str, *, careful: bool, keep_repeated: bool) -> Any:
     """``careful``: look at each integer, whether it is one that Python cannot keep as it is."""
     try:
-        return _parser(careful)(text)
+        return _parser(careful, keep_repeated)(text)
     except RecursionError:
         from resourceapi.jsonscanner import scan
 
@@ -83,7 +85,7 @@ def _read(text: str, *, careful: bool) -> Any:
             if text.count("[", 0, wrong) + text.count("{", 0, wrong) > MAX_DEPTH:
                 scan(text)  # Python may read deeper than the server, which then stops before this mistake
             raise explain(text, wrong) from None
-        return _read(text, careful=True)  # an integer of thousands of digits
+        return _read(text, careful=True, keep_repeated=keep_repeated)  # an integer of thousands of digits
 
 
 def _is_too_deep(value: Any) -> bool:
@@ -193,25 +195,26 @@ def _compacted(source: str) -> str:
     return compact
 
 
-_parsers: dict[bool, Callable[[str], Any]] = {}
+_parsers: dict[tuple[bool, bool], Callable[[str], Any]] = {}
 
 
 class _ConstantError(ValueError):
     pass
 
 
-def _parser(careful: bool) -> Callable[[str], Any]:
+def _parser(careful: bool, keep_repeated: bool) -> Callable[[str], Any]:
     """The standard library's parser; it is loaded only for those who read JSON."""
-    if careful not in _parsers:
+    key = careful, keep_repeated
+    if key not in _parsers:
         import json
 
-        _parsers[careful] = json.JSONDecoder(
-            object_pairs_hook=members,
+        _parsers[key] = json.JSONDecoder(
+            object_pairs_hook=members if keep_repeated else None,
             parse_float=Number,
             parse_int=_integer if careful else None,
             parse_constant=_refuse,
         ).decode
-    return _parsers[careful]
+    return _parsers[key]
 
 
 def _integer(digits: str) -> int | Number:

@@ -11,6 +11,7 @@ from resourceapi.fieldpath import Path
 from validation.lints import Facts
 from validation.requests import Answer
 from validation.server import Server
+from webhook.knownspecs import KnownSpecs
 from webhook.reviews import AdmissionRequest
 from webhook.subjects import Subject
 
@@ -80,10 +81,11 @@ class Context:
     ``server`` answers as the API server would (``verbatim``, so that raw JSON survives).  ``rules``: whether its rules
     and defaults are applied, which is for kinds that CRDs serve; for built-in kinds the API server has done so itself.
     ``facts``: what lints know of other objects, None for no lints.  ``quota``: what new claims must fit into, None for
-    no limits; it may wait for others.  ``labels``, ``pods`` and ``outlook``: None for no such policy.
+    no limits; it may wait for others.  ``labels``, ``pods`` and ``outlook``: None for no such policy.  ``known``: specs
+    that the rules have nothing against.
     """
 
-    __slots__ = ("facts", "labels", "outlook", "pods", "policies", "quota", "rules", "server")
+    __slots__ = ("facts", "known", "labels", "outlook", "pods", "policies", "quota", "rules", "server")
 
     def __init__(
         self,
@@ -98,6 +100,7 @@ class Context:
         outlook: Outlook | None = None,
     ) -> None:
         self.server = server
+        self.known = KnownSpecs()
         self.rules = rules
         self.policies = tuple(policies)
         self.facts = facts

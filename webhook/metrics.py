@@ -7,6 +7,7 @@ module is imported.
 from __future__ import annotations
 
 import os
+from time import perf_counter
 from typing import Any
 
 from prometheus_client import (
@@ -34,6 +35,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
+        self._children: dict[tuple[object, ...], Any] = {}
         self.latency = Histogram(
             "claimcheck_webhook_latency_seconds",
             "Time to answer a review.",
@@ -85,17 +87,39 @@ class Metrics:
         if labels.allocated == "true":
             self.allocated_claims.labels(*labels[1:]).set(number)
 
+    def enter(self, webhook: str) -> float:
+        """Count a request that comes in; what :meth:`leave` needs to know of it."""
+        self._child(self.in_flight, webhook).inc()
+        return perf_counter()
+
+    def leave(self, webhook: str, entered: float, code: int | None) -> None:
+        """Count a request that is answered with an HTTP status, or given up."""
+        self._child(self.in_flight, webhook).dec()
+        if code is not None:
+            self._child(self.latency, webhook).observe(perf_counter() - entered)
+            self._child(self.requests, webhook, str(code)).inc()
+
+    def _child(self, metric: Any, *labels: str) -> Any:
+        """The metric with these labels; finding it again is most of what counting costs."""
+        key = (id(metric), *labels)
+        found = self._children.get(key)
+        if found is None:
+            found = self._children[key] = metric.labels(*labels)
+        return found
+
     def count_verdict(self, webhook: str, review: dict[str, Any], answer: dict[str, Any]) -> None:
         """Count what an answer says about the object of a review."""
         response = answer["response"]
         if "allowed" not in response:
             verdict = response["result"]["status"]
-            self.verdicts.labels(webhook, "", "converted" if verdict == "Success" else "failed", "").inc()
+            outcome = "converted" if verdict == "Success" else "failed"
+            self._child(self.verdicts, webhook, "", outcome, "").inc()
             return
         kind = review["request"]["kind"]["kind"]
         known = kind if kind in COUNTED else "other"
         reason = response.get("status", {}).get("reason", "")
-        self.verdicts.labels(webhook, known, "allowed" if response["allowed"] else "denied", reason).inc()
+        outcome = "allowed" if response["allowed"] else "denied"
+        self._child(self.verdicts, webhook, known, outcome, reason).inc()
 
     def exposition(self) -> tuple[bytes, str]:
         """The text that Prometheus scrapes, of all processes, and its content type."""

@@ -9,7 +9,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any, NamedTuple
 
 from aiohttp import web
@@ -19,6 +18,7 @@ from resourceapi.jsontext import JSONError, parse
 from webhook.clients import Clients
 from webhook.context import Context
 from webhook.converting import convert
+from webhook.direct import DirectConnection, Head
 from webhook.logs import LOGGER, log
 from webhook.metrics import Metrics
 from webhook.mutating import mutate
@@ -31,6 +31,8 @@ CONVERSION_BYTES = 32 * 1024 * 1024
 LARGE_BYTES = 64 * 1024
 MAX_LARGE = 4
 JSON = "application/json"
+PLAIN = "text/plain; charset=utf-8"
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
 WEBHOOKS: dict[str, Callable[[Any, Context], dict[str, Any]]] = {
     "/validate": validate,
     "/mutate": mutate,
@@ -47,6 +49,18 @@ class Limits(NamedTuple):
 
     def bytes_at(self, path: str) -> int:
         return self.conversion if path == "/convert" else self.admission
+
+
+class Reply(NamedTuple):
+    """What is answered to a request: HTTP status, body and what it is."""
+
+    code: int
+    body: bytes
+    content_type: str = JSON
+
+    def response(self) -> web.Response:
+        """For the general server."""
+        return web.Response(status=self.code, body=self.body, headers={"Content-Type": self.content_type})
 
 
 class Service:
@@ -74,6 +88,7 @@ class Service:
         self._limits = limits
         self._clients = clients
         self._server: web.Server | None = None
+        self.direct: set[DirectConnection] = set()
         self._large = asyncio.Semaphore(MAX_LARGE)
         self._pages: dict[str, Callable[[], web.Response]] = {
             "/healthz": lambda: _text(200, "ok"),
@@ -100,9 +115,50 @@ class Service:
         )
         return self._server
 
+    def protocol(self, *, idle_seconds: float) -> Callable[[], asyncio.Protocol]:
+        """What answers on a connection; needs a running loop."""
+        general = self.server(idle_seconds=idle_seconds)
+        return lambda: DirectConnection(self, general, idle_seconds=idle_seconds)
+
     def connections(self) -> int:
         """How many connections are open."""
-        return len(self._server.connections) if self._server is not None else 0
+        return len(self.direct) + (len(self._server.connections) if self._server is not None else 0)
+
+    async def shutdown(self, seconds: float) -> None:
+        """End all connections; what is under way may take some seconds more."""
+        for connection in list(self.direct):
+            connection.close()
+        if self._server is not None:
+            self._server.pre_shutdown()
+            await self._server.shutdown(seconds)
+
+    def answers_directly(self, head: Head, transport: asyncio.Transport | None) -> bool:
+        """Whether a request is one for a webhook that needs no waiting, of a client that may ask."""
+        if head.path not in WEBHOOKS or head.length >= LARGE_BYTES or self.draining or not self._is_ready():
+            return False
+        if self._clients is not None and transport is not None:
+            try:
+                self._clients.check(transport.get_extra_info("peercert"))
+            except WebhookError:
+                return False
+        return not self._waits_for_others(head.path)
+
+    def _waits_for_others(self, path: str) -> bool:
+        return path == "/validate" and self.context.quota is not None
+
+    def reply(self, path: str, body: bytes) -> Reply:
+        """What is answered to the body of a review, at once; it is counted."""
+        webhook, code = path[1:], None
+        entered = self.metrics.enter(webhook)
+        try:
+            try:
+                reply = self._answer(path, body)
+            except WebhookError as error:
+                reply = _refused(path, error)
+            code = reply.code
+            return reply
+        finally:
+            self.metrics.leave(webhook, entered, code)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Any request."""
@@ -129,16 +185,13 @@ class Service:
         return web.Response(body=body, headers={"Content-Type": content_type})
 
     async def _measured(self, path: str, request: web.BaseRequest) -> web.Response:
-        webhook = path[1:]
-        in_flight = self.metrics.in_flight.labels(webhook)
-        in_flight.inc()
-        start = perf_counter()
+        webhook, code = path[1:], None
+        entered = self.metrics.enter(webhook)
         try:
             response = await self._review(path, request)
+            code = response.status
         finally:
-            in_flight.dec()
-        self.metrics.latency.labels(webhook).observe(perf_counter() - start)
-        self.metrics.requests.labels(webhook, str(response.status)).inc()
+            self.metrics.leave(webhook, entered, code)
         return response
 
     async def _review(self, path: str, request: web.BaseRequest) -> web.Response:
@@ -150,32 +203,37 @@ class Service:
                 raise WebhookError("not ready", 503)
             limit = self._limits.bytes_at(path)
             _check_head(request, limit)
-            body = await self._read(request, limit)
-            if path == "/validate" and self.context.quota is not None:
-                return await asyncio.to_thread(self._answer, path, body)  # it waits for the API server
-            if len(body) < LARGE_BYTES:
-                return self._answer(path, body)
-            async with self._large:
-                return await asyncio.to_thread(self._answer, path, body)
+            body = _received(request, limit)
+            if body is None:
+                body = await self._read(request, limit)
+            return (await self._answer_in_time(path, body)).response()
         except WebhookError as error:
-            log(logging.WARNING, "request refused", webhook=path[1:], code=error.code, reason=error.message)
-            response = _text(error.code, error.message)
+            response = _refused(path, error).response()
             if error.code != 400:
                 response.force_close()  # what is left of the body is of no interest
             return response
 
-    def _answer(self, path: str, body: bytes) -> web.Response:
+    async def _answer_in_time(self, path: str, body: bytes) -> Reply:
+        """The answer, made elsewhere if it would keep others waiting."""
+        if self._waits_for_others(path):
+            return await asyncio.to_thread(self._answer, path, body)
+        if len(body) < LARGE_BYTES:
+            return self._answer(path, body)
+        async with self._large:
+            return await asyncio.to_thread(self._answer, path, body)
+
+    def _answer(self, path: str, body: bytes) -> Reply:
         """The answer to the body of a review.
 
         :raises WebhookError: if it is none.
         """
         uid: Any = ""
         try:
-            review = parse(body)
+            review = parse(body, keep_repeated=False)  # API servers write no key twice
             uid = _uid(review)
             answer = WEBHOOKS[path](review, self.context)
             # only converted objects can have numbers that are to be written as they came
-            text = json_text(answer) if path == "/convert" else json.dumps(answer, separators=(",", ":"))
+            text = json_text(answer) if path == "/convert" else _encoded(answer)
         except JSONError as error:
             raise WebhookError(f"the body is no JSON: {error}") from None
         except RecursionError:
@@ -184,10 +242,10 @@ class Service:
             raise
         except Exception:  # noqa: BLE001 - a mistake of ours is answered, and told with the uid
             LOGGER.exception("review failed", extra={"fields": {"webhook": path[1:], "uid": uid}})
-            return _text(500, "internal error")
+            return Reply(500, b"internal error\n", PLAIN)
         self.metrics.count_verdict(path[1:], review, answer)
         _log_answer(path[1:], uid, review, answer)
-        return web.Response(body=text.encode("utf-8", "replace"), content_type=JSON)
+        return Reply(200, text.encode("utf-8", "replace"))
 
     async def _read(self, request: web.BaseRequest, limit: int) -> bytes:
         """The body, up to its limit.
@@ -212,12 +270,25 @@ class Service:
         return b"".join(chunks)
 
 
+def _received(request: web.BaseRequest, limit: int) -> bytes | None:
+    """The body if it has come with the head, as small ones do; None if it has to be waited for."""
+    content = request.content
+    if not content.is_eof() or content.exception() is not None:
+        return None
+    body = content.read_nowait()
+    if len(body) > limit:
+        raise _too_large(limit)
+    return body
+
+
 def _check_head(request: web.BaseRequest, limit: int) -> None:
+    headers = request.headers
     if request.method != "POST":
         raise WebhookError("only POST", 405)
-    if request.content_type != JSON:
+    # what API servers send is told without a parser
+    if headers.get("Content-Type") != JSON and request.content_type != JSON:
         raise WebhookError(f"Content-Type must be {JSON}", 415)
-    if request.headers.get("Content-Encoding", "identity") != "identity":
+    if headers.get("Content-Encoding", "identity") != "identity":
         raise WebhookError("Content-Encoding must be identity", 415)
     if (request.content_length or 0) > limit:
         raise _too_large(limit)
@@ -242,8 +313,11 @@ def _log_answer(webhook: str, uid: str, review: dict[str, Any], answer: dict[str
         reason = response["result"].get("message", "")
         log(level, "conversion", webhook=webhook, uid=uid, objects=len(request["objects"]), reason=reason)
         return
+    level = logging.DEBUG if response["allowed"] else logging.INFO
+    if not LOGGER.isEnabledFor(level):
+        return
     log(
-        logging.DEBUG if response["allowed"] else logging.INFO,
+        level,
         "admitted" if response["allowed"] else "refused",
         webhook=webhook,
         uid=uid,
@@ -254,6 +328,11 @@ def _log_answer(webhook: str, uid: str, review: dict[str, Any], answer: dict[str
         dryRun=bool(request.get("dryRun")),
         reason=response.get("status", {}).get("message", ""),
     )
+
+
+def _refused(path: str, error: WebhookError) -> Reply:
+    log(logging.WARNING, "request refused", webhook=path[1:], code=error.code, reason=error.message)
+    return Reply(error.code, f"{error.message}\n".encode("utf-8", "replace"), PLAIN)
 
 
 def _text(code: int, text: str, **headers: str) -> web.Response:

@@ -15,6 +15,7 @@ from validation import requests
 from validation.lints.shapes import mapping
 from validation.requests import Answer, Request
 from validation.server import Server
+from webhook.knownspecs import KnownSpecs
 from webhook.reviews import CREATE, UPDATE, AdmissionRequest, WebhookError
 
 Object = dict[str, Any]
@@ -50,16 +51,17 @@ def server_request(review: AdmissionRequest) -> Request | None:
     )
 
 
-def ask(server: Server, review: AdmissionRequest) -> Answer | None:
+def ask(server: Server, review: AdmissionRequest, known: KnownSpecs | None = None) -> Answer | None:
     """What the API server would answer to the request under review; None as for :func:`server_request`.
 
+    :param known: for those who want the verdict only: specs that need not be looked at again.
     :raises WebhookError: if the stored object is none that an API server can have stored.
     """
     request = server_request(review)
     if request is None:
         return None
     try:
-        return server.handle(request)
+        return server.handle(request) if known is None else known.handle(server, request)
     except DecodingError as error:
         raise WebhookError(f"request.oldObject cannot be decoded: {error}") from None
 

@@ -13,7 +13,9 @@ import socket
 import time
 from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
+from webhook.accepting import Shares
 from webhook.assembly import make_cluster, make_context, make_injection, make_tls
 from webhook.certificates import Terms
 from webhook.certstore import Conflict, DirectoryStore, maintain
@@ -86,12 +88,22 @@ def _listen(config: Config) -> socket.socket:
     return listener
 
 
+class _Started(NamedTuple):
+    """When a worker was started, and which one it is."""
+
+    time: float
+    number: int
+
+
 class _Supervisor:
     def __init__(self, config: Config, listener: socket.socket) -> None:
         self.config = config
         self.listener = listener
         self.terms = certificate_terms(config)
-        self.workers: dict[int, float] = {}  # process id to time of start
+        self.workers: dict[int, _Started] = {}  # by process id
+        self.shares = Shares(config.get("listen", "workers"))
+        # Workers see its end: what holds the writing end is this process only.
+        self.lifeline, self.held = os.pipe()
 
     def run(self) -> None:
         """Serve. Signals are waited for, not handled, so that nothing happens at odd moments."""
@@ -102,8 +114,8 @@ class _Supervisor:
             make_tls(self.config)  # workers would fail one after the other
             address, port = self.listener.getsockname()[:2]
             log(logging.INFO, "listening", address=address, port=port)
-            for _ in range(self.config.get("listen", "workers")):
-                self._start(before)
+            for number in range(self.config.get("listen", "workers")):
+                self._start(number, before)
             self._supervise(before)
             self._end()
         finally:
@@ -116,34 +128,36 @@ class _Supervisor:
             if caught is not None and caught.si_signo != signal.SIGCHLD:
                 return
             for started in self._reap():
-                pause = RESTART_SECONDS - (time.monotonic() - started)
+                self.shares.set(started.number, 0)
+                pause = RESTART_SECONDS - (time.monotonic() - started.time)
                 if pause > 0 and signal.sigtimedwait({signal.SIGTERM, signal.SIGINT}, pause) is not None:
                     return
-                self._start(mask)
+                self._start(started.number, mask)
             if time.monotonic() >= due:
                 due = time.monotonic() + CERTIFICATE_SECONDS
                 self._maintain_certificates()
 
-    def _start(self, mask: set[signal.Signals | int]) -> None:
+    def _start(self, number: int, mask: set[signal.Signals | int]) -> None:
         process = os.fork()
         if process:
-            self.workers[process] = time.monotonic()
+            self.workers[process] = _Started(time.monotonic(), number)
             return
         code = 1
         try:
+            os.close(self.held)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             # imported here, since the metrics' files are opened with the import
-            from webhook.worker import run_worker
+            from webhook.worker import Place, run_worker
 
-            run_worker(self.config, self.listener)
+            run_worker(self.config, Place(self.listener, self.shares, number, self.lifeline))
             code = 0
         except Exception:  # noqa: BLE001 - the process ends here, in any case
             LOGGER.exception("worker failed")
         finally:
             os._exit(code)
 
-    def _reap(self) -> list[float]:
-        """The times at which workers were started that have ended meanwhile."""
+    def _reap(self) -> list[_Started]:
+        """The workers that have ended meanwhile."""
         ended = []
         while self.workers:
             process, status = os.waitpid(-1, os.WNOHANG)

@@ -106,7 +106,8 @@ class _Verdict:
 
         :raises AdmissionError: for a refusal that has no causes.
         """
-        answer = ask(self.context.server, self.request) if self.context.rules else None
+        context = self.context
+        answer = ask(context.server, self.request, context.known) if context.rules else None
         if answer is None:
             return []
         # That a version is deprecated is said by the API server, about the version that was really asked for.

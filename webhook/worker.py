@@ -8,7 +8,9 @@ import signal
 import socket
 from pathlib import Path
 from threading import Event, Thread
+from typing import NamedTuple
 
+from webhook.accepting import Acceptor, Shares
 from webhook.assembly import make_cluster, make_context, make_injection, make_tls, watched_files
 from webhook.clients import Clients
 from webhook.config import Config, ConfigError, load_config
@@ -18,21 +20,31 @@ from webhook.service import Limits, Service
 from webhook.tls import CertificateError
 
 POLL_SECONDS = 1.0
-HANDSHAKE_SECONDS = 10.0
-BACKLOG = 1024
 # Taken once, at the start of the process that owns the socket; so is what is followed of the cluster.
 _FIXED = ("listen", "tls", "timeouts", "limits")
 
 
-def run_worker(config: Config, listener: socket.socket) -> None:
-    """Serve until SIGTERM or SIGINT, then drain."""
-    asyncio.run(_Worker(config, listener).run())
+class Place(NamedTuple):
+    """What a worker has of the process that started it.
+
+    ``number``: which of the workers it is.  ``lifeline``: a pipe that ends when that process does, however it ends.
+    """
+
+    listener: socket.socket
+    shares: Shares
+    number: int
+    lifeline: int
+
+
+def run_worker(config: Config, place: Place) -> None:
+    """Serve until SIGTERM or SIGINT, or until there is nobody who could send one, then drain."""
+    asyncio.run(_Worker(config, place).run())
 
 
 class _Worker:
-    def __init__(self, config: Config, listener: socket.socket) -> None:
+    def __init__(self, config: Config, place: Place) -> None:
         self.config = config
-        self.listener = listener
+        self.place = place
         self.metrics = Metrics()
         self.tls = make_tls(config)
         self._seen = _fingerprint(watched_files(config))
@@ -45,14 +57,15 @@ class _Worker:
         ending = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, ending.set)
+        loop.add_reader(self.place.lifeline, self._orphaned, ending)
         service = self._service()
-        server = service.server(idle_seconds=self.config.get("timeouts", "idle"))
-        accepting = await loop.create_server(
-            server,
-            sock=self.listener,
-            ssl=self.tls.context,
-            ssl_handshake_timeout=HANDSHAKE_SECONDS,
-            backlog=BACKLOG,
+        accepting = Acceptor(
+            self.place.listener,
+            self.tls.context,
+            service.protocol(idle_seconds=self.config.get("timeouts", "idle")),
+            shares=self.place.shares,
+            process=self.place.number,
+            connections=service.connections,
         )
         log(logging.INFO, "serving")
         following = asyncio.create_task(self._follow(service))
@@ -67,10 +80,15 @@ class _Worker:
         log(logging.INFO, "draining")
         await self._lame_duck(service)
         accepting.close()
-        server.pre_shutdown()
-        await server.shutdown(self.config.get("timeouts", "drain"))
+        await service.shutdown(self.config.get("timeouts", "drain"))
         self._quota_ends.set()
         log(logging.INFO, "stopped")
+
+    def _orphaned(self, ending: asyncio.Event) -> None:
+        """The process is gone that would start, renew and end all this."""
+        asyncio.get_running_loop().remove_reader(self.place.lifeline)
+        log(logging.ERROR, "supervisor ended")
+        ending.set()
 
     def _run_quota(self, service: Service) -> None:
         """Let the context's quota do its work in the background, instead of an earlier one."""
