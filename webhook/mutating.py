@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from resourceapi.fielderrors import DUPLICATE, FieldError
 from resourceapi.releases import split_api_version
 from validation.headers import in_headers
 from validation.kinds import RULES
@@ -28,9 +29,10 @@ _NOT_OURS = ("apiVersion", "kind", "metadata")
 def mutate(review: Any, context: Context) -> Object:
     """The answer to an AdmissionReview: a patch where the object is not as it would be stored.
 
-    Refused is only what cannot be decoded, as the API server does that before all webhooks.  An object that the rules
-    refuse is left as it is, but for its revision: refusing it is for the validating webhook, as another mutating one
-    may mend it before (then this one is asked again, with ``reinvocationPolicy: IfNeeded``).
+    Refused is what the API server would refuse before it asks a validating webhook: what cannot be decoded, and objects
+    with mistakes that it looks for in every custom resource, which then get all their causes.  Any other object that the
+    rules refuse is left as it is, but for its revision: refusing it is for the validating webhook, as another mutating
+    one may mend it before (then this one is asked again, with ``reinvocationPolicy: IfNeeded``).
 
     :raises WebhookError: if it is no AdmissionReview.
     """
@@ -42,9 +44,15 @@ def mutate(review: Any, context: Context) -> Object:
     answer = ask(context.server, request) if context.rules else None
     if answer is None:
         return allow(request)
-    if answer.code == BAD_REQUEST:
+    if answer.code == BAD_REQUEST or any(map(_is_every_resources, answer.errors)):
         return deny(request, answer.status())
     return allow(request, patch=_patch(request, answer))
+
+
+def _is_every_resources(error: FieldError) -> bool:
+    """Whether the API server looks for a mistake in every custom resource: bad names and labels, and entries with the
+    same key in lists that several write to, which only a status has."""
+    return error.path[:1] == ("metadata",) or (error.path[:1] == ("status",) and error.kind == DUPLICATE)
 
 
 def _patch(request: AdmissionRequest, answer: Answer) -> list[Operation]:

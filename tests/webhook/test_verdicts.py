@@ -91,6 +91,22 @@ def test_what_cannot_be_decoded_is_refused_first() -> None:
     assert mutate(admission(claim(count=-1)), context())["response"]["allowed"]
 
 
+def test_mistakes_that_the_api_server_finds_itself_are_refused_first() -> None:
+    """With all causes, by the mutating webhook: the API server would go no further than to these."""
+    labelled = claim(count=-1)
+    labelled["metadata"]["labels"] = {"a b": "c"}
+    response = mutate(admission(labelled), context())["response"]
+    assert response["status"]["code"] == 422
+    fields = [cause["field"] for cause in response["status"]["details"]["causes"]]
+    assert fields == ["metadata.labels", "spec.devices.requests[0].exactly.count"]
+    reserved = [{"resource": "pods", "name": name, "uid": "u"} for name in ("p", "q")]
+    twice = {**STORED, "status": {"reservedFor": reserved}}
+    response = mutate(admission(twice, STORED, subresource="status"), context())["response"]
+    assert ("status.reservedFor[1]", "FieldValueDuplicate") in [
+        (cause["field"], cause["reason"]) for cause in response["status"]["details"]["causes"]
+    ]
+
+
 def test_update_without_revision_is_one_of_what_is_stored() -> None:
     """As for the built-in kinds, except those that insist on a resourceVersion; one that was sent stays."""
     metadata = {**STORED["metadata"], "resourceVersion": "7"}
