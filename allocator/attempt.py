@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from allocator.allocated import AllocatedState
-from allocator.capacity import Amounts, CapacityError, added, consumed, has_room
+from allocator.capacity import Amounts, CapacityError, Share, added, has_room, share_of
 from allocator.constraints import State, extended, published
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device, DeviceId, Object, PoolId
@@ -24,6 +24,8 @@ from allocator.selection import Selectors
 from allocator.taints import prevents
 from allocator.trail import Trail
 from resourceapi.quantity import Quantity
+
+_MAX_REMEMBERED = 1024
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 
@@ -61,8 +63,6 @@ class Attempt:
         self._selectors = selectors
         self._make_ledger = ledger or (lambda pool: Ledger(pool, allocated))
         self._ledgers: dict[PoolId, Ledger] = {}
-        self._selected: dict[tuple[Alternative, Device], bool] = {}
-        self._demanded: dict[tuple[Alternative, Device], Amounts | None] = {}
         self._trail = Trail()
         #: for which claims exclusive devices are taken
         self._holders: dict[DeviceId, frozenset[ClaimDemand]] = {}
@@ -123,24 +123,27 @@ class Attempt:
 
     def selects(self, alternative: Alternative, device: Device) -> bool:
         """Whether the device is one that is asked for, on this node. Raises AllocationError for bad expressions."""
-        if device.spec.get("bindingConditions") and not self._features.binding_conditions:
+        outcome = alternative.selected.get(device.kind)
+        if outcome is None:
+            outcome = self._selects_kind(alternative, device)
+            if len(alternative.selected) >= _MAX_REMEMBERED:
+                alternative.selected.clear()
+            alternative.selected[device.kind] = outcome
+        # Selectors come first, so their errors count even on a device for another node.
+        return outcome and (not device.slice.per_device or device.reaches(self._node))
+
+    def _selects_kind(self, alternative: Alternative, device: Device) -> bool:
+        if device.kind.has_conditions and not self._features.binding_conditions:
             return False
         if device.groups and not self._features.compatibility_groups:
             return False
-        key = (alternative, device)
-        outcome = self._selected.get(key)
-        if outcome is None:
-            # Selectors come first, so their errors count even on a device for another node.
-            matching = all(self._selectors.match(selector, device) for selector in alternative.selectors)
-            outcome = self._selected[key] = matching and device.reaches(self._node)
-        return outcome
+        return all(self._selectors.match(selector, device) for selector in alternative.selectors)
 
     def could_serve(self, alternative: Alternative, device: Device) -> bool:
         """Whether the capacity of the device would do if nobody else used it."""
         if not self._features.consumable_capacity:
             return True
-        amounts = self._amounts(alternative, device, f"checking capacity for device {device.id.device}")
-        return amounts is not None and has_room(amounts, device.capacity, ())
+        return self._share(alternative, device, f"checking capacity for device {device.id.device}").fits
 
     # --- one device after the other
 
@@ -155,11 +158,11 @@ class Attempt:
         """Whether what others use of the device's capacity leaves enough."""
         if not self._features.consumable_capacity:
             return True
-        amounts = self._amounts(alternative, device, f"checking capacity for device {device.id}")
-        if amounts is None:
-            return False
-        in_use = (self._allocated.capacity.get(device.id), self._shares.get(device.id))
-        return has_room(amounts, device.capacity, in_use)
+        share = self._share(alternative, device, "")
+        in_use = self._allocated.capacity.get(device.id), self._shares.get(device.id)
+        if share.amounts is None or in_use == (None, None):
+            return share.fits
+        return has_room(share.amounts, device.capacity, in_use)
 
     def take(self, alternative: Alternative, device: Device, *, must: bool) -> bool:
         """Take a selected device, or leave all as it was and return False.
@@ -179,7 +182,11 @@ class Attempt:
             return False
         if not self._node_can_skip(device) or not self._draw_counters(device):
             return False
-        if self._features.device_taints and prevents(device.taints, alternative.tolerations):
+        if (
+            device.taints
+            and self._features.device_taints
+            and prevents(device.taints, alternative.tolerations)
+        ):
             return False
         if not self._satisfy_constraints(alternative, device):
             if must:
@@ -256,7 +263,7 @@ class Attempt:
     def _record(self, alternative: Alternative, device: Device, shared: bool) -> None:
         claim, capacity = alternative.claim, None
         if shared:
-            capacity = self._demanded[alternative, device] or {}
+            capacity = self._share(alternative, device, "").amounts or {}
             total = added(self._shares.get(device.id, {}), capacity)
             self._trail.set(self._shares, device.id, total)
         else:
@@ -264,14 +271,17 @@ class Attempt:
             self._trail.set(self._holders, device.id, holders | {claim})
         self._trail.set(self._taken, claim, (*self.taken(claim), Taken(device, alternative, capacity)))
 
-    def _amounts(self, alternative: Alternative, device: Device, doing: str) -> Amounts | None:
-        """What the request takes of the device's capacity; None if the device cannot serve it."""
-        key = (alternative, device)
-        if key not in self._demanded:
+    def _share(self, alternative: Alternative, device: Device, doing: str) -> Share:
+        """What the request takes of the device's capacity."""
+        key = (alternative.capacity_key, self._features.fractional_capacity_range)
+        share = device.kind.shares.get(key)
+        if share is None:
             try:
-                self._demanded[key] = consumed(
-                    alternative.capacity, device.capacity, self._features.fractional_capacity_range
-                )
+                share = share_of(alternative.capacity, device.capacity, key[1])
             except CapacityError as error:
+                doing = doing or f"checking capacity for device {device.id}"
                 raise AllocationError(f"{alternative.place}: {doing}: {error}") from None
-        return self._demanded[key]
+            if len(device.kind.shares) >= _MAX_REMEMBERED:
+                device.kind.shares.clear()
+            device.kind.shares[key] = share
+        return share

@@ -7,6 +7,7 @@ minimum, up to the next step or to the next valid value. Steps may be fractional
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from allocator.devices import Object
 from allocator.kinds import value_of
@@ -21,6 +22,19 @@ _NEGATIVE = "capacity value is negative"
 
 class CapacityError(ValueError):
     """A request that no arithmetic of 64 bits can bring onto a policy; it ends the search."""
+
+
+class Share(NamedTuple):
+    """What a request takes of a device (None: there is no way), and whether there is that much if nobody else uses it."""
+
+    amounts: Amounts | None
+    fits: bool
+
+
+def share_of(requests: Amounts, capacities: Mapping[str, Object], fractional: bool) -> Share:
+    """What a request takes of a device with these capacities. Raises CapacityError."""
+    amounts = consumed(requests, capacities, fractional)
+    return Share(amounts, amounts is not None and has_room(amounts, capacities, ()))
 
 
 def consumed(
@@ -44,9 +58,10 @@ def consumed(
 
 def has_room(taken: Amounts, capacities: Mapping[str, Object], in_use: Iterable[Amounts | None]) -> bool:
     """Whether that much is left of each capacity."""
-    totals = dict(taken)
+    totals = taken
     for amounts in in_use:
-        totals = added(totals, amounts or {})
+        if amounts:
+            totals = added(totals, amounts)
     return all(totals[name].cmp(value_of(capacities[name])) <= 0 for name in taken)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from allocator.constraints import Constraint
 from allocator.devices import Object
 from allocator.features import Features
+from allocator.kinds import DeviceKind
 from allocator.selection import Selector
 from resourceapi.gotext import quote
 from resourceapi.quantity import UNSET, Quantity
@@ -41,10 +42,17 @@ class Alternative:
         self.capacity: dict[str, Quantity] = {
             name: UNSET if amount is None else amount for name, amount in requests.items()
         }
+        #: the same for requests that take the same of devices of a kind
+        self.capacity_key = tuple(
+            (name, amount.mantissa, amount.scale, amount.format, amount.big)
+            for name, amount in self.capacity.items()
+        )
         self.derived: dict[str, str] = {
             entry.get("name", ""): entry.get("expression", "")
             for entry in details.get("derivedAttributes") or ()
         }
+        #: whether devices of a kind are what is asked for, as far as it is known
+        self.selected: dict[DeviceKind, bool] = {}
         self.device_class: Object = _EMPTY
         #: selectors of the class, then its own
         self.selectors: tuple[Selector, ...] = ()
