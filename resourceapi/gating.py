@@ -78,7 +78,9 @@ def _visitor(schema: Schema, struct: str, gates: Gates) -> Visit | None:
         return None
 
     def visit_struct(obj: dict[str, Any], found: list[tuple[dict[str, Any], str]]) -> None:
-        found.extend((obj, name) for name in own if name in obj)
+        for name in own:
+            if name in obj:
+                found.append((obj, name))
         for kind, name, visit in steps:
             value: Any = obj if kind == "inline" else obj.get(name)
             if not value:

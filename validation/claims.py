@@ -23,6 +23,10 @@ REQUEST_REFERENCE = (
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 )
 EMPTY: Object = {}
+_REQUESTS = model.DeviceClaim["requests"]
+_CONSTRAINTS = model.DeviceClaim["constraints"]
+_CONFIG = model.DeviceClaim["config"]
+_SUBREQUEST_CLASS = model.DeviceSubRequest["deviceClassName"]
 UINT64 = 2**64  # costs are added up as the server does, in 64 bits
 
 
@@ -100,20 +104,24 @@ def check_admin_namespace(path: Path, checks: Checks, namespace_labels: Mapping[
 class RequestNames:
     """The names that constraints, configs and results may refer to: ``main`` and ``main/sub``."""
 
-    __slots__ = ("_names",)
+    __slots__ = ("_names", "_requests")
 
     def __init__(self, requests: list[Object] | None) -> None:
-        self._names: set[str] = set()
-        subrequests: dict[str, list[str]] = {}
-        for request in requests or ():  # of requests with the same name the last one counts
-            name = request.get("name", "")
-            subrequests[name] = [sub.get("name", "") for sub in request.get("firstAvailable") or ()]
-        for name, subs in subrequests.items():
-            self._names.add(name)
-            self._names.update(f"{name}/{sub}" for sub in subs)
+        self._requests = requests
+        self._names: set[str] | None = None  # most claims have nothing that refers to them
 
     def __contains__(self, reference: str) -> bool:
+        if self._names is None:
+            self._names = _referable(self._requests)
         return reference in self._names
+
+
+def _referable(requests: list[Object] | None) -> set[str]:
+    subrequests: dict[str, list[str]] = {}
+    for request in requests or ():  # of requests with the same name the last one counts
+        name = request.get("name", "")
+        subrequests[name] = [sub.get("name", "") for sub in request.get("firstAvailable") or ()]
+    return {*subrequests, *(f"{name}/{sub}" for name, subs in subrequests.items() for sub in subs)}
 
 
 class _Claim:
@@ -149,10 +157,10 @@ def check_device_claim(devices: Object, path: Path, checks: Checks) -> None:
     claim = _Claim(constraints)
     _check_requests(requests, (*path, "requests"), checks, claim)
     constraints_path, config_path = (*path, "constraints"), (*path, "config")
-    if checks.declared(model.DeviceClaim["constraints"], constraints, constraints_path):
+    if checks.declared(_CONSTRAINTS, constraints, constraints_path):
         for index, constraint in enumerate(constraints or ()):
             _check_constraint(constraint, (*constraints_path, index), checks, references)
-    if checks.declared(model.DeviceClaim["config"], configs, config_path):
+    if checks.declared(_CONFIG, configs, config_path):
         for index, config in enumerate(configs or ()):
             at = (*config_path, index)
             check_request_references(config.get("requests"), (*at, "requests"), checks, references)
@@ -167,17 +175,18 @@ def check_device_claim(devices: Object, path: Path, checks: Checks) -> None:
 
 
 def _check_requests(requests: list[Object] | None, path: Path, checks: Checks, claim: _Claim) -> None:
-    if not checks.at_most_declared(model.DeviceClaim["requests"], requests, path):
+    if not checks.at_most_declared(_REQUESTS, requests, path):
         return
     for index, request in enumerate(requests or ()):
         _check_request(request, (*path, index), checks, claim)
-    checks.unique_declared(model.DeviceClaim["requests"], requests, path)
+    checks.unique_declared(_REQUESTS, requests, path)
 
 
 def _check_request(request: Object, path: Path, checks: Checks, claim: _Claim) -> None:
     """A request has a name and is either exact or a list of alternatives."""
     name = request.get("name", "")
-    checks.problems(formats.dns_label(name), (*path, "name"))
+    if problems := formats.dns_label(name):
+        checks.problems(problems, (*path, "name"))
     alternatives, exactly = request.get("firstAvailable"), request.get("exactly")
     if alternatives and exactly is not None:
         detail = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
@@ -188,7 +197,8 @@ def _check_request(request: Object, path: Path, checks: Checks, claim: _Claim) -
         at = (*path, "exactly")
         class_name = exactly.get("deviceClassName", "")
         if class_name:
-            checks.problems(formats.dns_subdomain(class_name), (*at, "deviceClassName"))
+            if problems := formats.dns_subdomain(class_name):
+                checks.problems(problems, (*at, "deviceClassName"))
         else:
             checks.report(REQUIRED, (*at, "deviceClassName"))
         _check_request_details(exactly, at, checks, claim, name)
@@ -203,9 +213,10 @@ def _check_alternatives(
         return
     for index, sub in enumerate(alternatives):
         at = (*path, index)
-        checks.problems(formats.dns_label(sub.get("name", "")), (*at, "name"))
+        if problems := formats.dns_label(sub.get("name", "")):
+            checks.problems(problems, (*at, "name"))
         checks.declared(
-            model.DeviceSubRequest["deviceClassName"],
+            _SUBREQUEST_CLASS,
             sub.get("deviceClassName", ""),
             (*at, "deviceClassName"),
         )
@@ -217,12 +228,13 @@ def _check_request_details(
     details: Object, path: Path, checks: Checks, claim: _Claim, reference: str
 ) -> None:
     """What an exact request and a subrequest have in common, beside the class."""
-    check_selectors(details.get("selectors"), (*path, "selectors"), checks)
-    _check_derived_attributes(
-        details.get("derivedAttributes"), (*path, "derivedAttributes"), checks, claim, reference
-    )
+    if selectors := details.get("selectors"):
+        check_selectors(selectors, (*path, "selectors"), checks)
+    if attributes := details.get("derivedAttributes"):
+        _check_derived_attributes(attributes, (*path, "derivedAttributes"), checks, claim, reference)
     _check_allocation_mode(details.get("allocationMode", ""), details.get("count", 0), path, checks)
-    checks.each(details.get("tolerations"), (*path, "tolerations"), check_toleration)
+    if tolerations := details.get("tolerations"):
+        checks.each(tolerations, (*path, "tolerations"), check_toleration)
 
 
 def _check_allocation_mode(mode: str, count: int, path: Path, checks: Checks) -> None:
@@ -240,11 +252,9 @@ def _check_allocation_mode(mode: str, count: int, path: Path, checks: Checks) ->
 
 
 def _check_derived_attributes(
-    attributes: list[Object] | None, path: Path, checks: Checks, claim: _Claim, reference: str
+    attributes: list[Object], path: Path, checks: Checks, claim: _Claim, reference: str
 ) -> None:
     """Derived attributes exist for constraints; their expressions share one budget."""
-    if not attributes:
-        return
     for index, attribute in enumerate(attributes):
         name, expression = attribute.get("name", ""), attribute.get("expression", "")
         if name and not claim.uses(name, reference):

@@ -7,6 +7,7 @@ that are newer than that are enforced so by every release that has their field.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from resourceapi import fielderrors as errors
@@ -49,7 +50,7 @@ class DeclarativePass:
     def _compile_struct(self, struct: Struct) -> Walk | None:
         unions = [rule for rule in struct.rules if self._enforced(rule)]
         steps = [
-            (field.name, field.inline, self._is_optional(field), walk)
+            (field.name, field.inline, _what_needs_no_check(field), walk)
             for field in struct.fields
             if (walk := self._field(field)) is not None
         ]
@@ -59,12 +60,12 @@ class DeclarativePass:
         def walk_struct(new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
             for union in unions:
                 _one_of_fields(union, new, old, path, found)
-            for name, inline, optional, walk in steps:
+            for name, inline, unchecked, walk in steps:
                 if inline:
                     walk(new, old, path, found)
                     continue
                 value = new.get(name)
-                if value is None and optional:
+                if not value and (unchecked == _EMPTY or (unchecked == _ABSENT and value is None)):
                     continue
                 if old is None:
                     walk(value, None, (*path, name), found)
@@ -73,23 +74,21 @@ class DeclarativePass:
 
         return walk_struct
 
-    def _is_optional(self, field: Field) -> bool:
-        """Whether there is nothing to check about the field where it is absent."""
-        return not field.rules or type(field.rules[0]) is rules.Optional
-
     def _enforced(self, rule: rules.Rule) -> bool:
         return self._beta or rule.stage == rules.STANDARD
 
     def _field(self, field: Field) -> Walk | None:
-        """A field's own rules, then those of its type."""
+        """A field's own rules, then those of its type; a value that needs no check is not brought here."""
         if field.inline:
             return self._struct(field.type.struct)
         own = list(field.rules)
+        if own and type(own[0]) is rules.Optional:
+            del own[0]
         inner = self._value(field)
         while inner is None and own and (type(own[-1]) is rules.Optional or not self._enforced(own[-1])):
             own.pop()
-        if inner is None and not own:
-            return None
+        if not own:
+            return inner
         checks = [
             self._rule(rule, field) if self._enforced(rule) else self._unheard(rule, field) for rule in own
         ]
@@ -119,15 +118,16 @@ class DeclarativePass:
             return lambda new, old, path, found: self._unique(rule, field.type, new, path, found)
         if type(rule) is rules.Subfield:
             return self._subfield(rule)
-        check = _DECLARATIVE[type(rule)]
-        return lambda new, old, path, found: check(rule, new, old, path, found)
+        return partial(_DECLARATIVE[type(rule)], rule)
 
     def _unique(
         self, rule: rules.Unique, type: Type, value: Any, path: Path, found: list[FieldError]
     ) -> bool:
         """A later entry that equals an earlier one in its keys is shown whole, in this version's JSON."""
+        if not value or len(value) == 1:
+            return True
         seen = set()
-        for index, item in enumerate(value or ()):
+        for index, item in enumerate(value):
             key = tuple(item.get(name) for name in rule.keys) if rule.keys else item
             if key in seen:
                 shown = (
@@ -183,6 +183,19 @@ class DeclarativePass:
         if not own:
             return None
         return lambda new, old, path, found: _walk_texts(own, new, old, path, found)
+
+
+_NOTHING, _ABSENT, _EMPTY = range(3)
+
+
+def _what_needs_no_check(field: Field) -> int:
+    """Whether there is nothing to check about the field where it is absent, or even where its value is empty."""
+    for rule in field.rules:
+        if type(rule) is rules.Optional:
+            return _EMPTY if rule is field.rules[0] and not field.pointer else _ABSENT
+        if type(rule) is not rules.MaxItems:
+            return _NOTHING
+    return _ABSENT
 
 
 class _Before:

@@ -43,14 +43,16 @@ def _checks(field: Field) -> list[tuple[Any, Check | None]]:
 
 def size_by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> bool:
     """Check only the declared limit of a list; False if its entries must not be looked at."""
-    limit = next(rule for rule in field.rules if isinstance(rule, rules.MaxItems))
-    return _max_items(limit, value, path, found)
+    for rule, check in _checks(field):
+        if check is _max_items:
+            return check(rule, value, path, found)
+    return True
 
 
 def unique_by_hand(field: Field, value: Any, path: Path, found: list[FieldError]) -> None:
     """Check only that the entries of a list are unique."""
-    for rule in field.rules:
-        if isinstance(rule, rules.Unique) and rule.stage != rules.STANDARD:
+    for rule, check in _checks(field):
+        if check is _unique:
             _unique(rule, value, path, found)
 
 
@@ -73,8 +75,10 @@ def _required(rule: rules.Required, value: Any, path: Path, found: list[FieldErr
 
 
 def _unique(rule: rules.Unique, value: Any, path: Path, found: list[FieldError]) -> bool:
+    if not value or len(value) == 1:
+        return True
     seen = set()
-    for index, item in enumerate(value or ()):
+    for index, item in enumerate(value):
         key = tuple(item.get(name, "") for name in rule.keys) if rule.keys else (item,)
         if key in seen:
             found.append(_covered(errors.duplicate((*path, index), key[0])))

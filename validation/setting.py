@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from time import gmtime, strftime
+from time import gmtime, strftime, time
 
 from conversion.hub import from_hub, to_hub
 from deviceselectors.interface import Compiler, ExpressionChecker
@@ -79,5 +79,13 @@ class Setting:
         return self._now()
 
 
+_last: tuple[int, str] = (0, "")
+
+
 def _now() -> str:
-    return strftime("%Y-%m-%dT%H:%M:%SZ", gmtime())
+    """The time in seconds; the text is made once for each of them."""
+    global _last
+    second = int(time())
+    if _last[0] != second:
+        _last = (second, strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(second)))
+    return _last[1]
