@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -20,6 +21,8 @@ from webhook.service import Limits, Service
 from webhook.tls import CertificateError
 
 POLL_SECONDS = 1.0
+# Reviews leave next to no cycles behind: looking for them less often costs a little memory and saves pauses.
+GC_THRESHOLDS = (5_000, 20, 50)
 # Taken once, at the start of the process that owns the socket; so is what is followed of the cluster.
 _FIXED = ("listen", "tls", "timeouts", "limits")
 
@@ -38,6 +41,7 @@ class Place(NamedTuple):
 
 def run_worker(config: Config, place: Place) -> None:
     """Serve until SIGTERM or SIGINT, or until there is nobody who could send one, then drain."""
+    gc.set_threshold(*GC_THRESHOLDS)
     asyncio.run(_Worker(config, place).run())
 
 

@@ -1,0 +1,171 @@
+"""The short way for usual requests: taken only by those, with the answers of the general server."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import ssl
+from collections.abc import Iterator
+
+import pytest
+
+from tests.webhook.examples import admission, claim
+from tests.webhook.running import Running, running
+from webhook.direct import Head, head_of
+
+USUAL = [
+    b"POST /validate?timeout=10s HTTP/1.1",
+    b"Host: a",
+    b"Content-Type: application/json",
+    b"Content-Length: 12",
+]
+API_SERVERS = [
+    *USUAL,
+    b"User-Agent: kube-apiserver-admission",
+    b"Accept: application/json, */*",
+    b"Accept-Encoding: gzip",
+]
+
+
+@pytest.mark.parametrize("lines", [USUAL, API_SERVERS], ids=["least", "api-server"])
+def test_usual_heads(lines: list[bytes]) -> None:
+    """What API servers send is understood; the query is for nobody."""
+    assert head_of(b"\r\n".join(lines)) == Head("/validate", 12)
+
+
+UNUSUAL = {
+    "other-method": (0, b"GET /validate HTTP/1.1"),
+    "older-protocol": (0, b"POST /validate HTTP/1.0"),
+    "no-protocol": (0, b"POST /validate"),
+    "spaces": (0, b"POST  /validate HTTP/1.1"),
+    "tab": (0, b"POST\t/validate HTTP/1.1"),
+    "no-ascii": (0, "POST /validáte HTTP/1.1".encode()),
+    "other-type": (2, b"Content-Type: application/yaml"),
+    "parameter-of-type": (2, b"Content-Type: application/json; charset=utf-8"),
+    "negative-length": (3, b"Content-Length: -1"),
+    "signed-length": (3, b"Content-Length: +1"),
+    "huge-length": (3, b"Content-Length: 999999999"),
+    "no-length": (3, b"Accept: */*"),
+    "chunks": (3, b"Transfer-Encoding: chunked"),
+    "expects-go-ahead": (1, b"Expect: 100-continue"),
+    "compressed": (1, b"Content-Encoding: gzip"),
+    "closes": (1, b"Connection: close"),
+    "twice": (1, b"Content-Length: 12"),
+    "folded": (1, b" Host: a"),
+    "space-before-colon": (1, b"Host : a"),
+    "line-feed-inside": (1, b"Host: a\nExpect: 100-continue"),
+    "nul": (1, b"Host: \0"),
+    "no-host": (1, b"Accept: */*"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_heads(name: str) -> None:
+    """Whatever is not quite plain is for the general server."""
+    line, text = UNUSUAL[name]
+    assert head_of(b"\r\n".join([*USUAL[:line], text, *USUAL[line + 1 :]])) is None
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(
+        tmp_path_factory.mktemp("direct"),
+        apiServer={"serves": "CustomResources"},
+        timeouts={"idle": 3, "body": 1},
+    ) as started:
+        yield started
+
+
+BODY = json.dumps(admission(claim())).encode()
+
+
+def request(body: bytes = BODY, *more: bytes, path: bytes = b"/validate") -> bytes:
+    lines = [
+        b"POST %s HTTP/1.1" % path,
+        b"Host: localhost",
+        b"Content-Type: application/json",
+        b"Content-Length: %d" % len(body),
+        *more,
+    ]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+class Wire:
+    """A connection on which bytes are written as they are."""
+
+    def __init__(self, service: Running) -> None:
+        context = ssl.create_default_context(cafile=str(service.authority))
+        plain = socket.create_connection(("127.0.0.1", service.port), 10)
+        self.socket = context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+    def answer(self) -> tuple[int, bytes]:
+        response = http.client.HTTPResponse(self.socket)
+        response.begin()
+        return response.status, response.read()
+
+    def ask(self, *parts: bytes) -> tuple[int, bytes]:
+        for part in parts:
+            self.socket.sendall(part)
+        return self.answer()
+
+
+@pytest.fixture
+def wire(service: Running) -> Iterator[Wire]:
+    opened = Wire(service)
+    yield opened
+    opened.socket.close()
+
+
+def test_both_ways_answer_alike(wire: Wire) -> None:
+    """The short way and the general server say the same, with the same headers but for the server's name."""
+    answers = []
+    for more in ((), (b"X-Forwarded-For: a",)):
+        wire.socket.sendall(request(BODY, *more))
+        response = http.client.HTTPResponse(wire.socket)
+        response.begin()
+        names = {name.lower() for name, _ in response.getheaders()} - {"server"}
+        answers.append((response.status, response.read(), response.getheader("Content-Type"), names))
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 200
+
+
+def test_body_in_pieces(wire: Wire) -> None:
+    """A request that comes bit by bit is answered once it is complete; so is the next one."""
+    whole = request()
+    middle = whole.index(b"\r\n\r\n") + 10
+    assert wire.ask(whole[:middle], whole[middle:-1], whole[-1:])[0] == 200
+    assert wire.ask(whole)[0] == 200
+    assert wire.ask(whole[:20], whole[20:])[0] == 200
+
+
+def test_slow_body(wire: Wire) -> None:
+    """A body that stops coming is given up as anywhere else."""
+    assert wire.ask(request()[:-1]) == (408, b"the body took longer than 1 s\n")
+
+
+def test_requests_ahead_of_answers(wire: Wire) -> None:
+    """Several requests at once are answered one after the other."""
+    wire.socket.sendall(request() * 3)
+    response = b""
+    while response.count(b"HTTP/1.1 200 OK") < 3 or not response.endswith(b"}"):
+        response += wire.socket.recv(65536)
+
+
+def test_garbage_in_a_body(wire: Wire) -> None:
+    """What is no review is refused, and the connection stays."""
+    code, text = wire.ask(request(b"garbage"))
+    assert (code, text[:20]) == (400, b"the body is no JSON:")
+    assert wire.ask(request())[0] == 200
+
+
+def test_other_paths(wire: Wire) -> None:
+    """Where there is no webhook, nothing is answered but that."""
+    assert wire.ask(request(path=b"/other")) == (404, b"there is nothing here\n")
+
+
+def test_unused_connection_ends(wire: Wire) -> None:
+    """A connection without requests is closed after a while."""
+    assert wire.ask(request())[0] == 200
+    wire.socket.settimeout(15)
+    assert wire.socket.recv(1) == b""
