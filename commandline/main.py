@@ -15,10 +15,11 @@ from commandline.errors import UsageError, WorkerLost
 if TYPE_CHECKING:
     from types import ModuleType
 
+SERVE = "serve"
 SUBCOMMANDS = {
     "validate": ("commandline.validate", "what kube-apiserver would say about manifests"),
     "convert": ("commandline.convert", "rewrite manifests in another API version"),
-    "serve": ("commandline.serve", "answer kube-apiserver's webhooks"),
+    SERVE: ("commandline.serve", "answer kube-apiserver's webhooks"),
     "cel": ("commandline.cel", "what a CEL expression is, costs, and gives on devices"),
     "manifests": ("commandline.deployment", "what deploys the webhooks in a cluster"),
     "quota": ("commandline.quota", "what claims count against quotas, and whether they fit"),
@@ -29,22 +30,35 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command with these arguments (default: the process's own) and return its exit code."""
-    if arguments is None:
-        arguments = sys.argv[1:]
-        _collect_garbage_rarely()
-    given = list(arguments)
+    """Run the command with these arguments and return its exit code.
+
+    Without arguments it is run with the process's own; then the process may end here.
+    """
+    if arguments is not None:
+        return _main(list(arguments))
+    _collect_garbage_rarely()
+    code = _main(sys.argv[1:])
+    if SERVE not in sys.argv:  # it may have threads
+        _leave(code)
+    return code
+
+
+def _main(arguments: list[str]) -> int:
     _make_printable()
     try:
-        code = _run(given)
+        code = _run(arguments)
         sys.stdout.flush()
         return code
     except (UsageError, WorkerLost) as error:
         print(f"claimcheck: {error}", file=sys.stderr)
         return UNFINISHED
-    except BrokenPipeError:
-        # Whoever reads the output has gone; nothing may be written any more, not even when Python exits.
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # Nothing may be written to standard output any more, not even when Python exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # then whoever reads it has gone
+            print(f"claimcheck: cannot write the output: {(error.strerror or '').lower()}", file=sys.stderr)
         return UNFINISHED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -57,7 +71,7 @@ def _run(arguments: list[str]) -> int:
         prog="claimcheck", description="Answers about DRA objects before the cluster does."
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
-    subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND")
+    subparsers = parser.add_subparsers(prog=parser.prog, dest="subcommand", metavar="COMMAND")
     wanted = next((argument for argument in arguments if argument in SUBCOMMANDS), "")
     module = None
     for name, (path, summary) in SUBCOMMANDS.items():
@@ -65,7 +79,7 @@ def _run(arguments: list[str]) -> int:
             module = _load(path)
             module.add_arguments(subparsers.add_parser(name, help=summary))
         else:
-            subparsers.add_parser(name, help=summary)
+            subparsers.add_parser(name, help=summary, add_help=False)
     try:
         options = parser.parse_args(arguments)
     except SystemExit as exit:  # argparse has said why
@@ -98,8 +112,23 @@ def _collect_garbage_rarely() -> None:
     gc.set_threshold(100_000)
 
 
+def _leave(code: int) -> None:
+    """End the process without taking everything apart first, which takes as long as a hundred objects."""
+    if sys.gettrace() is None and sys.getprofile() is None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
 def _make_printable() -> None:
-    """Names and texts from files may hold what the terminal's encoding lacks; show such characters escaped."""
+    """Names and texts from files may hold what the terminal's encoding lacks; show such characters escaped.
+
+    What would go to a closed stream goes nowhere.
+    """
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -532,6 +532,27 @@ def test_modules(command: tuple[str, ...]) -> None:
     assert done.stdout.endswith("1 object: 0 valid, 1 invalid; 1 error\n")
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams(closed: str, write: Write) -> None:
+    """What nobody wants to see is not written, and the exit code still tells."""
+    command = (
+        f"exec {sys.executable} -m commandline.main validate {write('claim.yaml', WRONG_CLAIM)} {closed}"
+    )
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert bool(done.stdout) is (closed == "2>&-")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that takes nothing")
+def test_device_that_is_full(write: Write) -> None:
+    """A report that got lost is work that could not be done."""
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "commandline.main", "validate", write("claim.yaml", CLAIM)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "claimcheck: cannot write the output: no space left on device\n"
+
+
 def test_reader_that_goes_away(write: Write) -> None:
     """A closed pipe ends the command without a traceback."""
     file = write("claims.yaml", "---\n".join([WRONG_CLAIM] * 3000))
