@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -159,3 +160,42 @@ def test_guarded_labels_are_asked_about(overlay: str) -> None:
     guarded = policies["adminAccessLabels"].get("labels", policies.get("adminAccess", {}).get("labels", []))
     for label in (*guarded, {"key": BUILT_IN.key}):
         assert f"'{label['key']}'" in condition["expression"]
+
+
+def test_image_is_for_the_pod(pod: Object) -> None:
+    """The Dockerfile has two stages of a pinned base, and ends as the user that the pod runs as, who may run the command."""
+    lines = (MANIFESTS.parent / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    steps = [line.split() for line in lines if line and line[0].isupper()]
+    (base,) = (step[1].removeprefix("PYTHON=") for step in steps if step[0] == "ARG")
+    assert re.fullmatch(r"python:3\.\d+\.\d+-slim-[a-z]+", base)
+    assert [step[1] for step in steps if step[0] == "FROM"] == ["${PYTHON}", "${PYTHON}"]
+    user = pod["securityContext"]
+    assert steps[-2:] == [
+        ["USER", f"{user['runAsUser']}:{user['runAsGroup']}"],
+        ["ENTRYPOINT", '["/opt/claimcheck/bin/claimcheck"]'],
+    ]
+
+
+def test_pod_runs_with_as_little_as_possible(pod: Object) -> None:
+    """Nothing of the container can be written, nobody becomes root, memory has a limit; two pods are apart."""
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert "memory" in container["resources"]["limits"]
+    assert {"cpu", "memory"} <= container["resources"]["requests"].keys()
+    assert pod["priorityClassName"] == "system-cluster-critical"
+    assert {probe for probe in container if probe.endswith("Probe")} == {
+        "startupProbe",
+        "livenessProbe",
+        "readinessProbe",
+    }
+    keys = [constraint["topologyKey"] for constraint in pod["topologySpreadConstraints"]]
+    assert keys == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
+    (deployment,) = objects(MANIFESTS / "base" / "deployment.yaml")
+    (budget,) = objects(MANIFESTS / "base" / "poddisruptionbudget.yaml")
+    assert (deployment["spec"]["replicas"], budget["spec"]["minAvailable"]) == (2, 1)
