@@ -69,7 +69,7 @@ def make_context(config: Config, cluster: Cluster | None = None) -> Context:
         quota=_quota(config, profile),
         labels=_label_guard(config),
         pods=_pod_policy(config, known.nodes),
-        outlook=_outlook(config, known.devices, profile),
+        outlook=_outlook(config, known, profile),
     )
 
 
@@ -85,6 +85,10 @@ class _Known:
         self.devices = known.devices if DEVICES in parts else KnownDevices(profile)
         self._slices: list[Object] = []
         self._classes: list[Object] = []
+
+    @property
+    def may_know_devices(self) -> bool:
+        return DEVICES not in self._given or self.devices.is_known
 
     def learn(self, value: Object) -> None:
         """Take up an object of the inventory."""
@@ -255,10 +259,10 @@ def _pod_policy(config: Config, nodes: HostNames) -> PreScheduledPods | None:
     return PreScheduledPods(policy["mode"], nodes.of) if policy and policy["mode"] != OFF else None
 
 
-def _outlook(config: Config, devices: KnownDevices, profile: Profile) -> Feasibility | None:
-    return (
-        None if config.get("policies", "feasibility", "mode") == OFF else Feasibility(devices, profile.gates)
-    )
+def _outlook(config: Config, known: _Known, profile: Profile) -> Feasibility | None:
+    if config.get("policies", "feasibility", "mode") == OFF or not known.may_know_devices:
+        return None
+    return Feasibility(known.devices, profile.gates)
 
 
 def _policies(config: Config) -> Iterator[Policy]:

@@ -11,10 +11,14 @@ import jsonschema
 import pytest
 
 from commandline.main import main
+from tests.webhook.examples import admission
 from webhook.assembly import make_context, watched_files
 from webhook.config import ConfigError, load_config, schema_of_config
+from webhook.labelguard import BUILT_IN, LabelGuard
 from webhook.labels import LabelRule
 from webhook.policies import AdminAccess, OpaqueParameters
+from webhook.prescheduled import PreScheduledPods
+from webhook.reviews import parse_admission
 from webhook.supervisor import check
 
 TLS = "tls: {directory: certificates}\n"
@@ -170,3 +174,55 @@ def test_example_of_the_guide(tmp_path: Path) -> None:
     config = load(tmp_path, textwrap.dedent(block))
     check(config)
     assert [policy.name for policy in make_context(config).policies] == ["admin-access"]
+
+
+POLICIES = """
+policies:
+  adminAccess: {mode: Warn, labels: [{key: a}]}
+  adminAccessLabels: {mode: Enforce, users: [admin]}
+  preScheduledPods: {mode: Warn}
+"""
+SLICE = "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: {driver: d, pool: {name: p}}}"
+
+
+def test_policies_about_other_objects(tmp_path: Path) -> None:
+    """Those about namespaces and pods; what guards labels guards those of admin access if it names none of its own."""
+    context = make_context(load(tmp_path, TLS + POLICIES))
+    assert isinstance(context.labels, LabelGuard)
+    assert context.labels.labels == (BUILT_IN, LabelRule("a"))
+    assert isinstance(context.pods, PreScheduledPods)
+    assert context.pods.mode == "Warn"
+    own = POLICIES.replace("users: [admin]", "labels: [{key: b, value: c}]")
+    context = make_context(load(tmp_path, TLS + own))
+    assert isinstance(context.labels, LabelGuard)
+    assert context.labels.labels == (BUILT_IN, LabelRule("b", "c"))
+
+
+def test_policies_that_are_off(tmp_path: Path) -> None:
+    """Nothing is looked at."""
+    off = POLICIES.replace("Warn", "'Off'").replace("Enforce", "'Off'")
+    context = make_context(load(tmp_path, TLS + off))
+    assert (context.policies, context.labels, context.pods) == ((), None, None)
+
+
+def test_feasibility_needs_devices(tmp_path: Path) -> None:
+    """It is told as soon as there are slices in the inventory, or the cluster is followed; unless it is off."""
+    (tmp_path / "slice.yaml").write_text(SLICE)
+    inventory = TLS + "inventory: [slice.yaml]\n"
+    assert make_context(load(tmp_path, TLS)).outlook is None
+    assert make_context(load(tmp_path, inventory)).outlook is not None
+    off = inventory + "policies: {feasibility: {mode: 'Off'}}\n"
+    assert make_context(load(tmp_path, off)).outlook is None
+
+
+def test_known_nodes(tmp_path: Path) -> None:
+    """Host names of nodes come from the inventory where the cluster is not followed."""
+    node = "{apiVersion: v1, kind: Node, metadata: {name: worker, labels: {kubernetes.io/hostname: h}}}"
+    (tmp_path / "node.yaml").write_text(node)
+    context = make_context(load(tmp_path, TLS + "inventory: [node.yaml]" + POLICIES))
+    spec = {"nodeName": "worker", "resourceClaims": [{"name": "c"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    assert context.pods is not None
+    treatment = context.pods.treat(parse_admission(admission(pod)))
+    assert treatment is not None
+    assert "kubernetes.io/hostname: h" in treatment.warning
