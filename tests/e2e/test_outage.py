@@ -120,7 +120,7 @@ def test_what_nobody_need_look_at_goes_on(unguarded: Client) -> None:
     """Stored claims change and get a status, classes and slices come, namespaces come and go, pods start."""
     relabelled = {"metadata": {"labels": {"a": "b"}}}
     assert _patch(unguarded, path("team", "before"), relabelled).code == 200
-    status = {"status": {"allocation": {"devices": {"results": []}}}}
+    status: dict[str, Any] = {"status": {"allocation": {"devices": {"results": []}}}}
     assert _patch(unguarded, path("team", "before") + "/status", status).code == 200
     a_class = {"apiVersion": f"{GROUP}/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
     assert unguarded.ask("POST", f"/apis/{GROUP}/v1/deviceclasses", a_class).code == 201
