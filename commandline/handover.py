@@ -56,6 +56,9 @@ class _Excerpt:
         return self._lines[number]
 
 
+_NO_EXCERPT = _Excerpt(0, {})
+
+
 def _pack(result: Result, lines: bool) -> PackedResult:
     answer = result.answer
     return (
@@ -73,7 +76,7 @@ def _pack(result: Result, lines: bool) -> PackedResult:
 
 def _unpack(packed: PackedResult) -> Result:
     (file, document, api_version, kind, namespace, name), line, findings, lines, status = packed
-    source = _Excerpt(line, lines)
+    source = _Excerpt(line, lines) if line or lines else _NO_EXCERPT
     result = Result(
         file, document, source, api_version=api_version, kind=kind, namespace=namespace, name=name
     )

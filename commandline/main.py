@@ -25,6 +25,7 @@ SUBCOMMANDS = {
     "quota": ("commandline.quota", "what claims count against quotas, and whether they fit"),
     "explain": ("commandline.explain", "why pods and claims get no devices, and what would help"),
 }
+_OBJECTS, _OBJECTS_OF_SERVER = 300_000, 100_000
 UNFINISHED = 2
 INTERRUPTED = 130
 
@@ -36,9 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if arguments is not None:
         return _main(list(arguments))
-    _collect_garbage_rarely()
+    serving = SERVE in sys.argv
+    _collect_garbage_rarely(_OBJECTS_OF_SERVER if serving else _OBJECTS)
     code = _main(sys.argv[1:])
-    if SERVE not in sys.argv:  # it may have threads
+    if not serving:  # a server may have threads
         _leave(code)
     return code
 
@@ -105,11 +107,11 @@ def _print_version() -> int:
     return 0
 
 
-def _collect_garbage_rarely() -> None:
-    """A short-lived process makes hardly any cyclic garbage; looking for it takes a tenth of a long run."""
+def _collect_garbage_rarely(objects: int) -> None:
+    """Look for cyclic garbage after so many new objects: there is hardly any, and looking takes a tenth of a long run."""
     import gc
 
-    gc.set_threshold(100_000)
+    gc.set_threshold(objects)
 
 
 def _leave(code: int) -> None:

@@ -37,6 +37,7 @@ def validate_files(files: Files, options: Namespace, profile: Profile, processes
     inventory.read_inventory(read(options.inventory))
     share = _Share(files, options, profile, inventory.knowledge)
     workers: list[Worker] = []
+    _load_ahead()
     try:
         for _ in range(processes - 1):
             workers.append(start(share.work, workers))
@@ -47,6 +48,12 @@ def validate_files(files: Files, options: Namespace, profile: Profile, processes
         share.tickets.close()
     outcome.failures += inventory.outcome.failures
     return outcome
+
+
+def _load_ahead() -> None:
+    """Load what would be loaded in every process: that is needed for the first claim, and takes as long as many."""
+    from deviceselectors import compiler, lookups  # noqa: F401
+    from validation.lints import alternatives, droppedfields, expressions, selectors  # noqa: F401
 
 
 class _Share:
