@@ -230,8 +230,10 @@ def _image(image: str, entry: Object) -> str:
     if name != entry["name"]:
         return image
     if "digest" in entry:
-        return f"{entry.get('newName', name)}@{entry['digest']}"
-    return entry.get("newName", name) + (f":{entry['newTag']}" if "newTag" in entry else tag)
+        tag = f"@{entry['digest']}"
+    elif "newTag" in entry:
+        tag = f":{entry['newTag']}"
+    return f"{entry.get('newName', name)}{tag}"
 
 
 def _split_image(image: str) -> tuple[str, str]:

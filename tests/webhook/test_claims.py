@@ -14,7 +14,7 @@ SUB = [{"name": "s", "deviceClassName": "c"}]
 
 
 def claim(name: str = "a", *, allocated: bool = False, **request: Any) -> Object:
-    status = {"allocation": {}} if allocated else {}
+    status: Object = {"allocation": {}} if allocated else {}
     spec = {"devices": {"requests": [{"name": "plain", "exactly": {}}, {"name": "r", **request}]}}
     return {"metadata": {"name": name, "namespace": "team"}, "spec": spec, "status": status}
 
