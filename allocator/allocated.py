@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from allocator.capacity import added
-from allocator.devices import DeviceId, Object, PoolId
+from allocator.devices import Device, DeviceId, Object, PoolId
 from allocator.features import Features
+from allocator.kinds import DeviceKind
 from resourceapi.quantity import Quantity
 
 
@@ -26,6 +27,8 @@ class AllocatedState:
         self.capacity: dict[DeviceId, dict[str, Quantity]] = {}
         #: compatibility groups by counter set, of devices for which claims remember them (KEP-5963)
         self.groups: dict[DeviceId, dict[str, frozenset[str]]] = {}
+        #: what is left of capacity, until that changes
+        self._left: dict[DeviceId, tuple[DeviceKind, dict[str, Quantity]]] = {}
         #: told of every device of which claims hold more or less than before
         self.listeners: list[Callable[[DeviceId], None]] = []
         self._of_pool: dict[tuple[str, str], dict[DeviceId, None]] = {}
@@ -41,6 +44,21 @@ class AllocatedState:
     def is_shared(self, device: DeviceId) -> bool:
         """Whether a claim holds a share of the device."""
         return device in self.shares or device in self.capacity
+
+    def left(self, device: Device) -> Mapping[str, Quantity] | None:
+        """What claims leave of the device's capacity; None if they use nothing of it."""
+        used = self.capacity.get(device.id)
+        if used is None:
+            return None
+        known = self._left.get(device.id)
+        if known is not None and known[0] is device.kind:
+            return known[1]
+        left = dict(device.kind.totals)
+        for name, amount in used.items():
+            if name in left:
+                left[name] = left[name].sub(amount)
+        self._left[device.id] = (device.kind, left)
+        return left
 
     def add(self, allocation: Object) -> None:
         """Take in a claim's `status.allocation`, of v1 in normal form."""
@@ -79,6 +97,7 @@ class AllocatedState:
             self._of_pool.pop(device[:2], None)
 
     def _tell(self, device: DeviceId) -> None:
+        self._left.pop(device, None)
         for listener in self.listeners:
             listener(device)
 

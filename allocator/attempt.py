@@ -11,21 +11,20 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from allocator.allocated import AllocatedState
-from allocator.capacity import Amounts, CapacityError, Share, added, has_room, share_of
+from allocator.capacity import Amounts, CapacityError, Share, added, share_of
 from allocator.constraints import State, extended, published
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device, DeviceId, Object, PoolId
 from allocator.errors import AllocationError
 from allocator.features import Features
 from allocator.groups import Common, admits, joined
+from allocator.kinds import remember
 from allocator.ledgers import CounterKey, Ledger
 from allocator.pools import Pool
 from allocator.selection import Selectors
 from allocator.taints import prevents
 from allocator.trail import Trail
 from resourceapi.quantity import Quantity
-
-_MAX_REMEMBERED = 1024
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 
@@ -126,9 +125,7 @@ class Attempt:
         outcome = alternative.selected.get(device.kind)
         if outcome is None:
             outcome = self._selects_kind(alternative, device)
-            if len(alternative.selected) >= _MAX_REMEMBERED:
-                alternative.selected.clear()
-            alternative.selected[device.kind] = outcome
+            remember(alternative.selected, device.kind, outcome)
         # Selectors come first, so their errors count even on a device for another node.
         return outcome and (not device.slice.per_device or device.reaches(self._node))
 
@@ -149,20 +146,28 @@ class Attempt:
 
     def is_free(self, alternative: Alternative, device: Device) -> bool:
         """Whether nobody has the device: with admin access only requests of the same claim count."""
-        holders = self._holders.get(device.id, frozenset())
+        holders = self._holders.get(device.id) if self._holders else None
         if alternative.admin_access:
-            return alternative.claim not in holders
+            return not holders or alternative.claim not in holders
         return not holders and device.id not in self._allocated.whole
 
     def has_capacity(self, alternative: Alternative, device: Device) -> bool:
         """Whether what others use of the device's capacity leaves enough."""
         if not self._features.consumable_capacity:
             return True
-        share = self._share(alternative, device, "")
-        in_use = self._allocated.capacity.get(device.id), self._shares.get(device.id)
-        if share.amounts is None or in_use == (None, None):
+        share = alternative.shares.get(device.kind) or self._share(alternative, device, "")
+        amounts = share.amounts
+        left, mine = self._allocated.left(device), self._shares.get(device.id) if self._shares else None
+        if amounts is None or (left is None and mine is None):
             return share.fits
-        return has_room(share.amounts, device.capacity, in_use)
+        if left is None:
+            left = device.kind.totals
+        if mine:
+            amounts = added(amounts, mine)
+        for name, amount in amounts.items():
+            if name in left and amount.cmp(left[name]) > 0:
+                return False
+        return True
 
     def take(self, alternative: Alternative, device: Device, *, must: bool) -> bool:
         """Take a selected device, or leave all as it was and return False.
@@ -273,6 +278,9 @@ class Attempt:
 
     def _share(self, alternative: Alternative, device: Device, doing: str) -> Share:
         """What the request takes of the device's capacity."""
+        share = alternative.shares.get(device.kind)
+        if share is not None:
+            return share
         key = (alternative.capacity_key, self._features.fractional_capacity_range)
         share = device.kind.shares.get(key)
         if share is None:
@@ -281,7 +289,6 @@ class Attempt:
             except CapacityError as error:
                 doing = doing or f"checking capacity for device {device.id}"
                 raise AllocationError(f"{alternative.place}: {doing}: {error}") from None
-            if len(device.kind.shares) >= _MAX_REMEMBERED:
-                device.kind.shares.clear()
-            device.kind.shares[key] = share
+            remember(device.kind.shares, key, share)
+        remember(alternative.shares, device.kind, share)
         return share

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from allocator.capacity import Share
 from allocator.constraints import Constraint
 from allocator.devices import Object
 from allocator.features import Features
@@ -53,6 +54,8 @@ class Alternative:
         }
         #: whether devices of a kind are what is asked for, as far as it is known
         self.selected: dict[DeviceKind, bool] = {}
+        #: what it takes of devices of a kind, as far as it is known
+        self.shares: dict[DeviceKind, Share] = {}
         self.device_class: Object = _EMPTY
         #: selectors of the class, then its own
         self.selectors: tuple[Selector, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from resourceapi.jsontext import Raw
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 _EMPTY: Object = {}
+_MAX_REMEMBERED = 1024
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 def canonical(value: Any) -> str:
@@ -60,6 +64,8 @@ class DeviceKind:
         self.spec = spec
         self.attributes: dict[str, Object] = spec.get("attributes") or _EMPTY
         self.capacity: dict[str, Object] = spec.get("capacity") or _EMPTY
+        #: all of each capacity
+        self.totals = {name: value_of(capacity) for name, capacity in self.capacity.items()}
         self.taints: list[Object] = spec.get("taints") or []
         self.multiple = spec.get("allowMultipleAllocations") is True
         self.consumes = tuple(
@@ -89,9 +95,7 @@ class DeviceKind:
         device = {
             "allowMultipleAllocations": self.multiple,
             "attributes": {name: attribute or {} for name, attribute in self.attributes.items()},
-            "capacity": {
-                name: {"value": str(value_of(capacity))} for name, capacity in self.capacity.items()
-            },
+            "capacity": {name: {"value": str(total)} for name, total in self.totals.items()},
         }
         return prepare_device(device, self.driver)
 
@@ -136,6 +140,13 @@ class Kinds:
         if kind is None:
             kind = self._slices[key] = SliceKind(key[1])
         return kind
+
+
+def remember(memory: dict[Key, Value], key: Key, value: Value) -> None:
+    """Keep something that could be found out again; not too much of it."""
+    if len(memory) >= _MAX_REMEMBERED:
+        memory.clear()
+    memory[key] = value
 
 
 def counter_values(counters: dict[str, Object] | None) -> dict[str, Quantity]:

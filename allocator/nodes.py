@@ -100,6 +100,7 @@ class Nodes:
         self._classes: WeakValueDictionary[object, NodeClass] = WeakValueDictionary()
         #: names of slices that reach other nodes than before
         self._moves: list[str] = []
+        self._has_stale = False
         self._order: list[NodeEntry] | None = None
         inventory.listeners.append(self._slice_changed)
         allocated.listeners.append(self._device_changed)
@@ -142,7 +143,7 @@ class Nodes:
                     self._forget(slice.node_name)
         for reach in list(self._reaches.values()):
             if not pools.isdisjoint(reach.pools):
-                reach.stale = True
+                reach.stale = self._has_stale = True
         if _reaches_others(old, new):
             self._move((old or new).name)  # type: ignore[union-attr]
 
@@ -176,14 +177,18 @@ class Nodes:
 
     def settled(self) -> list[NodeEntry]:
         """All nodes, in order; to be called before classes are asked for, after any changes."""
-        for reach in list(self._reaches.values()):
-            if reach.stale and self._fill(reach):
-                for entry in self._entries.values():
-                    if entry.view is not None and entry.view.layout.reach is reach:
-                        self._forget(entry.name)
+        if self._has_stale:
+            self._has_stale = False
+            self._refill()
         if self._order is None:
             self._order = list(self._entries.values())
         return self._order
+
+    def _refill(self) -> None:
+        changed = {reach for reach in self._reaches.values() if reach.stale and self._fill(reach)}
+        for entry in self._entries.values() if changed else ():
+            if entry.view is not None and entry.view.layout.reach in changed:
+                self._forget(entry.name)
 
     def class_of(self, entry: NodeEntry) -> NodeClass:
         """The class that a node is in now."""
@@ -199,8 +204,10 @@ class Nodes:
 
     def view_of(self, entry: NodeEntry) -> View:
         """What a node sees now."""
-        reach = self._reach_of(entry)
         view = entry.view
+        if view is not None and entry.seen == len(self._moves):
+            return view
+        reach = self._reach_of(entry)
         if view is None or view.layout.reach is not reach:
             self._forget(entry.name)
             view = entry.view = self._view(entry, reach)

@@ -93,7 +93,7 @@ class Search:
             request = requests[goal.request]
             if request.is_list:
                 return self._any_alternative(goal, request.alternatives)
-            goal = goal._replace(alternative=request.alternatives[0])
+            goal = Goal(goal.claim, goal.request, request.alternatives[0])
         assert goal.alternative is not None
         return self._devices(goal, goal.alternative)
 
@@ -106,7 +106,7 @@ class Search:
         """If all of them lead to too many devices, other devices for earlier requests do not help."""
         result = Outcome.TOO_MANY
         for alternative in alternatives:
-            if (yield goal._replace(alternative=alternative)) is not Outcome.TOO_MANY:
+            if (yield Goal(goal.claim, goal.request, alternative)) is not Outcome.TOO_MANY:
                 result = Outcome.FAILED
         return result
 
@@ -128,24 +128,25 @@ class Search:
         mark = self._attempt.mark()
         if not self._attempt.take(alternative, device, must=True):
             return Outcome.FAILED
-        outcome = yield goal._replace(devices=goal.devices + 1)
+        outcome = yield Goal(goal.claim, goal.request, alternative, goal.devices + 1)
         self._attempt.undo(mark)
         return outcome
 
     def _any_device(self, goal: Goal, alternative: Alternative) -> Choice:
-        attempt = self._attempt
-        for index in range(goal.start, len(self._candidates)):
-            device = self._candidates[index]
+        attempt, candidates = self._attempt, self._candidates
+        is_free, selects, has_capacity = attempt.is_free, attempt.selects, attempt.has_capacity
+        for index in range(goal.start, len(candidates)):
+            device = candidates[index]
             if not (
-                attempt.is_free(alternative, device)
-                and attempt.selects(alternative, device)
-                and attempt.has_capacity(alternative, device)
+                is_free(alternative, device)
+                and selects(alternative, device)
+                and has_capacity(alternative, device)
             ):
                 continue
             mark = attempt.mark()
             if not attempt.take(alternative, device, must=False):
                 continue
-            outcome = yield goal._replace(devices=goal.devices + 1, start=index + 1)
+            outcome = yield Goal(goal.claim, goal.request, alternative, goal.devices + 1, index + 1)
             attempt.undo(mark)
             if outcome is Outcome.TOO_MANY:
                 return outcome

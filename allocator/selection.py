@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 from allocator.devices import Device
 from allocator.errors import AllocationError
+from allocator.kinds import remember
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
-
-_MAX_REMEMBERED = 1024
 
 
 class Selector(NamedTuple):
@@ -35,9 +34,7 @@ class Selectors:
         outcome = known.get(selector.expression)
         if outcome is None:
             outcome = self._evaluate(selector, device)
-            if len(known) >= _MAX_REMEMBERED:
-                known.clear()
-            known[selector.expression] = outcome
+            remember(known, selector.expression, outcome)
         if outcome.__class__ is str:
             raise AllocationError(f"{selector.place} on device {device.id}: CEL runtime error: {outcome}")
         return outcome  # type: ignore[return-value]
@@ -64,9 +61,7 @@ class Selectors:
             except EvaluationError as error:
                 text = f"evaluate derived attribute {name} on device {device.id} failed: {error.message}"
                 raise AllocationError(text) from None
-            if len(known) >= _MAX_REMEMBERED:
-                known.clear()
-            known[expression] = found
+            remember(known, expression, found)
         return found
 
     def _program(self, expression: str, *, derived: bool) -> Program | str:
@@ -79,7 +74,5 @@ class Selectors:
                 found = compiled.error if compiled.error is not None else program(compiled)
             except ProgramError as error:
                 found = str(error)
-            if len(self._programs) >= _MAX_REMEMBERED:
-                self._programs.clear()
-            self._programs[key] = found
+            remember(self._programs, key, found)
         return found

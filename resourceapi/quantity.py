@@ -100,19 +100,20 @@ class Quantity:
         """-1, 0 or 1 as the number is less than, equal to or greater than the other's."""
         if self.scale == other.scale:
             return (self.mantissa > other.mantissa) - (self.mantissa < other.mantissa)
-        sign = self.sign()
-        if sign != other.sign() or not sign:
-            return (sign > other.sign()) - (sign < other.sign())
-        low, high = _decimal_magnitude(self)
-        other_low, other_high = _decimal_magnitude(other)
-        if low >= other_high:
-            return sign
-        if high <= other_low:
-            return -sign
-        # The magnitudes overlap, so the difference of the scales is about the number of digits at most.
         shift = self.scale - other.scale
-        mine: int = self.mantissa * 10 ** max(shift, 0)
-        others: int = other.mantissa * 10 ** max(-shift, 0)
+        if not -_INT64_DIGITS < shift < _INT64_DIGITS:
+            sign = self.sign()
+            if sign != other.sign() or not sign:
+                return (sign > other.sign()) - (sign < other.sign())
+            low, high = _decimal_magnitude(self)
+            other_low, other_high = _decimal_magnitude(other)
+            if low >= other_high:
+                return sign
+            if high <= other_low:
+                return -sign
+        # Far apart only if the magnitudes overlap: the difference is about the number of digits at most.
+        mine: int = self.mantissa * 10**shift if shift > 0 else self.mantissa
+        others: int = other.mantissa if shift > 0 else other.mantissa * 10**-shift
         return (mine > others) - (mine < others)
 
     def cmp_int(self, value: int) -> int:
@@ -128,6 +129,10 @@ class Quantity:
         return self._plus(other, -1)
 
     def _plus(self, other: Quantity, sign: int) -> Quantity:
+        if self.scale == other.scale and self.mantissa and other.mantissa and not (self.big or other.big):
+            mine, others = self.mantissa, sign * other.mantissa
+            fits = _is_int64(mine) and _is_int64(others) and _is_int64(mine + others)
+            return Quantity(mine + others, self.scale, self.format, big=not fits)
         format = self.format if self.mantissa else other.format
         both_small = not (self.big or other.big)
         if both_small and not other.mantissa:
