@@ -19,6 +19,9 @@ from allocator.selection import Selectors
 from allocator.solving import solve
 from resourceapi.limits import ALLOCATION_RESULTS
 
+Arrangement = Callable[[list[Device]], list[Device]]
+"""Puts the devices of a node into the order in which they are tried."""
+
 
 def _new_share_id() -> str:
     return str(uuid.uuid4())
@@ -66,16 +69,20 @@ class Allocator:
         pools: Sequence[Pool],
         claims: Sequence[ClaimDemand],
         ledger: Callable[[Pool], Ledger] | None = None,
+        arrange: Arrangement | None = None,
     ) -> list[tuple[Taken, ...]] | None:
         """The devices that each claim gets of the pools that a node sees, in the order in which they are tried.
 
-        `ledger`: what is left of a pool's counters, if somebody keeps account. Raises as `allocate`.
+        `ledger`: what is left of a pool's counters, if somebody keeps account. `arrange`: another order for devices.
+        Raises as `allocate`.
         """
         attempt = Attempt(node, pools, self.allocated, self.features, self._selectors, ledger)
         all_devices: dict[Alternative, Sequence[Device]] = {}
         for claim in claims:
             _check_claim(claim, pools, attempt, all_devices)
         candidates = [device for pool in pools if pool.usable for device in pool.devices]
+        if arrange is not None:
+            candidates = arrange(candidates)
         if solve(attempt, claims, candidates, all_devices, self.features):
             return [attempt.taken(claim) for claim in claims]
         if any(pool.invalid for pool in pools):

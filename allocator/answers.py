@@ -59,6 +59,10 @@ class Answers(Sequence[NodeAnswer]):
             return [self._answer(each) for each in numbers]
         return self._answer(numbers)
 
+    def outcome(self, index: int) -> Outcome:
+        """How an answer came about."""
+        return self._outcomes[index]
+
     def _answer(self, index: int) -> NodeAnswer:
         made = self._made.get(index)
         if made is None:

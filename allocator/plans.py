@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allocator.allocation import Allocator
+from allocator.allocation import Allocator, Arrangement
 from allocator.attempt import Taken
 from allocator.demand import ClaimDemand
 from allocator.devices import Object
@@ -38,8 +38,8 @@ class Outcome:
         self.error_kind = error_kind
 
 
-_NO_FIT = Outcome()
-_FATAL = Outcome(error_kind=FATAL)
+NO_FIT = Outcome()
+FATAL_OUTCOME = Outcome(error_kind=FATAL)
 
 
 class Plan:
@@ -92,23 +92,33 @@ class Plans:
         try:
             taken = self._search(entry, states, plan.demand)
         except AllocationError:
-            return _FATAL
+            return FATAL_OUTCOME
         except NodeError as error:
             return Outcome(error=str(error), error_kind=NODE)
-        if taken is None:
-            return _NO_FIT
+        return NO_FIT if taken is None else Outcome(self._templates(plan, states, taken))
+
+    def _templates(
+        self, plan: Plan, states: Sequence[PoolState], taken: Sequence[tuple[Taken, ...]]
+    ) -> tuple[ResultTemplate, ...]:
+        """What results are made from on any node of the class."""
         places = {state.pool.id: place for place, state in enumerate(states)}
         templates = []
         for claim, each in zip(plan.demand, taken, strict=True):
             picks = [_pick(places[device.slice.pool], states, device.id.device) for device, _, _ in each]
             templates.append(ResultTemplate(claim, each, picks, self._allocator.features))
-        return Outcome(tuple(templates))
+        return tuple(templates)
 
     def _search(
-        self, entry: NodeEntry, states: Sequence[PoolState], demand: list[ClaimDemand]
+        self,
+        entry: NodeEntry,
+        states: Sequence[PoolState],
+        demand: list[ClaimDemand],
+        arrange: Arrangement | None = None,
     ) -> list[tuple[Taken, ...]] | None:
         of_pool = {state.pool: state for state in states}
-        return self._allocator.find(entry.node, list(of_pool), demand, lambda pool: of_pool[pool].ledger)
+        return self._allocator.find(
+            entry.node, list(of_pool), demand, lambda pool: of_pool[pool].ledger, arrange
+        )
 
     def fatal_error(self, entry: NodeEntry, claims: Sequence[Object]) -> str:
         """The text of the error on a node, which names claims and devices."""

@@ -8,6 +8,7 @@ from enum import Enum
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
+from allocator.bestfit import BestPlans, best
 from allocator.demand import name_of
 from allocator.devices import Object, node_name
 from allocator.features import Features
@@ -28,6 +29,8 @@ class Mode(Enum):
     FIRST_FIT = "first-fit"
     #: every node, nothing is kept
     ALL_NODES = "all-nodes"
+    #: every node; the result that wastes least is kept, never one with worse alternatives (`allocator.bestfit`)
+    BEST_FIT = "best-fit"
     #: as many nodes as kube-scheduler wants to choose from, starting after those of the pod before; the first is kept
     SCHEDULER = "scheduler"
 
@@ -60,6 +63,7 @@ class Cluster:
         self._allocator = Allocator(features, self._classes, self.inventory, self.allocated)
         self._known = Nodes(self.nodes.values(), features, self.inventory, self.allocated)
         self._plans = Plans(self._allocator, self._known)
+        self._best_plans = BestPlans(self._allocator, self._known, self.allocated)
         self._held: dict[str, Object] = {}
         self._start = 0
 
@@ -95,11 +99,13 @@ class Cluster:
         """Add a DeviceClass, or replace that of the same name."""
         self._classes[name_of(device_class)] = device_class
         self._plans.clear()
+        self._best_plans.clear()
 
     def remove_class(self, name: str) -> None:
         """Take out a DeviceClass."""
         self._classes.pop(name, None)
         self._plans.clear()
+        self._best_plans.clear()
 
     def put_claim(self, claim: Object) -> None:
         """A claim is there or has changed: what it holds now counts, what it held before does not."""
@@ -148,6 +154,8 @@ class Cluster:
         answers = Answers(self._allocator.new_share_id)
         if mode is Mode.SCHEDULER:
             chosen = self._choose(entries, unallocated, bound, answers)
+        elif mode is Mode.BEST_FIT:
+            chosen = self._best(entries, unallocated, bound, answers)
         else:
             chosen = self._ask(entries, unallocated, bound, answers, 1 if mode is Mode.FIRST_FIT else 0)
         if chosen is None or mode is Mode.ALL_NODES:
@@ -180,6 +188,21 @@ class Cluster:
         self._start = (start + len(answers)) % len(entries)
         return chosen
 
+    def _best(
+        self,
+        entries: Sequence[NodeEntry],
+        claims: Sequence[Object],
+        bound: Sequence[Object],
+        answers: Answers,
+    ) -> int | None:
+        """Ask all nodes; the one whose answer wastes least is chosen. Nothing is, where first-fit finds nothing."""
+        first = self._ask(entries, claims, bound, Answers(self._allocator.new_share_id), 1)
+        self._ask(entries, claims, bound, answers, 0, plans=self._best_plans)
+        if first is None:
+            return None
+        outcomes = [answers.outcome(index) for index in range(len(answers))]
+        return best(outcomes, first)
+
     def _ask(
         self,
         entries: Iterable[NodeEntry],
@@ -189,9 +212,10 @@ class Cluster:
         wanted: int,
         *,
         fatal_ends: bool = True,
+        plans: Plans | None = None,
     ) -> int | None:
         """Ask nodes until `wanted` of them fit, all of them if that is 0; which of the answers is the first that does."""
-        known, plans = self._known, self._plans
+        known, plans = self._known, plans or self._plans
         plan = plans.plan(claims)
         outcomes: dict[NodeClass, Outcome] = {}
         first, found = None, 0

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from allocator.demand import ClaimDemand, name_of, read_claim
 from allocator.devices import DeviceId, Object, PoolId, node_name
 from allocator.features import Features
-from allocator.inventory import Inventory
 from allocator.scheduling import Cluster
 
 Taint = tuple[str, str, str]
@@ -62,7 +61,7 @@ class World:
         self.claims = {full_name(claim): claim for claim in claims if allocation_of(claim) is not None}
         self.cluster = Cluster(features, self.nodes.values(), classes, self.slices.values())
         self.allocated = self.cluster.allocated
-        self.inventory = Inventory(self.slices.values())
+        self.inventory = self.cluster.inventory
         #: which claims hold a device, or a share of it
         self.holders: dict[DeviceId, list[str]] = {}
         #: which claims hold devices of a pool, admin access included

@@ -1,0 +1,156 @@
+"""The objective `best-fit`: of the ways to serve a pod the one that wastes least, never with worse alternatives.
+
+kube-scheduler takes the first solution (first-fit). Here some more are looked at: on each kind of node the search runs
+again with devices in other orders, those first whose loss costs least (`allocator.fitting.waste`), and for pods that want
+several devices also with one counter set or topology group after the other in front. Rank comes before waste: KEP-4816
+adds up how far down the lists the chosen alternatives are; a solution is only considered if that sum is not larger than
+that of first-fit, and if no alternative is worse before one is better. First-fit's own solution is always among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from allocator.allocated import AllocatedState
+from allocator.allocation import Allocator, Arrangement
+from allocator.attempt import Taken
+from allocator.demand import ClaimDemand
+from allocator.devices import Device
+from allocator.errors import AllocationError, NodeError
+from allocator.fitting.waste import NodeWaste, Waste
+from allocator.nodes import NodeEntry, Nodes
+from allocator.plans import FATAL_OUTCOME, NO_FIT, NODE, Outcome, Plan, Plans
+from allocator.results import ResultTemplate
+from allocator.states import PoolState
+
+#: So many counter sets or topology groups are tried as the first one at most.
+MAX_GROUPS = 8
+
+Rank = tuple[int, tuple[int, ...]]
+"""How far down the lists the alternatives are, all together and request by request."""
+Solution = Sequence[tuple[Taken, ...]]
+
+
+class Proposal(Outcome):
+    """An outcome with what it is worth."""
+
+    __slots__ = ("rank", "waste")
+
+    def __init__(self, templates: tuple[ResultTemplate, ...], rank: Rank, waste: Waste) -> None:
+        super().__init__(templates)
+        self.rank = rank
+        self.waste = waste
+
+
+class BestPlans(Plans):
+    """Plans that are served with as little waste as possible."""
+
+    def __init__(self, allocator: Allocator, nodes: Nodes, allocated: AllocatedState) -> None:
+        super().__init__(allocator, nodes)
+        self._allocated = allocated
+
+    def _find(self, plan: Plan, entry: NodeEntry) -> Outcome:
+        states = self._nodes.view_of(entry).states()
+        try:
+            first = self._search(entry, states, plan.demand)
+        except AllocationError:
+            return FATAL_OUTCOME
+        except NodeError as error:
+            return Outcome(error=str(error), error_kind=NODE)
+        if first is None:
+            return NO_FIT
+        waste = NodeWaste(states, self._allocated, _attributes(plan.demand))
+        limit = rank_of(plan.demand, first)
+        best: Solution = first
+        key = (limit, waste.of(_flat(first)))
+        for arrange in _arrangements(waste, sum(map(len, first))):
+            found = self._again(entry, states, plan.demand, arrange)
+            if found is None or not is_within(rank_of(plan.demand, found), limit):
+                continue
+            other = (rank_of(plan.demand, found), waste.of(_flat(found)))
+            if other < key:
+                best, key = found, other
+        return Proposal(self._templates(plan, states, best), *key)
+
+    def _again(
+        self,
+        entry: NodeEntry,
+        states: Sequence[PoolState],
+        demand: list[ClaimDemand],
+        arrange: Arrangement,
+    ) -> Solution | None:
+        """A search in another order may take too long, or meet an error that the first did not reach."""
+        try:
+            return self._search(entry, states, demand, arrange)
+        except (AllocationError, NodeError):
+            return None
+
+
+def best(outcomes: Sequence[Outcome], first: int) -> int | None:
+    """The place of the best proposal; it is not worse in rank than that of the node which first-fit takes."""
+    found, chosen = first, outcomes[first]
+    if not isinstance(chosen, Proposal):
+        return None
+    limit = chosen.rank
+    for place, outcome in enumerate(outcomes):
+        if (
+            isinstance(outcome, Proposal)
+            and is_within(outcome.rank, limit)
+            and (outcome.rank, outcome.waste) < (chosen.rank, chosen.waste)
+        ):
+            found, chosen = place, outcome
+    return found
+
+
+def rank_of(demand: Sequence[ClaimDemand], solution: Solution) -> Rank:
+    """The rank of a solution."""
+    places = []
+    for claim, taken in zip(demand, solution, strict=True):
+        served = {each.alternative.main: each.alternative for each in taken}
+        for request in claim.requests:
+            if len(request.alternatives) > 1:
+                chosen = served.get(request.name)
+                places.append(request.alternatives.index(chosen) if chosen is not None else 0)
+    return sum(places), tuple(places)
+
+
+def is_within(rank: Rank, limit: Rank) -> bool:
+    """Whether a rank is not worse, neither in sum nor in the first request that is served otherwise."""
+    return rank[0] <= limit[0] and rank[1] <= limit[1]
+
+
+def _flat(solution: Solution) -> list[Taken]:
+    return [each for taken in solution for each in taken]
+
+
+def _attributes(demand: Sequence[ClaimDemand]) -> list[str]:
+    return [each.attribute for claim in demand for each in claim.constraints if not each.distinct]
+
+
+def _arrangements(waste: NodeWaste, devices: int) -> Iterator[Arrangement]:
+    """Orders of devices to try: those first that cost least, and with several to find, one group in front of all."""
+    costs: dict[Device, Waste] = {}
+
+    def by_cost(candidates: list[Device]) -> list[Device]:
+        for device in candidates:
+            costs[device] = waste.of_device(device)
+        return sorted(candidates, key=costs.__getitem__)
+
+    yield by_cost
+    if devices > 1:
+        for group in _groups(waste, costs):
+            yield lambda candidates, group=group: sorted(  # type: ignore[misc]
+                candidates, key=lambda device: (group not in waste.groups_of(device), costs[device])
+            )
+
+
+def _groups(waste: NodeWaste, costs: dict[Device, Waste]) -> list[object]:
+    """Groups to begin with: those whose devices cost least, of several that look alike the first."""
+    members: dict[object, list[Waste]] = {}
+    for device, cost in costs.items():
+        for group in waste.groups_of(device):
+            members.setdefault(group, []).append(cost)
+    alike: dict[tuple[Waste, ...], object] = {}
+    for group, wastes in members.items():
+        alike.setdefault(tuple(sorted(wastes)), group)
+    return [alike[wastes] for wastes in sorted(alike)][:MAX_GROUPS]

@@ -1,0 +1,157 @@
+"""What taking devices of a node wastes, as numbers to compare: less is better, those in front outweigh those behind.
+
+1. partitions: by how much the worth of counter sets falls (`allocator.fitting.partitions`);
+2. surplus: how big the devices are that are taken whole, as a share of the biggest;
+3. shares: how much is taken from devices that are shared by few; full ones are filled up first;
+4. groups: how many devices are taken from topology groups that are still large, so that small rests go first;
+5. pools: the same for whole pools, so that nodes in use fill up first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from allocator.allocated import AllocatedState
+from allocator.attempt import Taken
+from allocator.constraints import published, values_of
+from allocator.devices import Device, DeviceId, PoolId
+from allocator.fitting.partitions import CounterSet, Filling, worth
+from allocator.kinds import value_of
+from allocator.states import PoolState
+
+Waste = tuple[float, ...]
+#: Attributes of this domain that say where a device is (KEP-4381: standard attributes).
+STANDARD_DOMAIN = "resource.kubernetes.io/"
+_DIGITS = 9
+
+
+class NodeWaste:
+    """Weighs allocations on one node in its present state."""
+
+    def __init__(
+        self, states: Iterable[PoolState], allocated: AllocatedState, attributes: Iterable[str]
+    ) -> None:
+        """`attributes`: full names of those by which claims want devices to be together."""
+        self._states = {state.pool.id: state for state in states if state.pool.usable}
+        self._allocated = allocated
+        self._attributes = tuple(dict.fromkeys(attributes))
+        self._sets: dict[PoolId, list[tuple[CounterSet, Filling]]] = {}
+        self._free: dict[object, int] = {}
+        self._groups: dict[Device, list[object]] = {}
+        self._biggest: dict[tuple[str, str], float] = {}
+        for state in self._states.values():
+            for device in state.pool.devices:
+                self._learn(device)
+
+    def _learn(self, device: Device) -> None:
+        keys: list[object] = [device.slice.pool]
+        names = [name for name in device.attributes if name.startswith(STANDARD_DOMAIN)]
+        for name in dict.fromkeys((*self._attributes, *names)):
+            found = published(device, name)
+            values = values_of(found) if found is not None else None
+            keys += (
+                [(device.id.driver, name, value) for value in sorted(values[1], key=str)] if values else []
+            )
+        self._groups[device] = keys
+        if device.id not in self._allocated.whole and not device.multiple:
+            for key in keys:
+                self._free[key] = self._free.get(key, 0) + 1
+        for name, capacity in device.capacity.items():
+            amount = value_of(capacity).approximate_float()
+            key = (device.id.driver, name)
+            self._biggest[key] = max(self._biggest.get(key, 0.0), amount)
+
+    def of(self, taken: Sequence[Taken]) -> Waste:
+        """The waste of taking all these devices."""
+        counted = [each for each in taken if not each.alternative.admin_access]
+        whole = [each.device for each in counted if each.capacity is None]
+        numbers = (
+            float(self._partitions(whole)),
+            sum(map(self._surplus, whole)),
+            self._shares([each for each in counted if each.capacity is not None]),
+            self._crowding(key for device in whole for key in self._groups[device][1:]),
+            self._crowding(self._groups[device][0] for device in whole),
+        )
+        return tuple(round(number, _DIGITS) for number in numbers)
+
+    def of_device(self, device: Device) -> Waste:
+        """The waste of taking a device by itself, whole."""
+        if device.multiple:
+            return (0.0,) * 5
+        numbers = (
+            float(self._partitions((device,))),
+            self._surplus(device),
+            0.0,
+            self._crowding(self._groups[device][1:]),
+            self._crowding(self._groups[device][:1]),
+        )
+        return tuple(round(number, _DIGITS) for number in numbers)
+
+    def groups_of(self, device: Device) -> list[object]:
+        """The counter sets and topology groups that a device belongs to; those that look alike have equal keys."""
+        return [
+            *((device.slice.pool, entry.counter_set) for entry in device.consumes),
+            *self._groups[device][1:],
+        ]
+
+    def _partitions(self, devices: Iterable[Device]) -> int:
+        loss = 0
+        by_pool: dict[PoolId, list[Device]] = {}
+        for device in devices:
+            if device.consumes:
+                by_pool.setdefault(device.slice.pool, []).append(device)
+        for pool, members in by_pool.items():
+            for counter_set, filling in self._fillings(pool):
+                after = filling
+                for device in members:
+                    if device in counter_set.variant:
+                        after = counter_set.after(after, device)
+                if after is not filling:
+                    loss += worth(counter_set.shape, filling) - worth(counter_set.shape, after)
+        return loss
+
+    def _fillings(self, pool: PoolId) -> list[tuple[CounterSet, Filling]]:
+        found = self._sets.get(pool)
+        if found is None:
+            state = self._states[pool]
+            held = [device for device in state.pool.devices if device.id in self._allocated.whole]
+            sets = [CounterSet(name, state.pool) for name in state.pool.counter_sets]
+            found = self._sets[pool] = [(each, each.filling(state.ledger, held)) for each in sets]
+        return found
+
+    def _surplus(self, device: Device) -> float:
+        return sum(
+            value_of(capacity).approximate_float() / biggest
+            for name, capacity in device.capacity.items()
+            if (biggest := self._biggest[device.id.driver, name]) > 0
+        )
+
+    def _shares(self, taken: Iterable[Taken]) -> float:
+        """Falling squares of what is free: the same amount costs less where less is free."""
+        waste = 0.0
+        used: dict[tuple[DeviceId, str], float] = {}
+        for device, _, amounts in taken:
+            for name, amount in (amounts or {}).items():
+                total = value_of(device.capacity[name]).approximate_float()
+                if total <= 0:
+                    continue
+                key = (device.id, name)
+                if key not in used:
+                    before = (self._allocated.capacity.get(device.id) or {}).get(name)
+                    used[key] = before.approximate_float() if before is not None else 0.0
+                free = (total - used[key]) / total
+                used[key] += amount.approximate_float()
+                waste += free**2 - ((total - used[key]) / total) ** 2
+        return waste
+
+    def _crowding(self, keys: Iterable[object]) -> float:
+        """Falling squares of the numbers of free devices in the groups that are drawn on."""
+        drawn: dict[object, int] = {}
+        for key in keys:
+            drawn[key] = drawn.get(key, 0) + 1
+        return float(
+            sum(
+                self._free.get(key, 0) ** 2 - (self._free.get(key, 0) - count) ** 2
+                for key, count in drawn.items()
+            )
+        )
