@@ -43,7 +43,8 @@ def main() -> None:
             write_claims(directory, count)
         file = one / "claim-0000.yaml"
         print(f"{'':32}{'claimcheck':>14}{'kubectl-validate':>18}{'ratio':>9}")
-        _side_by_side(f"{_FILES} files", [*claimcheck, str(many)], [*peer, str(many)], rounds=5)
+        for title, jobs in ((f"{_FILES} files", ()), ("the same, one process", ("--jobs", "1"))):
+            _side_by_side(title, [*claimcheck, *jobs, str(many)], [*peer, str(many)], rounds=5)
         _side_by_side("one file, cold", [*claimcheck, str(file)], [*peer, str(file)], rounds=21)
     _in_process()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from pickle import dumps, loads
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commandline.context import Context
+from commandline.handover import pack, unpack
 from commandline.manifests import ASK, treatment
 from commandline.reports import FORMATS, write
 from commandline.results import Outcome
@@ -88,7 +90,7 @@ def _mutate(value: Any, draw: st.DrawFn) -> None:
 def test_no_manifest_is_too_strange(
     manifests: list[dict[str, Any]], profile: Profile, inventory: bool
 ) -> None:
-    """Every document gets a result or is skipped, and every report can be written."""
+    """Every document gets a result or is skipped, and every report can be written, also by another process."""
     text = "".join(f"{json.dumps(manifest)}\n" for manifest in manifests)
     outcome, context = Outcome(profile.name), Context()
     facts = Facts(profile, classes_known=inventory)
@@ -100,5 +102,13 @@ def test_no_manifest_is_too_strange(
     for document in documents:
         reviewer.review(document, treatment(document.value))
     assert len(outcome.results) + len(outcome.skipped) == len(documents)
+    elsewhere = Outcome(profile.name)
+    unpack(loads(dumps(pack(outcome, lines=True))), elsewhere)
     for format in FORMATS:
-        write(format, outcome, io.StringIO())
+        assert _report(format, elsewhere) == _report(format, outcome)
+
+
+def _report(format: str, outcome: Outcome) -> str:
+    stream = io.StringIO()
+    write(format, outcome, stream)
+    return stream.getvalue()
