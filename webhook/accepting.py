@@ -45,7 +45,7 @@ class Acceptor:
     def __init__(
         self,
         listener: socket.socket,
-        tls: ssl.SSLContext,
+        tls: Callable[[], ssl.SSLContext],
         protocol: Callable[[], asyncio.Protocol],
         *,
         shares: Shares,
@@ -53,6 +53,7 @@ class Acceptor:
         connections: Callable[[], int],
     ) -> None:
         """
+        :param tls: what to speak TLS with, asked for each connection.
         :param process: which of the shares is ours.
         :param connections: how many connections are open.
         """
@@ -118,5 +119,5 @@ class Acceptor:
         # whoever does not speak TLS, or stops doing so, is no concern of ours
         with contextlib.suppress(OSError):
             await self._loop.connect_accepted_socket(
-                self._protocol, plain, ssl=self._tls, ssl_handshake_timeout=HANDSHAKE_SECONDS
+                self._protocol, plain, ssl=self._tls(), ssl_handshake_timeout=HANDSHAKE_SECONDS
             )

@@ -20,14 +20,12 @@ from resourceapi.releases import Profile, UnknownRelease
 from validation.lints import Facts
 from validation.lints.shapes import name_of
 from validation.server import Server
-from webhook.apiserver import ApiServer
-from webhook.certificates import BUNDLE
+from webhook.apiserver import TIMEOUT, ApiServer
 from webhook.cluster import CLAIMS, DEVICES, NAMESPACES, NODES, Cluster
 from webhook.config import Config, ConfigError
 from webhook.context import OFF, WARN, Context, Policy
 from webhook.devices import KnownDevices
 from webhook.feasibility import Feasibility
-from webhook.injection import COLLECTIONS, Injection, Target
 from webhook.known import HostNames, Labels
 from webhook.labelguard import LabelGuard
 from webhook.labels import LabelRule
@@ -35,7 +33,6 @@ from webhook.logs import log
 from webhook.policies import AdminAccess, OpaqueParameters, SchemaKey
 from webhook.prescheduled import PreScheduledPods
 from webhook.schemas import SchemaError, compile_schema
-from webhook.tls import CertificateError, ServerTLS
 from webhook.watching import Connection
 
 Step = str | int
@@ -131,22 +128,6 @@ def make_cluster(config: Config) -> Cluster:
     return Cluster(parts, connection, _profile(config))
 
 
-def make_injection(config: Config) -> Injection | None:
-    """What keeps the own authorities in objects of the cluster, None if there is nothing to do.
-
-    :raises ConfigError: if the API server's authorities cannot be read.
-    """
-    targets = [
-        Target(collection, name)
-        for collection in COLLECTIONS
-        for name in config.get("tls", "inject", collection)
-    ]
-    if not targets:
-        return None
-    api = _api_server(config)
-    return Injection(api, certificate_files(config)[0].with_name(BUNDLE), targets)
-
-
 def watched_files(config: Config) -> list[Path]:
     """The files whose change may change the context, the configuration itself among them."""
     watched = [Path(config.document.file)]
@@ -155,25 +136,6 @@ def watched_files(config: Config) -> list[Path]:
         watched += sorted(path.rglob("*")) if path.is_dir() else [path]
     schemas = config.get("policies", "opaqueParameters", "schemas") or ()
     return watched + [config.path(entry["schemaFile"]) for entry in schemas if "schemaFile" in entry]
-
-
-def certificate_files(config: Config) -> tuple[Path, Path]:
-    """Where the leaf and its key are."""
-    directory = config.get("tls", "directory")
-    if directory is not None:
-        return config.path(directory) / "current" / "tls.crt", config.path(directory) / "current" / "tls.key"
-    return config.path(config.get("tls", "certificateFile")), config.path(config.get("tls", "keyFile"))
-
-
-def make_tls(config: Config) -> ServerTLS:
-    """
-    :raises ConfigError: if there is no usable certificate.
-    """
-    authority = config.get("tls", "clientAuthorityFile")
-    try:
-        return ServerTLS(*certificate_files(config), authority and config.path(authority))
-    except CertificateError as error:
-        raise config.error(("tls",), f"tls: {error}") from None
 
 
 def _profile(config: Config) -> Profile:
@@ -185,8 +147,10 @@ def _profile(config: Config) -> Profile:
         raise config.error(("apiServer", "featureGates"), f"apiServer.featureGates: {error}") from None
 
 
-def _api_server(config: Config) -> ApiServer:
-    """
+def api_server(config: Config, timeout: float = TIMEOUT) -> ApiServer:
+    """The API server of the configuration.
+
+    :param timeout: seconds for an answer.
     :raises ConfigError: if its authorities cannot be read.
     """
     at = ("apiServer", "caFile")
@@ -195,6 +159,7 @@ def _api_server(config: Config) -> ApiServer:
             config.get("apiServer", "address"),
             token_file=config.path(config.get("apiServer", "tokenFile")),
             ca_file=config.path(config.get(*at)),
+            timeout=timeout,
         )
     except OSError as error:
         raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
@@ -203,7 +168,7 @@ def _api_server(config: Config) -> ApiServer:
 def _quota(config: Config, profile: Profile) -> QuotaCheck | None:
     if config.get("quota", "mode") == OFF:
         return None
-    api = _api_server(config)
+    api = api_server(config)
     namespaces = ClusterNamespaces(api, Server(profile))
     if config.get("apiServer", "serves") == "BuiltIn":
         return ObservedQuota(namespaces)

@@ -25,6 +25,7 @@ BACKDATED = timedelta(minutes=5)
 BUNDLE, LEAF, LEAF_KEY = "ca.crt", "tls.crt", "tls.key"
 AUTHORITY, AUTHORITY_KEY = "authority.crt", "authority.key"
 SUCCESSOR, SUCCESSOR_KEY = "successor.crt", "successor.key"
+NAMES = (BUNDLE, LEAF, LEAF_KEY, AUTHORITY, AUTHORITY_KEY, SUCCESSOR, SUCCESSOR_KEY)
 
 Entries = dict[str, bytes]
 
@@ -55,6 +56,14 @@ def advance(entries: Entries | None, terms: Terms, now: datetime) -> Entries:
     if current is None:
         return _issued({}, _authority(terms, now), [], terms, now)
     return current.advanced(terms, now)
+
+
+def is_usable(entries: Entries | None) -> bool:
+    """Whether entries are whole: everything can be read, and keys belong to their certificates."""
+    try:
+        return entries is not None and bool(_Chain(entries).bundle)
+    except (ValueError, KeyError):
+        return False
 
 
 class _Signed(NamedTuple):

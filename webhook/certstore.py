@@ -5,16 +5,16 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Protocol
 
-from webhook.certificates import Entries, Terms, advance
+from webhook.certificates import Entries, Terms, advance, is_usable
 
-_CURRENT = "current"
+CURRENT = "current"
 _ATTEMPTS = 10
 
 
@@ -37,16 +37,19 @@ class Store(Protocol):
         ...
 
 
-def maintain(store: Store, terms: Terms, now: datetime) -> Entries:
+def maintain(store: Store, terms: Terms, now: datetime, spare: Entries | None = None) -> Entries:
     """The entries that are valid now; makes, renews and rotates what is due.
 
     Whoever comes second adopts what the first has made.
 
+    :param spare: put into the store if what is there is missing or damaged, so that clients need not learn of another
+        authority.
     :raises Conflict: if others are faster time and again.
     """
     for _ in range(_ATTEMPTS):
         stored, revision = store.load()
-        entries = advance(stored, terms, now)
+        known = spare if not is_usable(stored) and is_usable(spare) else stored
+        entries = advance(known, terms, now)
         if entries is stored:
             return entries
         try:
@@ -55,6 +58,41 @@ def maintain(store: Store, terms: Terms, now: datetime) -> Entries:
             continue
         return entries
     raise Conflict(f"the certificates changed {_ATTEMPTS} times in a row")
+
+
+class Keeper:
+    """Keeps certificates valid in a store; where that is no directory, with a copy in one for those who serve."""
+
+    def __init__(
+        self,
+        store: Store,
+        terms: Terms,
+        copy: DirectoryStore | None = None,
+        after: Callable[[], None] = lambda: None,
+    ) -> None:
+        """
+        :param after: called after each round, to let go of what was held for it.
+        """
+        self._store = store
+        self._terms = terms
+        self._copy = copy
+        self._after = after
+
+    def maintain(self, now: datetime) -> None:
+        """Do what is due; until the next round a copy may be behind.
+
+        :raises Conflict: as :func:`maintain`.
+        """
+        try:
+            if self._copy is None:
+                maintain(self._store, self._terms, now)
+                return
+            held, revision = self._copy.load()
+            entries = maintain(self._store, self._terms, now, held)
+            if entries != held:
+                self._copy.save(entries, revision)
+        finally:
+            self._after()
 
 
 class DirectoryStore:
@@ -66,7 +104,7 @@ class DirectoryStore:
     def load(self) -> tuple[Entries | None, str]:
         """The entries; the revision is the name of the directory that they are in."""
         try:
-            revision = os.readlink(self.directory / _CURRENT)
+            revision = os.readlink(self.directory / CURRENT)
             files = list((self.directory / revision).iterdir())
             return {file.name: file.read_bytes() for file in files}, revision
         except FileNotFoundError:
@@ -84,7 +122,7 @@ class DirectoryStore:
                     file.write(content)
             link = self.directory / f".{written.name}"
             link.symlink_to(written.name)
-            link.replace(self.directory / _CURRENT)
+            link.replace(self.directory / CURRENT)
             for old in self.directory.glob("certificates-*"):
                 # the previous set stays, for those who are reading it
                 if old.name not in (written.name, revision):
@@ -92,7 +130,7 @@ class DirectoryStore:
 
     def _revision(self) -> str:
         try:
-            return os.readlink(self.directory / _CURRENT)
+            return os.readlink(self.directory / CURRENT)
         except FileNotFoundError:
             return ""
 

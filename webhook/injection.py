@@ -23,6 +23,8 @@ COLLECTIONS = {
     "mutatingWebhookConfigurations": f"{ADMISSION}/mutatingwebhookconfigurations",
     "customResourceDefinitions": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
 }
+# What cert-manager's injector looks for: inject-ca-from, inject-ca-from-secret, inject-apiserver-ca.
+CERT_MANAGER = "cert-manager.io/inject-"
 OK, NOT_FOUND, CONFLICT = 200, 404, 409
 
 
@@ -67,6 +69,8 @@ class Injection:
         code, obj = self._api.request("GET", target.path)
         if code != OK or not isinstance(obj, dict):
             return "there is no such object" if code == NOT_FOUND else f"GET: {code}"
+        if any(key.startswith(CERT_MANAGER) for key in mapping(obj, "metadata", "annotations")):
+            return "its bundle is injected by cert-manager, as its annotations say"
         stale = [config for config in client_configs(obj) if config.get("caBundle") != bundle]
         if not stale:
             return ""

@@ -11,14 +11,16 @@ import resource
 import signal
 import socket
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from quota.api import Unavailable
 from webhook.accepting import Shares
-from webhook.assembly import make_cluster, make_context, make_injection, make_tls
-from webhook.certificates import Terms
-from webhook.certstore import Conflict, DirectoryStore, maintain
+from webhook.assembly import make_cluster, make_context
+from webhook.certsetup import make_injection, make_keeper, make_tls
+from webhook.certstore import Conflict
 from webhook.config import Config
 from webhook.logs import LOGGER, configure_logs, log
 from webhook.warmup import warm_up
@@ -28,6 +30,7 @@ CERTIFICATE_SECONDS = 10.0
 # A worker that dies at once is not started again and again without a pause.
 RESTART_SECONDS = 1.0
 KILL_AFTER_SECONDS = 5.0
+RETRY_SECONDS = 1.0
 BACKLOG = 1024
 _SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGCHLD}
 
@@ -37,9 +40,15 @@ def check(config: Config) -> None:
     :raises ConfigError: for what would keep the service from starting, as far as the files tell.
     """
     make_context(config)
+    _check_rest(config)
+
+
+def _check_rest(config: Config) -> None:
+    """What is needed besides the context."""
+    runtime = Path()  # not looked into
     make_cluster(config)
-    make_injection(config)
-    certificate_terms(config)
+    make_injection(config, runtime)
+    make_keeper(config, runtime)
 
 
 def serve(config: Config) -> None:
@@ -48,33 +57,13 @@ def serve(config: Config) -> None:
     :raises ConfigError: if the configuration turns out to be unusable before anything is served.
     """
     configure_logs(config.get("logging", "level"))
-    make_cluster(config)
-    make_injection(config)
-    certificate_terms(config)
+    _check_rest(config)
     warm_up(make_context(config).server)
-    with TemporaryDirectory(prefix="claimcheck-metrics-") as metrics, _listen(config) as listener:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics
-        _Supervisor(config, listener).run()
-
-
-def certificate_terms(config: Config) -> Terms | None:
-    """How own certificates are to be, None if they are given.
-
-    :raises ConfigError: if an authority would end before its successor is trusted.
-    """
-    if config.get("tls", "directory") is None:
-        return None
-    terms = Terms(
-        tuple(config.get("tls", "names")),
-        timedelta(days=config.get("tls", "authorityDays")),
-        timedelta(days=config.get("tls", "leafDays")),
-        timedelta(hours=config.get("tls", "trustLeadHours")),
-    )
-    if terms.trust_lead * 3 >= terms.authority_life:
-        raise config.error(
-            ("tls", "trustLeadHours"), "tls.trustLeadHours: must be less than a third of tls.authorityDays"
-        )
-    return terms
+    with TemporaryDirectory(prefix="claimcheck-") as runtime, _listen(config) as listener:
+        metrics = Path(runtime, "metrics")
+        metrics.mkdir()
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics)
+        _Supervisor(config, listener, Path(runtime)).run()
 
 
 def _listen(config: Config) -> socket.socket:
@@ -96,10 +85,11 @@ class _Started(NamedTuple):
 
 
 class _Supervisor:
-    def __init__(self, config: Config, listener: socket.socket) -> None:
+    def __init__(self, config: Config, listener: socket.socket, runtime: Path) -> None:
         self.config = config
         self.listener = listener
-        self.terms = certificate_terms(config)
+        self.runtime = runtime
+        self.keeper = make_keeper(config, runtime)
         self.workers: dict[int, _Started] = {}  # by process id
         self.shares = Shares(config.get("listen", "workers"))
         # Workers see its end: what holds the writing end is this process only.
@@ -110,8 +100,9 @@ class _Supervisor:
         _allow_many_connections()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
-            self._maintain_certificates()
-            make_tls(self.config)  # workers would fail one after the other
+            if not self._have_certificates():
+                return
+            make_tls(self.config, self.runtime)  # workers would fail one after the other
             address, port = self.listener.getsockname()[:2]
             log(logging.INFO, "listening", address=address, port=port)
             for number in range(self.config.get("listen", "workers")):
@@ -149,7 +140,7 @@ class _Supervisor:
             # imported here, since the metrics' files are opened with the import
             from webhook.worker import Place, run_worker
 
-            run_worker(self.config, Place(self.listener, self.shares, number, self.lifeline))
+            run_worker(self.config, Place(self.listener, self.shares, number, self.lifeline, self.runtime))
             code = 0
         except Exception:  # noqa: BLE001 - the process ends here, in any case
             LOGGER.exception("worker failed")
@@ -169,16 +160,30 @@ class _Supervisor:
                 log(logging.ERROR, "worker ended", worker=process, status=os.waitstatus_to_exitcode(status))
         return ended
 
+    def _have_certificates(self) -> bool:
+        """Wait until there are certificates; False if told to end before.
+
+        :raises ConfigError: if there never will be.
+        """
+        while self.keeper is not None:
+            try:
+                self.keeper.maintain(datetime.now(UTC))
+                break
+            except OSError as error:
+                raise self.config.error(("tls",), f"tls: {error}") from None
+            except (Conflict, Unavailable) as error:
+                log(logging.WARNING, "no certificates yet", reason=str(error))
+                if signal.sigtimedwait({signal.SIGTERM, signal.SIGINT}, RETRY_SECONDS) is not None:
+                    return False
+        return True
+
     def _maintain_certificates(self) -> None:
-        if self.terms is None:
+        if self.keeper is None:
             return
-        store = DirectoryStore(self.config.path(self.config.get("tls", "directory")))
         try:
-            maintain(store, self.terms, datetime.now(UTC))
-        except (OSError, Conflict) as error:
-            if not self.workers:
-                raise self.config.error(("tls", "directory"), f"tls.directory: {error}") from None
-            LOGGER.exception("certificates not renewed")
+            self.keeper.maintain(datetime.now(UTC))
+        except (OSError, Conflict, Unavailable) as error:
+            log(logging.ERROR, "certificates not renewed", reason=str(error))
 
     def _end(self) -> None:
         """Tell all workers to drain; those that take too long are killed."""

@@ -12,7 +12,7 @@ class CertificateError(Exception):
 
 
 class ServerTLS:
-    """A server's TLS context (1.2 or newer) with the certificate in two files.
+    """A server's TLS (1.2 or newer) with the certificate in two files; ``context`` is for new connections.
 
     :meth:`refresh` takes what has changed in them; connections that are open stay so.
     """
@@ -23,52 +23,52 @@ class ServerTLS:
         :raises CertificateError: if the files cannot be read or do not belong together.
         """
         self._files = (certificate, key)
+        self._client_authority = client_authority
         self._loaded = self._read()
-        self.context = _new_context()
-        _load(self.context, self._loaded)
-        if client_authority is not None:
-            _verify_clients(self.context, client_authority)
+        self.context = _context(*self._loaded)
 
     def refresh(self) -> bool:
         """Use what is in the files now; whether that is something new.
 
-        :raises CertificateError: as at the start; then the certificate stays as it was.
+        :raises CertificateError: as at the start; then all stays as it was.
         """
         found = self._read()
         if found == self._loaded:
             return False
-        # A pair that does not match would spoil the context that serves.
-        _load(_new_context(), found)
-        _load(self.context, found)
+        self.context = _context(*found)
         self._loaded = found
         return True
 
-    def _read(self) -> bytes:
-        """Certificate and key as one text."""
+    def _read(self) -> tuple[bytes, bytes | None]:
+        """Certificate and key as one text, and the authorities of clients."""
         certificate, key = self._files
         try:
             # what a link led to at one time belongs together
             directory = certificate.parent.resolve()
             same = key.parent == certificate.parent
             key_file = directory / key.name if same else key
-            return (directory / certificate.name).read_bytes() + b"\n" + key_file.read_bytes()
+            pair = (directory / certificate.name).read_bytes() + b"\n" + key_file.read_bytes()
+            return pair, self._client_authority.read_bytes() if self._client_authority else None
         except OSError as error:
             raise CertificateError(f"{error.filename}: {error.strerror}") from None
 
 
-def _new_context() -> ssl.SSLContext:
+def _context(pair: bytes, client_authority: bytes | None) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
+    _load(context, pair)
+    if client_authority is not None:
+        _verify_clients(context, client_authority)
     return context
 
 
-def _verify_clients(context: ssl.SSLContext, authority: Path) -> None:
+def _verify_clients(context: ssl.SSLContext, authority: bytes) -> None:
     """Probes come without a certificate, so none is required here."""
     try:
-        context.load_verify_locations(authority)
-    except OSError as error:  # an SSLError is one, too
-        raise CertificateError(f"{authority}: {error.strerror or error}") from None
+        context.load_verify_locations(cadata=authority.decode("ascii", "replace"))
+    except (ssl.SSLError, ValueError) as error:
+        raise CertificateError(f"no authorities of clients: {error}") from None
     context.verify_mode = ssl.CERT_OPTIONAL
 
 

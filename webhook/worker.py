@@ -12,7 +12,8 @@ from threading import Event, Thread
 from typing import NamedTuple
 
 from webhook.accepting import Acceptor, Shares
-from webhook.assembly import make_cluster, make_context, make_injection, make_tls, watched_files
+from webhook.assembly import make_cluster, make_context, watched_files
+from webhook.certsetup import make_injection, make_tls
 from webhook.clients import Clients
 from webhook.config import Config, ConfigError, load_config
 from webhook.logs import LOGGER, log
@@ -31,12 +32,14 @@ class Place(NamedTuple):
     """What a worker has of the process that started it.
 
     ``number``: which of the workers it is.  ``lifeline``: a pipe that ends when that process does, however it ends.
+    ``runtime``: the directory with the copy of the certificates.
     """
 
     listener: socket.socket
     shares: Shares
     number: int
     lifeline: int
+    runtime: Path
 
 
 def run_worker(config: Config, place: Place) -> None:
@@ -50,11 +53,11 @@ class _Worker:
         self.config = config
         self.place = place
         self.metrics = Metrics()
-        self.tls = make_tls(config)
+        self.tls = make_tls(config, place.runtime)
         self._seen = _fingerprint(watched_files(config))
         self._quota_ends = Event()
         self._cluster = make_cluster(config)
-        self._injection = make_injection(config)
+        self._injection = make_injection(config, place.runtime)
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -65,7 +68,7 @@ class _Worker:
         service = self._service()
         accepting = Acceptor(
             self.place.listener,
-            self.tls.context,
+            lambda: self.tls.context,
             service.protocol(idle_seconds=self.config.get("timeouts", "idle")),
             shares=self.place.shares,
             process=self.place.number,

@@ -96,6 +96,17 @@ def test_new_bundle_follows(injection: Injection, objects: Objects, tmp_path: Pa
     assert bundles(objects) == [base64.b64encode(b"both").decode()] * 3
 
 
+@pytest.mark.parametrize("annotation", ["inject-ca-from", "inject-ca-from-secret", "inject-apiserver-ca"])
+def test_cert_managers_objects_are_left_to_it(
+    injection: Injection, objects: Objects, annotation: str
+) -> None:
+    """Where cert-manager injects its authority, ours stays out, so that they do not overwrite each other."""
+    metadata = objects.stored[VALIDATING.path]["metadata"]
+    metadata["annotations"] = {f"cert-manager.io/{annotation}": "system/leaf"}
+    injection.inject()
+    assert bundles(objects) == [None, None, BUNDLE]
+
+
 @pytest.mark.parametrize("trouble", ["conflict", "down"])
 def test_trouble_passes(injection: Injection, objects: Objects, trouble: str) -> None:
     """A conflict, or an API server without an answer, is tried again the next time."""
