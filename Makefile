@@ -59,6 +59,7 @@ bench: setup ## time against other tools, side by side
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.selectors
 	$(BIN)/python -m tests.bench.expressions
+	$(BIN)/python -m tests.bench.allocator
 	$(BIN)/python -m tests.bench.webhook
 
 fuzz: setup ## the full run of mutated documents
