@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 
 from allocator.allocated import AllocatedState
@@ -143,14 +143,23 @@ class Cluster:
         for entry in self._known.settled():
             self._known.class_of(entry)
 
-    def place(self, claims: Sequence[Object], mode: Mode, only_node: str | None = None) -> PodAnswer:
+    def place(
+        self,
+        claims: Sequence[Object],
+        mode: Mode,
+        only_node: str | None = None,
+        closed: Collection[str] = (),
+    ) -> PodAnswer:
         """Look for nodes for a pod with these claims; unless in mode ALL_NODES they get what is kept.
 
+        `closed`: nodes that are not asked.
         Answers are made when they are looked at, of the cluster as it is now.
         """
         unallocated = [claim for claim in claims if _allocation(claim) is None]
         bound = [selector for claim in claims if (selector := _node_selector(claim)) is not None]
         entries = self._entries(only_node)
+        if closed:
+            entries = [entry for entry in entries if entry.name not in closed]
         answers = Answers(self._allocator.new_share_id)
         if mode is Mode.SCHEDULER:
             chosen = self._choose(entries, unallocated, bound, answers)

@@ -58,11 +58,13 @@ class Trials:
         world = self.world
         if variation.released is None and not (variation.without_taint or variation.features):
             world = self._empty
-        elif variation.changes_cluster or len(self.nodes) < len(world.nodes):
+        elif variation.changes_cluster:
             return [self.on(node, variation) for node in self.nodes]
-        open_to_pod = set(self.nodes)
-        answers = world.cluster.place(_copies(variation.claims), Mode.ALL_NODES).nodes
-        return [answer for answer in answers if answer.node in open_to_pod]
+        return list(world.cluster.place(_copies(variation.claims), Mode.ALL_NODES, closed=self._closed).nodes)
+
+    @cached_property
+    def _closed(self) -> frozenset[str]:
+        return frozenset(self.world.nodes).difference(self.nodes)
 
     @cached_property
     def _empty(self) -> World:
@@ -73,8 +75,8 @@ class Trials:
     def on(self, node: str, variation: Variation) -> NodeAnswer:
         """What one node answers."""
         self._check_time()
-        near = self._world_near(node, variation)
-        return near.cluster.place(_copies(variation.claims), Mode.ALL_NODES).nodes[0]
+        near = self._world_near(node, variation) if variation.changes_cluster else self.world
+        return near.cluster.place(_copies(variation.claims), Mode.ALL_NODES, node).nodes[0]
 
     def fits_on(self, node: str, variation: Variation) -> bool:
         return self.on(node, variation).result is not None
