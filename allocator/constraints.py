@@ -42,7 +42,7 @@ def extended(constraint: Constraint, state: State, attribute: Object | None, lis
         return None
     if lists:
         return _with_lists(constraint, state, values_of(attribute))
-    value = _scalar(attribute)
+    value = scalar_of(attribute)
     if not state:
         # kube-scheduler takes the first device without a look at the type.
         return (value,)
@@ -72,11 +72,12 @@ def values_of(attribute: Object) -> Values | None:
     for name in _LISTS:
         if attribute.get(name):
             return name[:-1], frozenset(attribute[name])
-    scalar = _scalar(attribute)
+    scalar = scalar_of(attribute)
     return None if scalar is None else (scalar[0], frozenset(scalar[1:]))
 
 
-def _scalar(attribute: Object) -> tuple[str, Any] | None:
+def scalar_of(attribute: Object) -> tuple[str, Any] | None:
+    """The value of an attribute that is no list, with its type; None if it is one."""
     for name in _SCALARS:
         if attribute.get(name) is not None:
             return name, attribute[name]

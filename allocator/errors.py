@@ -9,3 +9,7 @@ class AllocationError(Exception):
 
 class NodeError(Exception):
     """This node cannot be used; other nodes may."""
+
+
+class SearchLimitError(NodeError):
+    """Whether the claims fit on this node would take too long to find out."""

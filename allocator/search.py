@@ -128,9 +128,7 @@ class Search:
         mark = self._attempt.mark()
         if not self._attempt.take(alternative, device, must=True):
             return Outcome.FAILED
-        outcome = yield Goal(goal.claim, goal.request, alternative, goal.devices + 1)
-        self._attempt.undo(mark)
-        return outcome
+        return (yield from self._go_on(goal, alternative, device, mark, 0))
 
     def _any_device(self, goal: Goal, alternative: Alternative) -> Choice:
         attempt, candidates = self._attempt, self._candidates
@@ -146,12 +144,19 @@ class Search:
             mark = attempt.mark()
             if not attempt.take(alternative, device, must=False):
                 continue
-            outcome = yield Goal(goal.claim, goal.request, alternative, goal.devices + 1, index + 1)
-            attempt.undo(mark)
+            outcome = yield from self._go_on(goal, alternative, device, mark, index + 1)
             if outcome is Outcome.TOO_MANY:
                 return outcome
             self._lose_patience()
         return Outcome.FAILED
+
+    def _go_on(
+        self, goal: Goal, alternative: Alternative, device: Device, mark: int, start: int
+    ) -> Generator[Goal, Outcome, Outcome]:
+        """With a device taken look for the next one, from `start` on; give it back if that ends in failure."""
+        outcome = yield Goal(goal.claim, goal.request, alternative, goal.devices + 1, start)
+        self._attempt.undo(mark)
+        return outcome
 
     def _lose_patience(self) -> None:
         if self._patience is not None:

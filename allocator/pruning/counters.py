@@ -1,0 +1,173 @@
+"""Counter sets of the candidates as whole numbers, and how many devices they can bear at most.
+
+All bounds are over what single counters, or sums of like counters of a set, leave: they forget how demands interact,
+and so never say that something is impossible which is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from allocator.attempt import Attempt
+from allocator.devices import Device, PoolId
+from allocator.groups import Common, admits
+from allocator.pruning.bits import bits
+from resourceapi.quantity import Quantity
+
+Left = tuple[int, ...]
+"""What is left of the counters of a set, in the order of the set."""
+
+SetKey = tuple[PoolId, str]
+_MAX_SCALE_SPREAD = 100
+
+
+class CounterSet:
+    """A counter set with the candidates that draw from it."""
+
+    def __init__(self, key: SetKey, counters: Sequence[str]) -> None:
+        self.key = key
+        self.counters = counters
+        #: the candidates that draw from the set
+        self.members = 0
+        #: what each of them draws
+        self.draws: dict[int, Left] = {}
+        self.groups: dict[int, frozenset[str]] = {}
+        self.left: Left = ()
+        self._too_large: dict[Left, int] = {}
+        self._at_most: dict[tuple[int, Left], int] = {}
+        self._refused: dict[Common, int] = {}
+        self.kinds = _kinds(counters)
+
+    def add(self, index: int, draws: Left, groups: frozenset[str]) -> None:
+        """Note what a candidate draws."""
+        before = self.draws.get(index)
+        if before is not None:
+            draws = tuple(map(sum, zip(before, draws, strict=True)))
+        self.draws[index] = draws
+        self.groups[index] = groups
+        self.members |= 1 << index
+
+    def too_large(self, left: Left) -> int:
+        """The members for which too little is left."""
+        found = self._too_large.get(left)
+        if found is None:
+            found = 0
+            for index, draws in self.draws.items():
+                if any(drawn > available for drawn, available in zip(draws, left, strict=True)):
+                    found |= 1 << index
+            self._too_large[left] = found
+        return found
+
+    def refused(self, common: Common | None) -> int:
+        """The members whose compatibility groups do not go with those in use."""
+        if common is None:
+            return 0
+        found = self._refused.get(common)
+        if found is None:
+            found = sum(1 << index for index, groups in self.groups.items() if not admits(common, groups))
+            self._refused[common] = found
+        return found
+
+    def at_most(self, devices: int, left: Left) -> int:
+        """How many of these members can be taken together, at most."""
+        key = (devices, left)
+        found = self._at_most.get(key)
+        if found is None:
+            found = self._at_most[key] = self._count(devices, left)
+        return found
+
+    def _count(self, devices: int, left: Left) -> int:
+        drawn = [self.draws[index] for index in bits(devices & self.members)]
+        best = len(drawn)
+        for kind in self.kinds.values():
+            available = sum(left[counter] for counter in kind)
+            amounts = sorted(sum(each[counter] for counter in kind) for each in drawn)
+            count = 0
+            for amount in amounts:
+                available -= amount
+                if available < 0:
+                    break
+                count += 1
+            best = min(best, count)
+        return best
+
+
+def _kinds(counters: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Counters one by one, and like ones together: names that differ only in digits (`memory-slice-0`, `-1`, ...)."""
+    alike: dict[str, list[int]] = {}
+    for index, name in enumerate(counters):
+        alike.setdefault("".join(char for char in name if not char.isdigit()), []).append(index)
+    kinds = {name: (index,) for index, name in enumerate(counters)}
+    return kinds | {f"{stem}*": tuple(each) for stem, each in alike.items() if len(each) > 1}
+
+
+class CounterSets:
+    """All counter sets from which candidates draw."""
+
+    def __init__(self, attempt: Attempt, devices: Sequence[Device], relevant: int) -> None:
+        """`relevant`: the candidates that could be taken at all."""
+        self.sets: list[CounterSet] = []
+        #: the sets that a candidate draws from, by their place
+        self.of_device: dict[int, tuple[int, ...]] = {}
+        #: whether amounts are too different in size to be counted, or negative: nothing is concluded from them then
+        self.unfathomable = False
+        drawing = [i for i in bits(relevant) if devices[i].consumes and attempt.pays_counters(devices[i])]
+        self._read(attempt, devices, drawing)
+        if any(amount < 0 for each in self.sets for drawn in each.draws.values() for amount in drawn):
+            self.unfathomable = True
+        if self.unfathomable:
+            self.sets.clear()
+            self.of_device.clear()
+
+    def _read(self, attempt: Attempt, devices: Sequence[Device], drawing: Iterable[int]) -> None:
+        left: dict[PoolId, dict[tuple[str, str], Quantity]] = {}
+        places: dict[SetKey, int] = {}
+        members: dict[SetKey, list[tuple[int, Mapping[str, Quantity], frozenset[str]]]] = {}
+        for index in drawing:
+            pool = devices[index].slice.pool
+            if pool not in left:
+                left[pool] = attempt.counters_left(pool)
+            for name, counters, groups in devices[index].consumes:
+                key = (pool, name)
+                places.setdefault(key, len(places))
+                members.setdefault(key, []).append((index, counters, groups))
+        for key, entries in members.items():
+            available = {name: amount for (of, name), amount in left[key[0]].items() if of == key[1]}
+            self.sets.append(self._set(key, available, entries))
+            for index, _, _ in entries:
+                known = self.of_device.get(index, ())
+                if places[key] not in known:
+                    self.of_device[index] = (*known, places[key])
+
+    def _set(
+        self,
+        key: SetKey,
+        available: Mapping[str, Quantity],
+        entries: Sequence[tuple[int, Mapping[str, Quantity], frozenset[str]]],
+    ) -> CounterSet:
+        counters = sorted(available)
+        found = CounterSet(key, counters)
+        scales = {}
+        for name in counters:
+            amounts = [available[name], *(drawn[name] for _, drawn, _ in entries if name in drawn)]
+            scales[name] = self._scale(amounts)
+        found.left = tuple(_whole(available[name], scales[name]) for name in counters)
+        for index, drawn, groups in entries:
+            whole = (_whole(drawn[name], scales[name]) if name in drawn else 0 for name in counters)
+            found.add(index, tuple(whole), groups)
+        return found
+
+    def _scale(self, amounts: Iterable[Quantity]) -> int | None:
+        """The power of ten in which all amounts are whole numbers."""
+        scales = [amount.scale for amount in amounts if amount.mantissa]
+        if scales and max(scales) - min(scales) > _MAX_SCALE_SPREAD:
+            self.unfathomable = True
+            return None
+        return min(scales, default=0)
+
+
+def _whole(amount: Quantity, scale: int | None) -> int:
+    if scale is None or not amount.mantissa:
+        return 0
+    whole: int = amount.mantissa * 10 ** (amount.scale - scale)
+    return whole

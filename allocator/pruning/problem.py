@@ -1,0 +1,197 @@
+"""Claims and candidates of a node in the form that the pruned search reasons about: requests in a row, devices as bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from allocator.attempt import Attempt
+from allocator.constraints import Constraint
+from allocator.demand import Alternative, ClaimDemand, RequestDemand
+from allocator.devices import Device
+from allocator.errors import AllocationError
+from allocator.features import Features
+from allocator.pruning.counters import CounterSets
+from allocator.pruning.values import ValueMap
+
+
+class Option:
+    """An alternative with the candidates that it could have if it were alone."""
+
+    __slots__ = ("alternative", "bonds", "claim", "everything", "static", "wanted")
+
+    def __init__(self, alternative: Alternative, claim: int, wanted: int) -> None:
+        self.alternative = alternative
+        #: the place of the claim
+        self.claim = claim
+        #: how many devices
+        self.wanted = wanted
+        self.static = 0
+        #: for mode `All`: the candidates that it must have
+        self.everything: int | None = None
+        #: constraints that concern it: their places in the claim, whether values must be distinct, values
+        self.bonds: list[tuple[int, bool, ValueMap]] = []
+
+
+class Slot:
+    """A request: one of its options is to be served."""
+
+    __slots__ = ("claim", "least", "options", "place", "risky")
+
+    def __init__(self, place: int, claim: int, options: list[Option]) -> None:
+        self.place = place
+        #: looking for its devices may end the search with an error; its options have no candidates then
+        self.risky = False
+        self.claim = claim
+        self.options = options
+        self.least = min(option.wanted for option in options)
+
+
+class Problem:
+    """All requests of all claims in the order in which they are served."""
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        claims: Sequence[ClaimDemand],
+        candidates: Sequence[Device],
+        all_devices: Mapping[Alternative, Sequence[Device]],
+        features: Features,
+    ) -> None:
+        self.attempt = attempt
+        self.claims = claims
+        self.devices = candidates
+        self.features = features
+        #: what each alternative with mode `All` asks for
+        self.everything = all_devices
+        #: where each candidate stands
+        self.place = {device: index for index, device in enumerate(candidates)}
+        self._statics: dict[tuple[Any, ...], int | None] = {}
+        self._maps: dict[tuple[Any, ...], ValueMap] = {}
+        self.slots: list[Slot] = []
+        #: the place of each claim's first slot
+        self.first: list[int] = []
+        self._read()
+        #: by slot: the next one, from there on, at which the search may end with an error
+        self.horizons = self._horizons()
+        #: candidates that some option could have
+        self.relevant = 0
+        for slot in self.slots:
+            for option in slot.options:
+                self.relevant |= option.static
+        self.has_admin = any(o.alternative.admin_access for slot in self.slots for o in slot.options)
+        self.shared = sum(1 << i for i, device in enumerate(candidates) if self._is_shared(device))
+        self.counters = CounterSets(attempt, candidates, self.relevant)
+        self._bind()
+
+    def is_certain(self, slot: int) -> bool:
+        """Whether from a slot on nothing but devices decides how the search ends."""
+        return self.horizons[slot] == len(self.slots) and not self.counters.unfathomable
+
+    def all_of(self, option: Option) -> list[int]:
+        """For mode `All`: the candidates that it must have, in order."""
+        return [self.place[device] for device in self.everything.get(option.alternative, ())]
+
+    def _is_shared(self, device: Device) -> bool:
+        return device.multiple and self.features.consumable_capacity
+
+    def _read(self) -> None:
+        for claim, demand in enumerate(self.claims):
+            self.first.append(len(self.slots))
+            for request in demand.requests:
+                slot = self._slot(claim, request)
+                slot.risky = not all(self._fill(option) for option in slot.options)
+                if slot.risky:
+                    for option in slot.options:
+                        option.static = 0
+                self.slots.append(slot)
+
+    def _horizons(self) -> list[int]:
+        found = [len(self.slots)] * (len(self.slots) + 1)
+        for slot in reversed(self.slots):
+            found[slot.place] = slot.place if slot.risky else found[slot.place + 1]
+        return found
+
+    def _slot(self, claim: int, request: RequestDemand) -> Slot:
+        options = []
+        for alternative in request.alternatives:
+            everything = self.everything.get(alternative)
+            wanted = alternative.count if everything is None else len(everything)
+            option = Option(alternative, claim, wanted)
+            if everything is not None:
+                option.everything = sum(1 << self.place[device] for device in everything)
+            options.append(option)
+        return Slot(len(self.slots), claim, options)
+
+    def _fill(self, option: Option) -> bool:
+        """Find the candidates of an option; False if looking at them may be an error."""
+        alternative = option.alternative
+        if option.everything is not None and alternative.constraints and option.everything:
+            return False  # A constraint that refuses one of all devices is an error.
+        key = _kind(alternative)
+        if key not in self._statics:
+            self._statics[key] = self._suitable(option)
+        found = self._statics[key]
+        if found is None:
+            return False
+        option.static = found if option.everything is None else found & option.everything
+        return True
+
+    def _suitable(self, option: Option) -> int | None:
+        """The candidates that can be taken if nothing else is; None if one of them ends the search."""
+        attempt, alternative = self.attempt, option.alternative
+        found = 0
+        try:
+            for index, device in enumerate(self.devices):
+                if (
+                    attempt.is_free(alternative, device)
+                    and attempt.selects(alternative, device)
+                    and attempt.has_capacity(alternative, device)
+                ):
+                    for _, constraint in alternative.constraints:
+                        attempt.attribute(alternative, device, constraint.attribute)
+                    mark = attempt.mark()
+                    if attempt.take(alternative, device, must=False):
+                        found |= 1 << index
+                    attempt.undo(mark)
+        except AllocationError:
+            return None
+        return found
+
+    def _bind(self) -> None:
+        for slot in self.slots:
+            for option in slot.options if not slot.risky else ():
+                for place, constraint in option.alternative.constraints:
+                    values = self._values(option.alternative, constraint)
+                    option.bonds.append((place, constraint.distinct, values))
+
+    def _values(self, alternative: Alternative, constraint: Constraint) -> ValueMap:
+        name = constraint.attribute
+        key = (name, alternative.derived.get(name))
+        if key not in self._maps:
+            indexes = [i for i in range(len(self.devices)) if self.relevant >> i & 1]
+            attributes = ((i, self._attribute(alternative, self.devices[i], name)) for i in indexes)
+            self._maps[key] = ValueMap(attributes, self.features.list_attributes)
+        return self._maps[key]
+
+    def _attribute(self, alternative: Alternative, device: Device, name: str) -> Any:
+        """An attribute that cannot be derived is missing: the device is none that the alternative could have."""
+        try:
+            return self.attempt.attribute(alternative, device, name)
+        except AllocationError:
+            return None
+
+
+def _kind(alternative: Alternative) -> tuple[Any, ...]:
+    """What decides which devices an alternative could have if it were alone."""
+    return (
+        tuple(selector.expression for selector in alternative.selectors),
+        alternative.admin_access,
+        alternative.takes_all,
+        tuple(sorted(alternative.capacity.items())),
+        repr(alternative.tolerations),
+        tuple(
+            (constraint.attribute, alternative.derived.get(constraint.attribute))
+            for _, constraint in alternative.constraints
+        ),
+    )

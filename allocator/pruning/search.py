@@ -1,0 +1,112 @@
+"""The search with foresight: the choices and their order are those of the plain one, hopeless ones are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Hashable
+
+from allocator.demand import Alternative
+from allocator.devices import Device
+from allocator.errors import SearchLimitError
+from allocator.pruning.bits import bits
+from allocator.pruning.problem import Problem
+from allocator.pruning.propagation import Propagation
+from allocator.pruning.state import States
+from allocator.pruning.symmetry import StandIns, Symmetry
+from allocator.search import Choice, Goal, Outcome, Search
+
+MAX_STEPS = 20_000
+
+
+class PrunedSearch(Search):
+    """Finds the solution that `Search` finds, with far fewer steps. Raises SearchLimitError if even these are too many."""
+
+    def __init__(self, problem: Problem, max_steps: int = MAX_STEPS) -> None:
+        super().__init__(problem.attempt, problem.claims, problem.devices, problem.everything)
+        self._problem = problem
+        self._steps_left = max_steps
+        states = States(problem)
+        self._states = states
+        self._state = states.first()
+        self._propagation = Propagation(problem, states)
+        self._symmetry = Symmetry(problem)
+        self._known: dict[Hashable, Outcome] = {}
+        self._options = {o.alternative: o for slot in problem.slots for o in slot.options}
+
+    def _choose(self, goal: Goal) -> Choice:
+        requests = self._claims[goal.claim].requests
+        if goal.request == len(requests) or goal.alternative is not None:
+            return super()._choose(goal)
+        return self._request(goal)
+
+    def _slot(self, goal: Goal) -> int:
+        return self._problem.first[goal.claim] + goal.request
+
+    def _request(self, goal: Goal) -> Choice:
+        """Serve a request, unless the rest is known to be hopeless from here."""
+        slot = self._slot(goal)
+        certain = self._problem.is_certain(slot)
+        key = (self._symmetry.remaining if certain else self._symmetry.exactly)(slot, self._state)
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        if self._is_hopeless(goal):
+            return Outcome.FAILED
+        outcome = self._known[key] = yield from super()._choose(goal)
+        return outcome
+
+    def _is_hopeless(self, goal: Goal) -> bool:
+        """For a single alternative, its first device is about to ask the same."""
+        slot = self._problem.slots[self._slot(goal)]
+        return len(slot.options) > 1 and not slot.risky and self._outlook(goal) is None
+
+    def _outlook(self, goal: Goal) -> int | None:
+        self._steps_left -= 1
+        if self._steps_left < 0:
+            raise SearchLimitError(
+                "gave up: too many combinations of devices to decide whether the claims fit"
+            )
+        return self._propagation.outlook(goal, self._state)
+
+    def _this_device(self, goal: Goal, alternative: Alternative, device: Device) -> Choice:
+        if self._problem.slots[self._slot(goal)].risky:
+            return (yield from super()._this_device(goal, alternative, device))
+        if goal.devices == 0 and self._outlook(goal) is None:
+            return Outcome.FAILED
+        return (yield from super()._this_device(goal, alternative, device))
+
+    def _any_device(self, goal: Goal, alternative: Alternative) -> Choice:
+        slot = self._slot(goal)
+        if self._problem.slots[slot].risky:
+            return (yield from super()._any_device(goal, alternative))
+        devices = self._outlook(goal)
+        if devices is None:
+            return Outcome.FAILED
+        last = goal.devices + 1 == alternative.count
+        stand_ins = self._stand_ins(slot)
+        failed = set()
+        for index in bits(devices):
+            token = stand_ins.token(index, last=last) if stand_ins is not None else index
+            if token in failed:
+                continue
+            mark, device = self._attempt.mark(), self._candidates[index]
+            if self._attempt.take(alternative, device, must=False):
+                outcome = yield from self._go_on(goal, alternative, device, mark, index + 1)
+                if outcome is Outcome.TOO_MANY:
+                    return outcome
+            failed.add(token)
+        return Outcome.FAILED
+
+    def _stand_ins(self, slot: int) -> StandIns | None:
+        # Where looking at a device can be an error, it matters which devices are looked at.
+        if self._problem.has_admin or not self._problem.is_certain(slot):
+            return None
+        return self._symmetry.stand_ins(slot, self._state)
+
+    def _go_on(
+        self, goal: Goal, alternative: Alternative, device: Device, mark: int, start: int
+    ) -> Generator[Goal, Outcome, Outcome]:
+        before = self._state
+        self._state = self._states.after(before, self._options[alternative], self._problem.place[device])
+        outcome = yield from super()._go_on(goal, alternative, device, mark, start)
+        self._state = before
+        return outcome

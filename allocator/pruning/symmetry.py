@@ -1,0 +1,284 @@
+"""What is the same but for names: devices that can stand in for each other, and states from which the search goes alike.
+
+Devices that no request, constraint, counter or compatibility group tells apart are of one *class*. Devices that share
+a counter set or a value of a constrained attribute, directly or by way of others, are a *cell*; cells with the same
+structure are of one *shape*, for instance the partitions of each GPU of a node. Renaming devices, counter sets and
+values within these limits leads from solutions to solutions, which is all that is used here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+from allocator.demand import ClaimDemand
+from allocator.pruning.bits import bits
+from allocator.pruning.problem import Problem
+from allocator.pruning.state import State
+from allocator.pruning.values import ValueMap
+from resourceapi.limits import ALLOCATION_RESULTS
+
+Token = tuple[Hashable, ...]
+
+
+class Cell:
+    """Candidates that depend on each other."""
+
+    __slots__ = ("classes", "devices", "places", "sets", "shape", "values")
+
+    def __init__(self) -> None:
+        self.devices = 0
+        #: an identifier of the structure
+        self.shape = 0
+        #: candidates that cannot be told apart, in the order in which the first of each class comes
+        self.classes: list[int] = []
+        #: the class of each candidate
+        self.places: dict[int, int] = {}
+        #: counter sets in the order in which they are met
+        self.sets: list[int] = []
+        #: values by attribute, numbered as they are met
+        self.values: dict[tuple[int, Any], int] = {}
+
+
+class Symmetry:
+    """Classes and cells of a problem's candidates."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._maps = _maps(problem)
+        self.cells = self._cells()
+        self.cell_of = {index: cell for cell in self.cells for index in bits(cell.devices)}
+        columns = self._columns()
+        shapes: dict[Hashable, int] = {}
+        for cell in self.cells:
+            cell.shape = shapes.setdefault(self._describe(cell, columns), len(shapes))
+        self._of_value = {token: cell for cell in self.cells for token in cell.values}
+        self._numbers: dict[Hashable, int] = {}
+        #: by slot: what requests from there on could have; which constraints of its claim matter from there on; how
+        #: many devices the rest of its claim takes at most
+        self._wanted, self._bonds, self._most = self._suffixes()
+
+    def _suffixes(self) -> tuple[list[int], list[list[tuple[int, int]]], list[int]]:
+        slots = self._problem.slots
+        numbers = {id(values): number for number, values in enumerate(self._maps)}
+        wanted = [0] * (len(slots) + 1)
+        bonds: list[set[tuple[int, int]]] = [set() for _ in range(len(slots) + 1)]
+        most = [0] * (len(slots) + 1)
+        for slot in reversed(slots):
+            place = slot.place
+            same_claim = place + 1 < len(slots) and slots[place + 1].claim == slot.claim
+            wanted[place] = wanted[place + 1]
+            for option in slot.options:
+                wanted[place] |= option.static
+                bonds[place] |= {(bond, numbers[id(values)]) for bond, _, values in option.bonds}
+            most[place] = max(option.wanted for option in slot.options)
+            if same_claim:
+                bonds[place] |= bonds[place + 1]
+                most[place] += most[place + 1]
+        return wanted, [sorted(each) for each in bonds], most
+
+    # --- structure
+
+    def _columns(self) -> dict[int, tuple[int, ...]]:
+        """By candidate, the options that could have it."""
+        options = [option for slot in self._problem.slots for option in slot.options]
+        masks = list(dict.fromkeys(option.static for option in options))
+        return {
+            index: tuple(number for number, mask in enumerate(masks) if mask >> index & 1)
+            for index in bits(self._problem.relevant)
+        }
+
+    def _cells(self) -> list[Cell]:
+        """Joins candidates that share a counter set or a value."""
+        parent: dict[int, int] = {}
+
+        def root(index: int) -> int:
+            while parent.setdefault(index, index) != index:
+                parent[index] = parent[parent[index]]
+                index = parent[index]
+            return index
+
+        first: dict[Hashable, int] = {}
+        for index in bits(self._problem.relevant):
+            for tie in self._ties(index):
+                parent[root(index)] = root(first.setdefault(tie, index))
+        cells: dict[int, Cell] = {}
+        for index in bits(self._problem.relevant):
+            cells.setdefault(root(index), Cell()).devices |= 1 << index
+        return list(cells.values())
+
+    def _ties(self, index: int) -> Iterable[Hashable]:
+        yield from self._problem.counters.of_device.get(index, ())
+        for number, values in enumerate(self._maps):
+            for value in values.of_device.get(index, ()):
+                yield number, value
+
+    def _describe(self, cell: Cell, columns: dict[int, tuple[int, ...]]) -> Hashable:
+        """The structure of a cell; fills in its classes, counter sets and values, numbered as they are met.
+
+        Devices are met in an order of kinds, so that the order in which they are tried makes no other shape.
+        """
+        kinds = {index: (columns[index], self._kind(index)) for index in bits(cell.devices)}
+        classes: dict[Hashable, int] = {}
+        for index in sorted(kinds, key=lambda index: (kinds[index], index)):
+            key = (kinds[index], self._drawn(cell, index), self._valued(cell, index), self._own(index))
+            place = classes.setdefault(key, len(classes))
+            if place == len(cell.classes):
+                cell.classes.append(0)
+            cell.classes[place] |= 1 << index
+            cell.places[index] = place
+        return tuple(classes)
+
+    def _kind(self, index: int) -> tuple[Any, ...]:
+        """What a device is like, whatever the names of counter sets and values."""
+        counters = self._problem.counters
+        drawn = tuple(
+            (counters.sets[place].draws[index], tuple(sorted(counters.sets[place].groups[index])))
+            for place in counters.of_device.get(index, ())
+        )
+        return drawn, tuple(len(values.of_device.get(index, ())) for values in self._maps)
+
+    def _own(self, index: int) -> Hashable:
+        """Shared devices are like no other: what is left of each is a story of its own."""
+        return index if self._problem.shared >> index & 1 else None
+
+    def _drawn(self, cell: Cell, index: int) -> Hashable:
+        drawn = []
+        for place in self._problem.counters.of_device.get(index, ()):
+            if place not in cell.sets:
+                cell.sets.append(place)
+            each = self._problem.counters.sets[place]
+            drawn.append((cell.sets.index(place), each.draws[index], each.groups[index]))
+        return tuple(drawn)
+
+    def _valued(self, cell: Cell, index: int) -> Hashable:
+        valued = []
+        for number, values in enumerate(self._maps):
+            known = values.of_device.get(index)
+            if known is not None:
+                valued.append(
+                    (number, tuple(cell.values.setdefault((number, v), len(cell.values)) for v in known))
+                )
+        return tuple(valued)
+
+    # --- states
+
+    def remaining(self, slot: int, state: State) -> Hashable:
+        """All that decides whether the requests from a slot on can be served; alike for what differs in names only."""
+        wanted = self._wanted[slot]
+        pins, bound = self._pins(slot)
+        cells = sorted(
+            self._state_of(cell, state, wanted, pins.get(id(cell), ()))
+            for cell in self.cells
+            if cell.devices & wanted
+        )
+        return slot, self._room(slot), bound, tuple(cells), self._held(state), self._in_use(state)
+
+    def exactly(self, slot: int, state: State) -> Hashable:
+        """All that decides how the search goes on, names included: with the same, it looks at the same devices."""
+        problem = self._problem
+        claim: ClaimDemand = problem.claims[problem.slots[slot].claim]
+        remembered = [
+            problem.attempt.constraint_state(claim, place) for place in range(len(claim.constraints))
+        ]
+        taken = len(problem.attempt.taken(claim))
+        held = self._held(state)
+        return slot, state.free, held, state.left, state.common, self._in_use(state), tuple(remembered), taken
+
+    def stand_ins(self, slot: int, state: State) -> StandIns:
+        """Tells which devices could stand in for each other as the next device of this slot."""
+        pins, _ = self._pins(slot)
+        wanted = self._wanted[slot]
+        return StandIns(
+            self.cell_of, state, lambda cell: self._state_of(cell, state, wanted, pins.get(id(cell), ()))
+        )
+
+    def _state_of(self, cell: Cell, state: State, wanted: int, pins: Hashable) -> int:
+        """A number for the state of a cell; the same for cells of one shape in the same state."""
+        free = state.free & wanted
+        description = (
+            cell.shape,
+            tuple([(members & free).bit_count() for members in cell.classes]),
+            tuple([state.left[place] for place in cell.sets]),
+            tuple([state.common[place] for place in cell.sets]),
+            pins,
+        )
+        return self._numbers.setdefault(description, len(self._numbers))
+
+    def _pins(self, slot: int) -> tuple[dict[int, Hashable], Hashable]:
+        """The values that constraints remember, by cell; and which constraints remember any."""
+        problem = self._problem
+        claim: ClaimDemand = problem.claims[problem.slots[slot].claim]
+        pins: dict[int, list[Token]] = {}
+        bound = []
+        for place, number in self._bonds[slot]:
+            remembered = problem.attempt.constraint_state(claim, place)
+            if not remembered:
+                continue
+            bound.append((place, number))
+            for value in self._maps[number].elements(remembered):
+                cell = self._of_value.get((number, value))
+                if cell is not None:
+                    pins.setdefault(id(cell), []).append((place, number, cell.values[number, value]))
+        return {cell: tuple(sorted(each)) for cell, each in pins.items()}, tuple(bound)
+
+    def _room(self, slot: int) -> int:
+        """How many devices the claim has, if there is a danger of its getting too many."""
+        problem = self._problem
+        claim = problem.slots[slot].claim
+        taken = len(problem.attempt.taken(problem.claims[claim]))
+        return taken if taken + self._most[slot] > ALLOCATION_RESULTS else 0
+
+    def _held(self, state: State) -> Hashable:
+        """With admin access it matters who holds what."""
+        return tuple(sorted(state.held.items()))
+
+    def _in_use(self, state: State) -> Hashable:
+        """What is consumed of shared devices."""
+        problem = self._problem
+        return tuple(
+            (index, tuple(sorted(problem.attempt.shares(problem.devices[index]).items(), key=_name)))
+            for index in bits(state.in_use)
+        )
+
+
+class StandIns:
+    """For one choice of a device: which candidates come to the same."""
+
+    def __init__(self, cell_of: Mapping[int, Cell], state: State, number: Callable[[Cell], int]) -> None:
+        self._cell_of = cell_of
+        self._free = state.free
+        self._number = number
+        self._numbers: dict[int, int] = {}
+
+    def token(self, index: int, *, last: bool) -> Token:
+        """The same for candidates of which the later ones fail if the first does.
+
+        `last`: whether the request needs no more devices after this one; otherwise what comes after it matters, too.
+        """
+        cell = self._cell_of[index]
+        number = self._numbers.get(id(cell))
+        if number is None:
+            number = self._numbers[id(cell)] = self._number(cell)
+        if last:
+            return number, cell.places[index]
+        later = self._free & (-2 << index)
+        return (
+            number,
+            cell.places[index],
+            tuple([(members & later).bit_count() for members in cell.classes]),
+        )
+
+
+def _name(entry: tuple[str, object]) -> str:
+    return entry[0]
+
+
+def _maps(problem: Problem) -> list[ValueMap]:
+    """The attributes that constraints look at."""
+    found = {}
+    for slot in problem.slots:
+        for option in slot.options:
+            for _, _, values in option.bonds:
+                found[id(values)] = values
+    return list(found.values())

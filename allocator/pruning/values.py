@@ -1,0 +1,77 @@
+"""Which devices have which value of an attribute that constraints are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from allocator.constraints import State, scalar_of, values_of
+from allocator.devices import Object
+
+Value = tuple[str, Any]
+"""The type of an attribute and one of its values."""
+
+
+class ValueMap:
+    """Values of one attribute, by candidate and the other way round.
+
+    Without DRAListTypeAttributes a device with a list is a loner: it can be the first and only one of `matchAttribute`,
+    and only the first of `distinctAttribute`.
+    """
+
+    def __init__(self, attributes: Iterable[tuple[int, Object | None]], lists: bool) -> None:
+        """`attributes`: candidates with their attribute; `lists`: whether DRAListTypeAttributes is on."""
+        self.lists = lists
+        self.masks: dict[Value, int] = {}
+        self.of_device: dict[int, tuple[Value, ...]] = {}
+        self.loners = 0
+        self._allowed: dict[tuple[bool, State], int] = {}
+        for index, attribute in attributes:
+            values = self._values(attribute)
+            self.of_device[index] = values
+            for value in values:
+                self.masks[value] = self.masks.get(value, 0) | 1 << index
+            if not values and attribute is not None:
+                self.loners |= 1 << index
+
+    def _values(self, attribute: Object | None) -> tuple[Value, ...]:
+        if attribute is None:
+            return ()
+        if not self.lists:
+            value = scalar_of(attribute)
+            return () if value is None else (value,)
+        kind, elements = values_of(attribute) or ("", ())
+        return tuple(sorted((kind, element) for element in elements))
+
+    @cached_property
+    def partition(self) -> list[int]:
+        """Devices that cannot go together where values must be distinct: each device with those of the same first value."""
+        parts: dict[Value, int] = {}
+        for index, values in self.of_device.items():
+            if values:
+                parts[values[0]] = parts.get(values[0], 0) | 1 << index
+        return list(parts.values())
+
+    def elements(self, state: State) -> list[Value]:
+        """The values that a constraint remembers: in common so far, or used up."""
+        if not self.lists:
+            return [value for value in state if value is not None]
+        return [(kind, element) for kind, elements in state for element in elements]
+
+    def having(self, state: State) -> int:
+        """The devices with one of the values that a constraint remembers."""
+        return self._devices(state, False)
+
+    def unlike(self, state: State) -> int:
+        """The devices that `distinctAttribute` refuses after those that it remembers."""
+        return self._devices(state, True) if state else 0
+
+    def _devices(self, state: State, loners: bool) -> int:
+        found = self._allowed.get((loners, state))
+        if found is None:
+            found = self.loners if loners else 0
+            for value in self.elements(state):
+                found |= self.masks.get(value, 0)
+            self._allowed[loners, state] = found
+        return found

@@ -1,0 +1,33 @@
+"""Finding devices: plainly as long as that is easy, with foresight where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from allocator.attempt import Attempt
+from allocator.demand import Alternative, ClaimDemand
+from allocator.devices import Device
+from allocator.features import Features
+from allocator.search import Search, UndecidedError
+
+PATIENCE = 40
+"""How many devices the plain search may give back. Most pods need none; foresight costs as much as some dozens."""
+
+
+def solve(
+    attempt: Attempt,
+    claims: Sequence[ClaimDemand],
+    candidates: Sequence[Device],
+    all_devices: Mapping[Alternative, Sequence[Device]],
+    features: Features,
+) -> bool:
+    """Whether there is a solution; the attempt has the first one then. Raises AllocationError and SearchLimitError."""
+    start = attempt.mark()
+    try:
+        return Search(attempt, claims, candidates, all_devices, PATIENCE).run()
+    except UndecidedError:
+        attempt.undo(start)
+    from allocator.pruning.problem import Problem
+    from allocator.pruning.search import PrunedSearch
+
+    return PrunedSearch(Problem(attempt, claims, candidates, all_devices, features)).run()

@@ -1,0 +1,107 @@
+"""Leaving out what is hopeless changes nothing but the time it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+
+from allocator.pruning.problem import Problem
+from allocator.pruning.search import PrunedSearch
+from allocator.search import Search, UndecidedError
+from tests.allocator import scenes
+from tests.allocator.cp_model import is_feasible
+from tests.allocator.objects import ALL_FEATURES, ask, cluster, held, without
+from tests.allocator.scenes import Scene, claims_of, combined, renamed_and_permuted, slices_of
+from tests.allocator.tangles import tangle
+
+PATIENCE = 20_000
+EXAMPLES = 250
+
+
+def plainly(attempt: Any, claims: Any, candidates: Any, all_devices: Any, features: Any) -> bool:
+    return Search(attempt, claims, candidates, all_devices, PATIENCE).run()
+
+
+def pruned(attempt: Any, claims: Any, candidates: Any, all_devices: Any, features: Any) -> bool:
+    return PrunedSearch(Problem(attempt, claims, candidates, all_devices, features)).run()
+
+
+def answer_of(seed: int) -> tuple[Any, str, str]:
+    slices, taken, claims = tangle(Random(seed))
+    features = ALL_FEATURES if seed % 3 else without("DRAListTypeAttributes")
+    world = cluster(*slices, holders=[held(*taken)] if taken else [], features=features)
+    answer = ask(world, *claims)
+    results: Any = answer.result and [
+        [
+            {key: each[key] for key in each if key != "shareID"}
+            for each in result["devices"].get("results", ())
+        ]
+        for result in answer.result
+    ]
+    return results, answer.error, answer.error_kind
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_same_answer_as_the_plain_search(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    """The same devices, alternatives and errors, with every rule that leaves something out in force from the start."""
+    compared = 0
+    for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
+        monkeypatch.setattr("allocator.allocation.solve", pruned)
+        found = answer_of(seed)
+        monkeypatch.setattr("allocator.allocation.solve", plainly)
+        try:
+            expected = answer_of(seed)
+        except UndecidedError:
+            continue  # There is nothing to compare with.
+        assert found == expected, seed
+        compared += 1
+    assert compared > EXAMPLES * 0.95
+
+
+FAMILIES: dict[str, Callable[[int, Random], Scene]] = {
+    "pigeonhole": lambda k, _: scenes.pigeonhole(11 * k),
+    "pigeonhole-exact": lambda k, _: scenes.pigeonhole(11 * k, 0),
+    "match": lambda k, _: scenes.match(min(8 * k, 32), 8 * k, last=False),
+    "match-last": lambda k, _: scenes.match(min(9 * k, 32), 4 * k, last=True),
+    "distinct": lambda k, _: scenes.distinct(min(8 * k, 32)),
+    "topology": lambda k, _: scenes.topology(8 * k, 4 * k, 4 * k),
+    "topology-one-missing": lambda k, _: scenes.topology(8 * k, 4 * k, 4 * k, 1),
+    "memory": lambda k, _: scenes.memory(4 * k),
+    "memory-exact": lambda k, _: scenes.memory(4 * k, 0),
+    "partitions": lambda k, random: scenes.partitions(3 * k, random),
+    "partitions-one-more": lambda k, random: scenes.partitions(2 * k, random, 1),
+    "alternatives": lambda k, _: scenes.alternatives(4 * k, min(4 * k, 8), 8 * k),
+    "pairs": lambda k, _: scenes.pairs(4 * k, 4 * k),
+    "pairs-one-more": lambda k, _: scenes.pairs(4 * k, 4 * k + 1),
+}
+
+
+def verdict(scene: Scene) -> bool:
+    answer = ask(cluster(*slices_of(scene)), *claims_of(scene))
+    assert not answer.error, answer.error
+    return answer.result is not None
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_verdict_of_a_constraint_solver(family: str) -> None:
+    """Where trying everything is out of the question, an independent model agrees."""
+    random = Random(family)
+    scene = FAMILIES[family](1, random)
+    expected = is_feasible(scene)
+    assert expected is not None
+    assert verdict(scene) is expected
+    assert verdict(renamed_and_permuted(scene, random)) is expected
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_verdict_of_families_in_one_pod(seed: int) -> None:
+    """Several hard parts in one pod, in any order."""
+    random = Random(seed)
+    parts = [FAMILIES[family](1, random) for family in random.sample(sorted(FAMILIES), 2)]
+    scene = renamed_and_permuted(combined(*parts), random)
+    expected = is_feasible(scene)
+    assert expected is not None
+    assert verdict(scene) is expected
