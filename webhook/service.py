@@ -229,7 +229,8 @@ class Service:
         """
         uid: Any = ""
         try:
-            review = parse(body, keep_repeated=False)  # API servers write no key twice
+            # API servers write no key twice; for large bodies the slower way is the one that lets others go on
+            review = parse(body, keep_repeated=len(body) >= LARGE_BYTES)
             uid = _uid(review)
             answer = WEBHOOKS[path](review, self.context)
             # only converted objects can have numbers that are to be written as they came
