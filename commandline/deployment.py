@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 MODES = ("built-in-guard", "crd-served")
-SECRET, CERT_MANAGER = "secret", "cert-manager"
-CERTIFICATES = {SECRET: [], CERT_MANAGER: ["cert-manager"]}
+OWN, SECRET, CERT_MANAGER = "own", "secret", "cert-manager"
+# the components for each, which may depend on the mode
+CERTIFICATES = {OWN: ["own-certificates/{mode}"], SECRET: [], CERT_MANAGER: ["cert-manager"]}
 POLICIES = ("Fail", "Ignore")
 NAMESPACE, IMAGE = "claimcheck-system", "claimcheck"
 # where the files are: beside the sources, or where an installation has put them
@@ -59,8 +60,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--certificates",
         choices=CERTIFICATES,
-        default=SECRET,
-        help="in a Secret claimcheck-tls that you make, or by cert-manager (default: secret)",
+        default=OWN,
+        help="made and renewed by the service, in a Secret claimcheck-tls that you make, or by cert-manager (default: own)",
     )
     parser.add_argument(
         "--failure-policy",
@@ -79,14 +80,30 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print the manifests."""
-    import yaml
-
     objects = rendered(options)
     if options.output == "json":
         print(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=2))
     else:
-        print(yaml.safe_dump_all(objects, sort_keys=False, width=110), end="")
+        print(_as_yaml(objects), end="")
     return 0
+
+
+def _as_yaml(objects: list[Object]) -> str:
+    """YAML documents; texts of several lines are written as such."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """One of our own, so that others stay as they are."""
+
+        def ignore_aliases(self, data: object) -> bool:
+            return True
+
+    def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+    Dumper.add_representer(str, represent)
+    written: str = yaml.dump_all(objects, Dumper=Dumper, sort_keys=False, width=110)
+    return written
 
 
 def rendered(options: Namespace) -> list[Object]:
@@ -108,7 +125,8 @@ def rendered(options: Namespace) -> list[Object]:
 
 def kustomization(options: Namespace) -> Object:
     """A kustomization beside the overlays that stands for the options, as far as kustomize has words for them."""
-    components = CERTIFICATES[options.certificates] + ["prometheus"] * options.service_monitor
+    components = [name.format(mode=options.mode) for name in CERTIFICATES[options.certificates]]
+    components += ["prometheus"] * options.service_monitor
     whole: Object = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",

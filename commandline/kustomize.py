@@ -64,9 +64,16 @@ def _apply(kustomization: Object, directory: Path, objects: list[Object]) -> lis
     for name, step in _STEPS.items():
         if name in kustomization:
             objects = step(objects, kustomization[name], directory)
-    return objects
+    return [obj for obj in objects if not _is_local(obj)]
 
 
+def _is_local(obj: Object) -> bool:
+    """Whether an object is only there for others to be made from it."""
+    annotations = obj["metadata"].get("annotations") or {}
+    return bool(annotations.get(_LOCAL) == "true")
+
+
+_LOCAL = "config.kubernetes.io/local-config"
 _NO_SUFFIX = {"disableNameSuffixHash": True}
 
 

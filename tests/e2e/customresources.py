@@ -19,6 +19,7 @@ from webhook.crds import CRD_VERSIONS, definitions
 
 GROUP = "resource.k8s.io"
 WEBHOOKS = Path(__file__).parents[2] / "manifests" / "overlays" / "crd-served" / "webhooks.yaml"
+BASE = Path(__file__).parents[2] / "manifests" / "base" / "webhooks.yaml"
 FLAGS = [
     "--runtime-config=resource.k8s.io/v1=false",
     # the plugin wants slices of the built-in type and fails on custom resources; the flag replaces an earlier one
@@ -58,13 +59,17 @@ def served_by_crds(directory: Path, namespaces: Mapping[str, Mapping[str, str]])
         yield Served(server, service)
 
 
-def install(client: Client, service: Running) -> None:
-    """Create the CRDs and the webhook configurations of the overlay; returns when they are in effect."""
+def install(client: Client, service: Running, bundle: str | None = None) -> None:
+    """Create the CRDs and the webhook configurations of the overlay; returns when they are in effect.
+
+    `bundle`: what the API server is to trust (base64) if that is not the authority in the service's directory.
+    """
     url = f"https://127.0.0.1:{service.port}"
-    bundle = base64.b64encode(service.authority.read_bytes()).decode()
+    if bundle is None:
+        bundle = base64.b64encode(service.authority.read_bytes()).decode()
     for definition in definitions(url=url, ca_bundle=bundle):
         _create(client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
-    for configuration in yaml.safe_load_all(WEBHOOKS.read_text()):
+    for configuration in [*yaml.safe_load_all(WEBHOOKS.read_text()), *yaml.safe_load_all(BASE.read_text())]:
         for webhook in configuration["webhooks"]:
             path = webhook["clientConfig"]["service"]["path"]
             webhook["clientConfig"] = {"url": url + path, "caBundle": bundle}

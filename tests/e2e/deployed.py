@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import base64
 import json
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from commandline.kustomize import render
+from commandline import deployment
 from tests.e2e.client import Client
 from tests.e2e.controlplane import ApiServer
 from tests.webhook.running import Running
 
-MANIFESTS = Path(__file__).parents[2] / "manifests"
 NAMESPACE = "claimcheck-system"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:claimcheck"
 Object = dict[str, Any]
 
 
-def objects_of(overlay: str) -> list[Object]:
+def objects_of(overlay: str, certificates: str = "secret") -> list[Object]:
     """What is applied for an overlay."""
-    return render(MANIFESTS / "overlays" / overlay)
+    parser = ArgumentParser()
+    deployment.add_arguments(parser)
+    return deployment.rendered(parser.parse_args(["--mode", overlay, "--certificates", certificates]))
 
 
-def configuration(overlay: str, server: ApiServer, token_file: Path) -> Object:
-    """The overlay's configuration with what differs outside of a pod."""
+def configuration(objects: list[Object], server: ApiServer, token_file: Path) -> Object:
+    """The configuration that is deployed with what differs outside of a pod; that of given certificates is left out."""
     access = json.loads(server.kubeconfig.read_text())["clusters"][0]["cluster"]
-    whole: Object = yaml.safe_load((MANIFESTS / "overlays" / overlay / "webhook.yaml").read_text())
-    del whole["listen"], whole["tls"]
+    (config_map,) = (obj for obj in objects if obj["kind"] == "ConfigMap")
+    whole: Object = yaml.safe_load(config_map["data"]["webhook.yaml"])
+    del whole["listen"]
+    if "certificateFile" in whole["tls"]:
+        del whole["tls"]
     whole["apiServer"].update(
         address=access["server"], tokenFile=str(token_file), caFile=access["certificate-authority"]
     )
@@ -45,10 +50,14 @@ def account_token(client: Client) -> str:
     return str(answer.body["status"]["token"])
 
 
-def register_overlay(client: Client, overlay: str, service: Running) -> None:
-    """Create the overlay's webhook configurations; they ask the service on loopback."""
+def register_overlay(client: Client, overlay: str, service: Running, bundle: str | None = None) -> None:
+    """Create the overlay's webhook configurations; they ask the service on loopback.
+
+    `bundle`: what the API server is to trust (base64) if that is not the authority in the service's directory.
+    """
     url = f"https://127.0.0.1:{service.port}"
-    bundle = base64.b64encode(service.authority.read_bytes()).decode()
+    if bundle is None:
+        bundle = base64.b64encode(service.authority.read_bytes()).decode()
     for obj in objects_of(overlay):
         if not obj["kind"].endswith("WebhookConfiguration"):
             continue

@@ -103,7 +103,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
                 assert apply(server.client, obj).code == 201
         token = directory / "token"
         token.write_text(account_token(server.client))
-        config = configuration(OVERLAY, server, token)
+        config = configuration(objects_of(OVERLAY), server, token)
         config["policies"]["adminAccessLabels"]["users"] = [DEPLOYER]
         service = stack.enter_context(running(directory, **config))
         until(lambda: service.ask("GET", "/readyz")[0] == 200)

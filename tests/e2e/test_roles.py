@@ -16,12 +16,11 @@ import yaml
 from tests.e2e.client import Answer, Client
 from tests.e2e.controlplane import control_plane
 from tests.e2e.customresources import FLAGS, GROUP, install
-from tests.e2e.deployed import ACCOUNT, NAMESPACE, account_token, configuration, objects_of
+from tests.e2e.deployed import ACCOUNT, NAMESPACE, account_token, configuration, objects_of, register_overlay
 from tests.e2e.test_manifests import Object, apply
 from tests.webhook.examples import claim
-from tests.webhook.running import running
+from tests.webhook.running import Running, running
 
-OVERLAY = "crd-served"
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -31,9 +30,19 @@ AUDIT_POLICY = {
 DEVICES = "gpu.example.com.deviceclass.resource.k8s.io/devices"
 # counts for claims and for pods that ask for extended resources
 SHARED = "requests.deviceclass.resource.kubernetes.io/gpu.example.com"
-_PATIENCE_SECONDS = 30
-Right = tuple[str, str, str, str]
-"""Group, resource, verb, and the namespace that it is limited to."""
+LEAF_SECONDS = 30
+_PATIENCE_SECONDS = 60
+# of these, rights are limited to names
+NAMED = frozenset(
+    (
+        "secrets",
+        "customresourcedefinitions",
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+    )
+)
+Right = tuple[str, str, str, str, str]
+"""Group, resource, verb, and the namespace and name that it is limited to."""
 
 
 class World(NamedTuple):
@@ -47,33 +56,37 @@ class World(NamedTuple):
         for line in self.audit.read_text().splitlines():
             event = json.loads(line)
             about = event["objectRef"]
-            namespace = NAMESPACE if about["resource"] == "configmaps" else ""
+            namespace = NAMESPACE if about["resource"] in ("configmaps", "secrets") else ""
             assert not namespace or about["namespace"] == namespace
-            right = (about.get("apiGroup", ""), about["resource"], event["verb"], namespace)
+            named = about["resource"] in NAMED and event["verb"] != "create"
+            name = about["name"] if named else ""
+            right = (about.get("apiGroup", ""), about["resource"], event["verb"], namespace, name)
             found[right] = int(event["responseStatus"]["code"])
         return found
 
     def granted(self) -> set[Right]:
         """What the roles allow."""
         return {
-            (group, resource, verb, obj["metadata"].get("namespace", ""))
+            (group, resource, verb, obj["metadata"].get("namespace", ""), name)
             for obj in self.rendered
             if obj["kind"] in ("Role", "ClusterRole")
             for rule in obj["rules"]
             for group in rule["apiGroups"]
             for resource in rule["resources"]
             for verb in rule["verbs"]
+            for name in rule.get("resourceNames", [""])
         }
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """The service as the overlay configures it, with its account's token, before a server that audits it."""
-    directory = tmp_path_factory.mktemp("roles")
+@contextlib.contextmanager
+def audited(
+    directory: Path, overlay: str, flags: list[str], register: Callable[[Client, Running], None]
+) -> Iterator[World]:
+    """The service as it is deployed with own certificates, with its account's token, before a server that audits it."""
     (directory / "audit.yaml").write_text(yaml.safe_dump(AUDIT_POLICY))
     audit = directory / "audit.log"
-    flags = [*FLAGS, f"--audit-policy-file={directory / 'audit.yaml'}", f"--audit-log-path={audit}"]
-    rendered = objects_of(OVERLAY)
+    flags = [*flags, f"--audit-policy-file={directory / 'audit.yaml'}", f"--audit-log-path={audit}"]
+    rendered = objects_of(overlay, certificates="own")
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(control_plane("1.37", flags=flags))
         for obj in rendered:
@@ -81,11 +94,22 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
                 assert apply(server.client, obj).code == 201
         token = directory / "token"
         token.write_text(account_token(server.client))
-        config = configuration(OVERLAY, server, token)
+        config = configuration(rendered, server, token)
         config["quota"].update(recountSeconds=1, graceSeconds=2)  # usage is counted anew all the time
+        config["tls"].update(names=["127.0.0.1"], leafDays=LEAF_SECONDS / 86400)  # and the leaf renewed
         service = stack.enter_context(running(directory, **config))
-        install(server.client, service)
+        register(server.client, service)
         yield World(server.client, rendered, audit)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """The service that CRDs need; it tells itself whom to trust."""
+    directory = tmp_path_factory.mktemp("roles")
+    with audited(
+        directory, "crd-served", FLAGS, lambda client, service: install(client, service, bundle="")
+    ) as world:
+        yield world
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
@@ -105,6 +129,10 @@ def post(client: Client, path: str, kind: str, metadata: Object, **content: Any)
 
 @pytest.fixture(scope="module")
 def team(world: World) -> str:
+    return add_team(world)
+
+
+def add_team(world: World) -> str:
     """A namespace with a quota of two devices, which counts pods as well, the class and a pod that claims are for."""
     metadata = {"name": "gpu.example.com"}
     device_class = {"apiVersion": f"{GROUP}/v1", "kind": "DeviceClass", "metadata": metadata, "spec": {}}
@@ -127,13 +155,17 @@ def create(world: World, name: str, **metadata: Any) -> Answer:
     return world.client.ask("POST", f"/apis/{GROUP}/v1/namespaces/team/resourceclaims", obj)
 
 
-def test_service_works_with_its_roles(world: World, team: str) -> None:
-    """Limits hold, deleted claims make room, a quota that goes takes its ledger with it."""
-    pod = world.client.ask("GET", f"/api/v1/namespaces/{team}/pods/pod").body["metadata"]
+def create_of_a_pod(world: World) -> Answer:
+    """A claim that the scheduler makes for a pod that asks for extended resources."""
+    pod = world.client.ask("GET", "/api/v1/namespaces/team/pods/pod").body["metadata"]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": pod["uid"], "controller": True}
     marked = {"resource.kubernetes.io/extended-resource-claim": "true"}
-    answer = create(world, "of-a-pod", annotations=marked, ownerReferences=[owner])
-    assert answer.code == 201, answer.body
+    return create(world, "of-a-pod", annotations=marked, ownerReferences=[owner])
+
+
+def test_service_works_with_its_roles(world: World, team: str) -> None:
+    """Limits hold, deleted claims make room, a quota that goes takes its ledger with it."""
+    assert create_of_a_pod(world).code == 201
     assert create(world, "second").code == 201
     refused = create(world, "third")
     assert (refused.code, "exceeded quota" in refused.body["message"]) == (403, True), refused.body
@@ -150,6 +182,28 @@ def test_service_works_with_its_roles(world: World, team: str) -> None:
 @pytest.mark.usefixtures("team")
 def test_roles_are_what_is_used(world: World) -> None:
     """After that, every right has been used, and nothing has been forbidden."""
-    assert 403 not in world.used().values()
+    check_rights(world)
+
+
+def check_rights(world: World) -> None:
     until(lambda: world.used().keys() >= world.granted(), f"unused: {world.granted() - world.used().keys()}")
+    assert 403 not in world.used().values()
     assert world.used().keys() == world.granted()
+
+
+def test_roles_of_the_guard(tmp_path: Path) -> None:
+    """So it is where the group is built in."""
+    with audited(
+        tmp_path,
+        "built-in-guard",
+        [],
+        lambda client, service: register_overlay(client, "built-in-guard", service, bundle=""),
+    ) as world:
+        add_team(world)
+        until(lambda: create_of_a_pod(world).code == 201, "the API server trusts nobody")
+        until(lambda: create(world, "second").code == 201, "no claim can be made")
+        until(
+            lambda: "admission webhook" in str(create(world, "third").body.get("message")),
+            "the service does not take notice",
+        )
+        check_rights(world)

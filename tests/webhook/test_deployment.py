@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
+from commandline import deployment
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS
 from webhook.apiserver import TIMEOUT
 from webhook.config import Config, load_config
 from webhook.crds import CRD_VERSIONS
+from webhook.injection import COLLECTIONS
 from webhook.labelguard import BUILT_IN
 from webhook.service import WEBHOOKS
 from webhook.supervisor import KILL_AFTER_SECONDS
@@ -199,3 +202,49 @@ def test_pod_runs_with_as_little_as_possible(pod: Object) -> None:
     (deployment,) = objects(MANIFESTS / "base" / "deployment.yaml")
     (budget,) = objects(MANIFESTS / "base" / "poddisruptionbudget.yaml")
     assert (deployment["spec"]["replicas"], budget["spec"]["minAvailable"]) == (2, 1)
+
+
+@pytest.mark.parametrize("certificates", deployment.CERTIFICATES)
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_configuration_is_usable_with_any_certificates(
+    overlay: str, certificates: str, tmp_path: Path
+) -> None:
+    """Whatever the certificates come from, the configuration that is deployed is one that the service takes."""
+    (config_map,) = (obj for obj in rendered(overlay, certificates) if obj["kind"] == "ConfigMap")
+    (tmp_path / "webhook.yaml").write_text(config_map["data"]["webhook.yaml"])
+    load_config(str(tmp_path / "webhook.yaml"))
+
+
+def rendered(overlay: str, certificates: str) -> list[Object]:
+    parser = ArgumentParser()
+    deployment.add_arguments(parser)
+    return deployment.rendered(parser.parse_args(["--mode", overlay, "--certificates", certificates]))
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_own_authority_comes_into_all_that_asks(overlay: str, tmp_path: Path) -> None:
+    """The service is told of every object that asks it, and may write these and no others; its certificate is for the
+    name by which they ask, and where the ServiceMonitor looks for it."""
+    objects = rendered(overlay, "own")
+    (config_map,) = (obj for obj in objects if obj["kind"] == "ConfigMap")
+    (tmp_path / "webhook.yaml").write_text(config_map["data"]["webhook.yaml"])
+    config = load_config(str(tmp_path / "webhook.yaml"))
+    asking: dict[str, list[str]] = {}
+    for obj in objects:
+        if obj["kind"].endswith("WebhookConfiguration") or obj["kind"] == "CustomResourceDefinition":
+            asking.setdefault(f"{obj['kind'].lower()}s", []).append(obj["metadata"]["name"])
+    injected = {
+        name.lower(): sorted(config.get("tls", "inject", name))
+        for name in COLLECTIONS
+        if config.get("tls", "inject", name)
+    }
+    assert injected == {kind: sorted(names) for kind, names in asking.items()}
+    (role,) = (
+        obj
+        for obj in objects
+        if (obj["kind"], obj["metadata"]["name"]) == ("ClusterRole", "claimcheck-certificates")
+    )
+    granted = {rule["resources"][0]: sorted(rule["resourceNames"]) for rule in role["rules"]}
+    assert granted == injected
+    assert config.get("tls", "names") == ["claimcheck.claimcheck-system.svc"]
+    assert config.get("tls", "secret") == {"name": "claimcheck-tls", "namespace": "claimcheck-system"}
