@@ -69,9 +69,10 @@ def _main(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     from argparse import ArgumentParser
 
-    parser = ArgumentParser(
-        prog="claimcheck", description="Answers about DRA objects before the cluster does."
-    )
+    from commandline.helptext import Formatter
+
+    description = "Answers about DRA objects before the cluster does."
+    parser = ArgumentParser(prog="claimcheck", description=description, formatter_class=Formatter)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     subparsers = parser.add_subparsers(prog=parser.prog, dest="subcommand", metavar="COMMAND")
     wanted = next((argument for argument in arguments if argument in SUBCOMMANDS), "")
@@ -79,7 +80,7 @@ def _run(arguments: list[str]) -> int:
     for name, (path, summary) in SUBCOMMANDS.items():
         if name == wanted:
             module = _load(path)
-            module.add_arguments(subparsers.add_parser(name, help=summary))
+            module.add_arguments(subparsers.add_parser(name, help=summary, formatter_class=Formatter))
         else:
             subparsers.add_parser(name, help=summary, add_help=False)
     try:

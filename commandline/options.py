@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace
 
 from commandline.errors import UsageError
 from commandline.reports import FORMATS
@@ -33,7 +33,6 @@ def describe(parser: ArgumentParser) -> None:
     """Give a parser the options of the subcommand."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.formatter_class = RawDescriptionHelpFormatter
     parser.add_argument(
         "paths", nargs="*", metavar="FILE|DIR|-", help="manifests: YAML or JSON; - is standard input"
     )

@@ -40,7 +40,7 @@ def validate_files(files: Files, options: Namespace, profile: Profile, processes
     _load_ahead()
     try:
         for _ in range(processes - 1):
-            workers.append(start(share.work, workers))
+            start(share.work, workers)
         outcome = share.lead(workers)
     finally:
         for worker in workers:

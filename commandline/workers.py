@@ -6,9 +6,10 @@ Messages are pickled Python objects; both ends are this very program.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable
 from pickle import dumps, loads
-from typing import Any
+from typing import Any, NoReturn
 
 from commandline.errors import WorkerLost
 
@@ -76,9 +77,7 @@ class Worker:
     def end(self) -> None:
         """End the process, whatever it is doing."""
         if self._pid:
-            from signal import SIGKILL
-
-            os.kill(self._pid, SIGKILL)
+            os.kill(self._pid, signal.SIGKILL)
             self._wait()
         self._channel.close()
 
@@ -97,22 +96,33 @@ class Worker:
         return WorkerLost(f"process {pid}, which did a part of the work, {how}; --jobs 1 does without others")
 
 
-def start(work: Callable[[Channel], None], others: Sequence[Worker]) -> Worker:
-    """Fork a process that does the work and ends; ``others`` are the workers that there are already."""
+def start(work: Callable[[Channel], None], workers: list[Worker]) -> None:
+    """Fork a process that does the work and ends, and add it to the workers that there are already.
+
+    An interrupt finds the new one among them or, in the new process, ends that.
+    """
     to_worker, from_parent = _pipe()
     to_parent, from_worker = _pipe()
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
     pid = os.fork()
-    if pid:
-        os.close(from_parent)
-        os.close(to_parent)
-        return Worker(pid, Channel(from_worker, to_worker))
-    code = 1
-    try:
+    if not pid:
         os.close(to_worker)
         os.close(from_worker)
+        _be_worker(work, Channel(from_parent, to_parent), workers)
+    workers.append(Worker(pid, Channel(from_worker, to_worker)))
+    os.close(from_parent)
+    os.close(to_parent)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+
+
+def _be_worker(work: Callable[[Channel], None], channel: Channel, others: list[Worker]) -> NoReturn:
+    """What a forked process does from its begin to its end."""
+    code = 1
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
         for other in others:  # or they would not notice that their parent has gone
             other.forget()
-        work(Channel(from_parent, to_parent))
+        work(channel)
         code = 0
     except KeyboardInterrupt:
         code = _INTERRUPTED

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from documents.errors import MalformedText, RefusedText
 from documents.garbage import CollectorPaused
-from documents.jsontext import read_value, skip_blanks
 
 if TYPE_CHECKING:
     from documents.positions import Positions
@@ -62,6 +61,8 @@ def split(text: str) -> Iterator[Chunk]:
 
 
 def _json_then_yaml(text: str) -> Iterator[Chunk]:
+    from documents.jsontext import read_value, skip_blanks
+
     position = 0
     count = 0
     while (start := skip_blanks(text, position)) < len(text):

@@ -224,3 +224,26 @@ def test_parent_that_dies(stuck: tuple[subprocess.Popen[str], Path]) -> None:
     process.kill()
     process.wait()
     _let_go(pipe, lambda: _has_ended(child))
+
+
+def test_process_that_fails() -> None:
+    """What goes wrong in a process is on stderr, and the one that waits for it does not wait on."""
+    program = """
+from commandline.errors import WorkerLost
+from commandline.workers import start
+
+def work(channel):
+    raise LookupError("nothing here")
+
+workers = []
+start(work, workers)
+try:
+    workers[0].receive()
+except WorkerLost as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.endswith(
+        "which did a part of the work, has ended with code 1; --jobs 1 does without others\n"
+    )
+    assert done.stderr.endswith("LookupError: nothing here\n")

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 from deviceselectors.ast import Call, Comprehension, Ident, ListLiteral, Literal, Node
 from deviceselectors.lookups import walk
-from deviceselectors.unparsing import unparse
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _SIGNS = {"_==_": "==", "_!=_": "!=", "_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
@@ -84,6 +83,8 @@ def _computed(node: Node) -> bool | None:
 
 def _atom(term: Node) -> Atom | None:
     """A comparison of a part of the device with constants."""
+    from deviceselectors.unparsing import unparse  # few expressions have several comparisons
+
     if not isinstance(term, Call):
         return unparse(term), "==", (True,)
     if term.function == "!_":
