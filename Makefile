@@ -10,7 +10,7 @@ EXAMPLES := manifests/examples
 COMPILE := $(BIN)/python -m compileall -q -x '(^|/)(\.[^/]+|build|tests)/' .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run serve test check format e2e bench fuzz docs lock clean
+.PHONY: help setup run test check format e2e bench fuzz docs lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -26,16 +26,15 @@ $(READY): requirements.lock pyproject.toml
 	$(COMPILE)
 	@touch $@
 
-run: setup ## validate the shipped examples, good and bad
+run: setup ## validate the shipped examples, then serve the webhooks on loopback until interrupted
 	@$(BIN)/claimcheck validate $(EXAMPLES) || test $$? -eq 1
 	@echo
 	@echo "Some of these examples are wrong on purpose. Try next:"
 	@echo "  $(BIN)/claimcheck validate YOUR-MANIFESTS/          the same for your own files"
 	@echo "  $(BIN)/claimcheck validate --kube-version 1.34 ...  what an older release says"
 	@echo "  $(BIN)/claimcheck validate --help                   formats, gates, updates, clusters"
-	@echo "  make serve                                          the same rules as webhooks, on loopback"
-
-serve: setup ## serve the webhooks on loopback until interrupted
+	@echo
+	@echo "The same rules as webhooks:"
 	@$(BIN)/claimcheck serve --demo $(EXAMPLES)/inventory
 
 test: setup ## unit tests, in parallel

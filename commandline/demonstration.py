@@ -65,19 +65,30 @@ def demonstrate(inventory: str) -> int:
     """Serve until interrupted; ``inventory`` is a file or directory with the objects of the cluster there is not."""
     if not Path(inventory).exists():
         raise UsageError(f"--demo {inventory}: no such file or directory")
-    with TemporaryDirectory(prefix="claimcheck-demo-") as name, _terminated_as_interrupted():
-        directory = Path(name)
-        config, port = _write_config(directory, inventory)
-        with subprocess.Popen(
-            [sys.executable, "-m", "commandline.main", "serve", "--config", str(config)]
-        ) as service:
-            try:
+    try:
+        with TemporaryDirectory(prefix="claimcheck-demo-") as name, _terminated_as_interrupted():
+            directory = Path(name)
+            config, port = _write_config(directory, inventory)
+            with _serving(config) as service:
                 _show(service, config, directory / "certificates" / "current" / "ca.crt", port)
                 return UNFINISHED if service.wait() else 0
+    except KeyboardInterrupt:
+        return 0
+
+
+@contextlib.contextmanager
+def _serving(config: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The service; it ends with the block, at once for those who insist."""
+    command = [sys.executable, "-m", "commandline.main", "serve", "--config", str(config)]
+    with subprocess.Popen(command) as service:
+        try:
+            yield service
+        finally:
+            service.terminate()
+            try:
+                service.wait()
             except KeyboardInterrupt:
-                return 0
-            finally:
-                service.terminate()
+                service.kill()
 
 
 def _write_config(directory: Path, inventory: str) -> tuple[Path, int]:
@@ -91,6 +102,8 @@ def _write_config(directory: Path, inventory: str) -> tuple[Path, int]:
         "apiServer: {serves: CustomResources}   # the service applies the API server's rules itself\n"
         "policies:\n"
         "  adminAccess: {mode: Enforce, labels: [{key: admin-access.dra.example.com}]}\n"
+        "  feasibility: {mode: Warn}\n"
+        "timeouts: {lameDuck: 0}   # an interrupt ends it at once\n"
         f"inventory: [{json.dumps(str(Path(inventory).resolve()))}]\n"
     )
     return config, port

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -30,6 +31,35 @@ def test_it_shows_an_answer_and_serves() -> None:
     assert any(cause["field"].endswith("cel.expression") for cause in causes)
     review = Path(text[text.index("(") + 1 : text.index(")")])
     assert not review.exists()
+
+
+def test_make_run_validates_serves_and_ends() -> None:
+    """`make run` reports on the examples, shows an answer of the service, and ends without a trace when interrupted."""
+    project = Path(__file__).parents[2]
+    # what is set up already, whatever is newer than it
+    ready = ["-o", ".venv/.ready", f"BIN={Path(sys.executable).parent}"]
+    command = ["make", *ready, "run"]
+    with subprocess.Popen(
+        command,
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        text = ""
+        for line in process.stdout:
+            text += line
+            if "register it with a cluster" in line:
+                break
+        os.killpg(process.pid, signal.SIGINT)
+        text += process.stdout.read()
+        process.wait(30)
+    assert "manifests/examples/bad/" in text
+    assert '"allowed": false' in text
+    assert "Traceback" not in text
+    assert not Path(text[text.index("example review (") + 16 :].partition(")")[0]).exists()
 
 
 def test_missing_inventory() -> None:
