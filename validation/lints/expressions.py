@@ -17,6 +17,7 @@ _VALUE_TYPES = frozenset(("string", "int", "bool", "version", "strings", "ints",
 _GUARDS = ("has(", "?", " in ", "hasValue")
 _ORDER = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
 _EQUALITY = {"_==_": "==", "_!=_": "!="}
+_COMPARISONS = {**_ORDER, **_EQUALITY}
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _LONGEST = 100
 
@@ -71,8 +72,11 @@ class Expression:
             yield _constant_remark(self)
         for node in nodes:
             if isinstance(node, (Select, Call)):
-                yield from _type_lookup(node)
-                yield from _compared_as_text(node)
+                found = member(node)
+                if found is not None:
+                    yield from _type_lookup(node, found[0], found[1])
+                elif isinstance(node, Call) and node.function in _COMPARISONS:
+                    yield from _compared_as_text(node)
 
 
 def _distinct(nodes: list[Node]) -> list[Lookup]:
@@ -128,17 +132,15 @@ def _written(node: Node) -> str:
 # --- CC007: a domain taken for an attribute, a value's type for its name ---------------------------------------------
 
 
-def _type_lookup(node: Select | Call) -> Iterator[Remark]:
-    found = member(node)
-    if found is None:
-        return
-    operand, name, _ = found
+def _type_lookup(node: Select | Call, operand: Node, name: str) -> Iterator[Remark]:
     domain = domain_of(operand)
     if domain is not None:
         yield from _misused_domain(node, domain[0], domain[1], name)
         return
+    if name not in _VALUE_TYPES:
+        return
     lookup = as_lookup(operand)
-    if lookup is not None and lookup.map == ATTRIBUTES and name in _VALUE_TYPES:
+    if lookup is not None and lookup.map == ATTRIBUTES:
         text = _written(operand)
         message = f'{text}.{name} takes "{name}", a type, for a field: an attribute gives its value itself'
         yield Remark(TYPE_LOOKUP, node.position + 1, len(name), message, f"write `{text}`")
@@ -163,10 +165,8 @@ def _misused_domain(node: Select | Call, map_: str, domain: str, name: str) -> I
 # --- CC012: versions and quantities compared as texts ----------------------------------------------------------------
 
 
-def _compared_as_text(node: Select | Call) -> Iterator[Remark]:
-    if not isinstance(node, Call) or (node.function not in _ORDER and node.function not in _EQUALITY):
-        return
-    sign = _ORDER.get(node.function) or _EQUALITY[node.function]
+def _compared_as_text(node: Call) -> Iterator[Remark]:
+    sign = _COMPARISONS[node.function]
     left, right = node.args
     if isinstance(left, Literal):
         left, right, sign = right, left, _SWAPPED[sign]

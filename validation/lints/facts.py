@@ -9,6 +9,7 @@ from resourceapi.releases import KINDS, Profile, split_api_version
 from validation.lints.shapes import entries, mapping, name_of, request_names, text
 
 if TYPE_CHECKING:
+    from deviceselectors.environment import Environment
     from validation.lints.candidates import Judge
     from validation.lints.expressions import Expression
 
@@ -57,6 +58,7 @@ class Facts:
         "classes_known",
         "default_namespace",
         "devices_known",
+        "environment",
         "hidden_notes",
         "judge",
         "pools",
@@ -86,6 +88,7 @@ class Facts:
         self.slices: list[dict[str, Any]] = []
         self.class_selectors: dict[str, list[str]] = {}
         # what validation.lints.selectors has found out
+        self.environment: Environment | None = None
         self.selectors: dict[str, Expression | None] = {}
         self.selectors_length = 0  # of their texts together
         self.judge: Judge | None = None

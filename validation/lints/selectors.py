@@ -11,6 +11,7 @@ from validation.lints.shapes import entries, mapping, request_details, text
 from validation.lints.table import UNGUARDED, Warning
 
 if TYPE_CHECKING:
+    from deviceselectors.environment import Environment
     from validation.lints.candidates import Candidates, Judge
     from validation.lints.expressions import Expression
 
@@ -64,20 +65,25 @@ def _read(written: str, facts: Facts) -> Expression | None:
     known = facts.selectors
     if written in known:
         return known[written]
-    from deviceselectors.environment import Environment
-    from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES
     from validation.lints.expressions import read
 
-    gates = facts.profile.gates
-    environment = Environment(
-        consumable_capacity=CONSUMABLE_CAPACITY in gates, list_attributes=LIST_ATTRIBUTES in gates
-    )
     facts.selectors_length += len(written)
     if facts.selectors_length > _MAX_KNOWN_LENGTH:
         known.clear()
         facts.selectors_length = len(written)
-    found = known[written] = read(written, environment)
+    found = known[written] = read(written, facts.environment or _environment(facts))
     return found
+
+
+def _environment(facts: Facts) -> Environment:
+    from deviceselectors.environment import Environment
+    from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES
+
+    gates = facts.profile.gates
+    facts.environment = Environment(
+        consumable_capacity=CONSUMABLE_CAPACITY in gates, list_attributes=LIST_ATTRIBUTES in gates
+    )
+    return facts.environment
 
 
 def _judge(facts: Facts) -> Judge | None:
