@@ -116,6 +116,8 @@ def check(options: Namespace) -> None:
         raise UsageError("--kubeconfig validates the objects of a cluster: give either it or files")
     if options.kubeconfig is None and not options.paths:
         raise UsageError("nothing to validate: name files or directories, or - for standard input")
+    if options.kubeconfig is None and options.kube_context:
+        raise UsageError("--context names a context of the file in --kubeconfig, which is not given")
     if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
         raise UsageError(f"--jobs {options.jobs}: expected a number from 1 to {MOST_JOBS}")
     if options.subresource and not options.old:
