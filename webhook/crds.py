@@ -27,6 +27,12 @@ COLUMNS = {
         {"name": "Driver", "type": "string", "jsonPath": ".spec.driver"},
         {"name": "Pool", "type": "string", "jsonPath": ".spec.pool.name"},
     ),
+    "DeviceTaintRule": (
+        {"name": "Key", "type": "string", "jsonPath": ".spec.taint.key"},
+        {"name": "Value", "type": "string", "jsonPath": ".spec.taint.value"},
+        {"name": "Effect", "type": "string", "jsonPath": ".spec.taint.effect"},
+        {"name": "TimeAdded", "type": "date", "jsonPath": ".spec.taint.timeAdded"},
+    ),
 }
 SELECTABLE = {"ResourceSlice": (".spec.nodeName", ".spec.driver", ".spec.pool.name")}
 

@@ -19,6 +19,7 @@ from tests.conformance.cases import read_cases
 from tests.e2e.client import Answer
 from tests.e2e.controlplane import ApiServer
 from tests.e2e.customresources import GROUP, Served, served_by_crds
+from tests.e2e.kubectl import Kubectl
 from tests.e2e.prober import Prober
 from validation.requests import CREATE, STATUS, UPDATE, Request
 from validation.server import Server
@@ -69,7 +70,7 @@ SPECS: dict[str, Any] = {
     },
     "DeviceTaintRule": {
         "deviceSelector": {"driver": "gpu.example.com"},
-        "taint": {"key": "k", "effect": "NoExecute", "timeAdded": TIME},
+        "taint": {"key": "k", "value": "v", "effect": "NoExecute", "timeAdded": TIME},
     },
 }
 BAD: dict[str, Any] = {
@@ -239,6 +240,29 @@ def test_status_of_a_claim(world: Served, version: str) -> None:
     wanted = expected(bad, STATUS, stored).status()
     assert answer.code == wanted["code"] == 422
     assert causes(answer.body["details"]) == causes(wanted["details"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kubectl_shows_the_same_columns(
+    world: Served, api_server: Callable[[str], ApiServer], kind: str, tmp_path: Path
+) -> None:
+    """`kubectl get` prints what it prints for the built-in kinds; the state of a claim no path can tell."""
+    name = f"listed-{kind.lower()}"
+    shown = []
+    for server in (api_server(PROFILE), world.server):
+        kubectl = Kubectl(server, tmp_path / str(server.client))
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}
+        server.client.ask("POST", "/api/v1/namespaces", namespace)
+        obj = an_object(kind, "v1", SPECS[kind], name)
+        assert kubectl.send("create", obj).code == 0
+        header, line = kubectl("get", KINDS[kind].resource, name, "-n", HOME).text.splitlines()
+        ages = ("AGE", "TIMEADDED")
+        cells = dict(zip(header.split(), line.split(), strict=True))
+        shown.append({column: "" if column in ages else cell for column, cell in cells.items()})
+    built_in, ours = shown
+    if kind == "ResourceClaim":
+        assert built_in.pop("STATE") == "pending"
+    assert ours == built_in
 
 
 def test_update_without_revision(world: Served) -> None:
