@@ -8,7 +8,7 @@ they are asked next. The state of shared pools is looked at when they are asked,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from weakref import WeakValueDictionary
 
 from allocator.allocated import AllocatedState
@@ -133,19 +133,20 @@ class Nodes:
         entry.view = entry.node_class = None
 
     def _slice_changed(self, old: Slice | None, new: Slice | None) -> None:
-        pools = {slice.pool for slice in (old, new) if slice is not None}
-        for slice in (old, new):
-            if slice is not None and slice.node_name:
+        changed = [slice for slice in (old, new) if slice is not None]
+        name, pools = changed[0].name, {slice.pool for slice in changed}
+        for slice in changed:
+            if slice.node_name:
                 self._forget(slice.node_name)
         for pool in pools:
             for slice in self._inventory.of_pool(pool):
                 if slice.node_name:
                     self._forget(slice.node_name)
         for reach in list(self._reaches.values()):
-            if not pools.isdisjoint(reach.pools):
+            if name in reach.names or not pools.isdisjoint(reach.pools):
                 reach.stale = self._has_stale = True
         if _reaches_others(old, new):
-            self._move((old or new).name)  # type: ignore[union-attr]
+            self._move(name)
 
     def _move(self, name: str) -> None:
         forget = len(self._moves) >= _MAX_MOVES
@@ -216,21 +217,20 @@ class Nodes:
         return view
 
     def _view(self, entry: NodeEntry, reach: Reach) -> View:
-        pools = sorted(self._own_pools(entry), key=rank)
-        own = {pool.id: index for index, pool in enumerate(pools)}
-        everything = [*pools, *(state.pool for id, state in reach.states.items() if id not in own)]
-        everything.sort(key=rank)
-        pattern = tuple(own.get(pool.id, pool.id) for pool in everything)
+        ids = {slice.pool for slice in self._inventory.of_node(entry.name)}
+        pools = sorted(self._own_pools(entry, ids), key=rank)
+        own: dict[PoolId, int | PoolId] = {pool.id: index for index, pool in enumerate(pools)}
+        shared = [state.pool for id, state in reach.states.items() if id not in ids]
+        pattern = tuple(own.get(pool.id, pool.id) for pool in sorted([*pools, *shared], key=rank))
         key = (entry.declares, tuple(pool.shape(entry.node) for pool in pools), pattern, reach)
         layout = self._layouts.get(key)
         if layout is None:
             layout = self._layouts[key] = Layout(pattern, reach)
         return View(entry.node, tuple(PoolState(pool, self._allocated) for pool in pools), layout)
 
-    def _own_pools(self, entry: NodeEntry) -> list[Pool]:
+    def _own_pools(self, entry: NodeEntry, ids: Collection[PoolId]) -> list[Pool]:
         """Pools that have slices with the node's name."""
         slices = list(self._inventory.of_node(entry.name))
-        ids = {slice.pool for slice in slices}
         if entry.reached:
             slices += [slice for slice in self._reaching(entry.reached) if slice.pool in ids]
         found = by_pool((slice for slice in slices if slice.reaches(entry.node)), self._features)

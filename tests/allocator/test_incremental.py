@@ -1,0 +1,169 @@
+"""What is kept from pod to pod never shows: answers are those of an allocator that starts from nothing."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from allocator.allocated import AllocatedState
+from allocator.allocation import Allocator
+from allocator.demand import name_of
+from allocator.devices import Object, node_name
+from allocator.errors import AllocationError, NodeError
+from allocator.features import GATES, Features
+from allocator.inventory import Inventory
+from allocator.scheduling import FATAL, NODE, Cluster, Mode, NodeAnswer
+from allocator.taintrules import with_rules
+from tests.allocator.objects import device_class
+from tests.allocator.random_clusters import (
+    NODES,
+    on_every_node,
+    random_claim,
+    random_node,
+    random_rule,
+    random_slice,
+)
+
+FEATURES = {
+    "all": Features(GATES),
+    "upstream": Features(GATES, group_snapshots=False),
+    "no-groups": Features(GATES - {"DRADeviceCompatibilityGroups"}),
+    "stable": Features(
+        {"DRAAdminAccess", "DRADeviceTaints", "DRAPartitionableDevices", "DRAPrioritizedList"},
+        group_snapshots=False,
+    ),
+    "none": Features(group_snapshots=False),
+}
+
+
+class World:
+    """A cluster that follows changes, and everything to make another one from."""
+
+    def __init__(self, features: Features, draw: random.Random) -> None:
+        self.features = features
+        self.draw = draw
+        self.nodes = {name: random_node(draw, name) for name in NODES[:3]}
+        self.slices: dict[str, Object] = {}
+        self.rules: dict[str, Object] = {}
+        self.claims: list[Object] = []
+        gpu = ["device.driver == 'gpu.example.com'"]
+        self.classes = {"any": device_class(), "gpu": device_class("gpu", gpu)}
+        self.cluster = Cluster(features, self.nodes.values(), self.classes, [])
+        for _ in range(8):
+            self.change_slice()
+
+    def change_slice(self) -> None:
+        slice = random_slice(self.draw)
+        slices = on_every_node(slice) if self.draw.random() < 0.5 else [slice]
+        if self.draw.random() < 0.2:
+            for name in map(name_of, slices):
+                self.slices.pop(name, None)
+                self.cluster.remove_slice(name)
+            return
+        for each in slices:
+            self.put_slice(each)
+
+    def put_slice(self, slice: Object) -> None:
+        name = name_of(slice)
+        before = self.slices.get(name)
+        if before is not None and _home(before) != _home(slice):
+            del self.slices[name]  # it comes last in its new pool
+        self.slices[name] = slice
+        self.cluster.put_slice(slice)
+
+    def change_node(self) -> None:
+        name = self.draw.choice(NODES)
+        if self.draw.random() < 0.3:
+            self.nodes.pop(name, None)
+            self.cluster.remove_node(name)
+        else:
+            self.nodes[name] = random_node(self.draw, name)
+            self.cluster.put_node(self.nodes[name])
+
+    def change_rule(self) -> None:
+        rule = random_rule(self.draw)
+        name = name_of(rule)
+        if self.draw.random() < 0.4:
+            self.rules.pop(name, None)
+            self.cluster.remove_rule(name)
+        else:
+            self.rules[name] = rule
+            self.cluster.put_rule(rule)
+
+    def change_class(self) -> None:
+        if self.draw.random() < 0.5:
+            self.classes["gpu"] = device_class("gpu", ["true"])
+            self.cluster.put_class(self.classes["gpu"])
+        else:
+            self.classes.pop("gpu", None)
+            self.cluster.remove_class("gpu")
+
+    def place(self) -> None:
+        claim = random_claim(self.draw, f"claim-{len(self.claims)}")
+        mode = self.draw.choice([Mode.FIRST_FIT, Mode.SCHEDULER])
+        if self.cluster.place([claim], mode).placed:
+            self.claims.append(claim)
+
+    def release(self) -> None:
+        if self.claims:
+            self.cluster.release(self.claims.pop(self.draw.randrange(len(self.claims))))
+
+    def step(self) -> None:
+        changes = [self.change_slice] * 4 + [self.place] * 8 + [self.release] * 3
+        self.draw.choice([*changes, self.change_node, self.change_rule, self.change_class])()
+
+    def from_nothing(self, claims: list[Object]) -> list[NodeAnswer]:
+        """The answers of all nodes, node by node."""
+        inventory = Inventory(with_rules(each, self.rules.values()) for each in self.slices.values())
+        allocated = AllocatedState(self.features)
+        for claim in self.claims:
+            allocated.add(claim["status"]["allocation"])
+        allocator = Allocator(self.features, self.classes, inventory, allocated)
+        return [_ask(allocator, each, claims) for each in self.nodes.values()]
+
+
+def _home(slice: Object) -> object:
+    spec = slice["spec"]
+    return spec["driver"], spec["pool"]["name"], spec.get("nodeName")
+
+
+def _ask(allocator: Allocator, node: Object, claims: list[Object]) -> NodeAnswer:
+    name = node_name(node)
+    try:
+        return NodeAnswer(name, allocator.allocate(node, allocator.demand(claims)))
+    except AllocationError as error:
+        return NodeAnswer(name, None, str(error), FATAL)
+    except NodeError as error:
+        return NodeAnswer(name, None, str(error), NODE)
+
+
+def without_share_ids(answers: list[NodeAnswer]) -> list[NodeAnswer]:
+    return [
+        answer._replace(result=None if answer.result is None else [_plain(each) for each in answer.result])
+        for answer in answers
+    ]
+
+
+def _plain(result: Object) -> Object:
+    devices = dict(result["devices"])
+    if "results" in devices:
+        devices["results"] = [
+            {**each, "shareID": "share"} if "shareID" in each else each for each in devices["results"]
+        ]
+    return {**result, "devices": devices}
+
+
+@pytest.mark.parametrize("profile", FEATURES)
+@pytest.mark.parametrize("seed", range(40))
+def test_answers_are_those_of_a_fresh_allocator(profile: str, seed: int) -> None:
+    """Whatever has happened to a cluster, all nodes answer as if they had never been asked before."""
+    world = World(FEATURES[profile], random.Random(f"{profile} {seed}"))
+    for step in range(25):
+        world.step()
+        claims = [
+            random_claim(world.draw, f"question-{step}-{each}")
+            for each in range(world.draw.choice([1, 1, 2]))
+        ]
+        answers = world.cluster.place(claims, Mode.ALL_NODES).nodes
+        assert without_share_ids(list(answers)) == without_share_ids(world.from_nothing(claims))
