@@ -58,7 +58,7 @@ def parse(body: str | bytes, *, keep_repeated: bool = True) -> Any:
     """
     text = text_of(body)
     value = _read(text, careful="-0" in text, keep_repeated=keep_repeated)
-    if text.count("[") + text.count("{") > MAX_DEPTH and _is_too_deep(value):
+    if len(text) > MAX_DEPTH and text.count("[") + text.count("{") > MAX_DEPTH and _is_too_deep(value):
         from resourceapi.jsonscanner import scan
 
         scan(text)

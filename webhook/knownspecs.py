@@ -33,11 +33,11 @@ class KnownSpecs:
         self._known: dict[bytes, None] = {}
 
     def handle(self, server: Server, request: Request) -> Answer:
-        """What the server answers to the request; the object in the answer may lack its spec."""
+        """What the server answers to the request; the object in the answer may lack its spec, as then does the request."""
         key = _key(request)
         if key in self._known:
-            body = {**request.body, "spec": _LEAST[request.kind]}
-            return server.handle(_with_body(request, body))
+            request.body = {**request.body, "spec": _LEAST[request.kind]}
+            return server.handle(request)
         answer = server.handle(request)
         if key is not None and answer.accepted:
             if len(self._known) >= MOST:
@@ -58,16 +58,3 @@ def _key(request: Request) -> bytes | None:
     if len(text) > BYTES or _NOT_BY_ITSELF in text:
         return None
     return blake2b(text, digest_size=_DIGEST_BYTES).digest()
-
-
-def _with_body(request: Request, body: Object) -> Request:
-    return Request(
-        verb=request.verb,
-        api_version=request.api_version,
-        kind=request.kind,
-        namespace=request.namespace,
-        body=body,
-        field_validation=request.field_validation,
-        name=request.name,
-        has_resource_version=request.has_resource_version,
-    )
