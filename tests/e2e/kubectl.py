@@ -41,6 +41,7 @@ class Kubectl:
         found = shutil.which("kubectl", path=str(binaries())) or shutil.which("kubectl")
         if found is None:
             pytest.skip("no kubectl here")
+        self.kubeconfig = server.kubeconfig
         self._command = [found, f"--kubeconfig={server.kubeconfig}", f"--cache-dir={cache}"]
 
     def __call__(self, *arguments: str, user: str = "", groups: tuple[str, ...] = ()) -> Output:

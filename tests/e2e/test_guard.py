@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from tests.e2e.binaries import binaries
 from tests.e2e.client import Client
 from tests.e2e.controlplane import control_plane
 from tests.e2e.deployed import NAMESPACE, account_token, configuration, objects_of, register_overlay
@@ -350,6 +353,45 @@ def test_other_pods(world: World, spec: Object, node: str | None, selector: Obje
         del obj["spec"]["containers"][0]["resources"]
     stored = create(world, obj).value["spec"]
     assert (stored.get("nodeName"), stored.get("nodeSelector")) == (node, selector)
+
+
+def test_scheduler_allocates_for_such_a_pod(world: World, tmp_path: Path) -> None:
+    """kube-scheduler, which would have passed the pod over, binds it to its node, with the claim allocated there."""
+    assert world.kubectl.send("create", of_core("Namespace", "scheduled")).code == 0
+    wanted = claim()
+    wanted["metadata"]["name"] = "gpu"
+    assert create(world, wanted, "scheduled", dry_run=False).code == 0
+    assert create(world, pod(), "scheduled", dry_run=False).code == 0
+    # what kubelet and the node controller would do
+    ready = {"conditions": [{"type": "Ready", "status": "True"}], **NODE["status"]}
+    node = "/api/v1/nodes/worker-1"
+    stored = world.client.ask("GET", node).body
+    assert world.client.ask("PUT", f"{node}/status", {**stored, "status": ready}).code == 200
+    world.kubectl("taint", "nodes", "worker-1", "node.kubernetes.io/not-ready-")
+    with scheduler(world.kubectl.kubeconfig, tmp_path):
+        path = "/api/v1/namespaces/scheduled/pods/pod"
+        until(lambda: world.client.ask("GET", path).body["spec"].get("nodeName") == "worker-1")
+    path = "/apis/resource.k8s.io/v1/namespaces/scheduled/resourceclaims/gpu"
+    status = world.client.ask("GET", path).body["status"]
+    assert [result["pool"] for result in status["allocation"]["devices"]["results"]] == ["worker-1"]
+    assert [user["name"] for user in status["reservedFor"]] == ["pod"]
+
+
+@contextlib.contextmanager
+def scheduler(kubeconfig: Path, directory: Path) -> Iterator[None]:
+    """kube-scheduler; skips without it."""
+    binary = binaries() / "kube-scheduler"
+    if not binary.exists():
+        pytest.skip("there is no kube-scheduler")
+    command = [str(binary), f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--secure-port=0"]
+    with (
+        open(directory / "scheduler.log", "wb") as log,
+        subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT) as process,
+    ):
+        try:
+            yield
+        finally:
+            process.terminate()
 
 
 # --- what is left out, and what is told of it all
