@@ -8,13 +8,15 @@ from enum import Enum
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
-from allocator.bestfit import BestPlans, best
+from allocator.bestfit import BestPlans, Proposal, Rank, best
 from allocator.demand import name_of
-from allocator.devices import Object, node_name
+from allocator.devices import Object, PoolId, node_name
 from allocator.features import Features
+from allocator.fitting.waste import Waste
 from allocator.inventory import Inventory
 from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.plans import FATAL, NODE, Outcome, Plans
+from allocator.states import PoolState
 from resourceapi.nodeselection import selects
 
 __all__ = ["FATAL", "NODE", "Cluster", "Mode", "NodeAnswer", "PodAnswer", "feasible_nodes"]
@@ -173,6 +175,24 @@ class Cluster:
         assert answer.result is not None
         self._keep(unallocated, answer.result)
         return PodAnswer(answers, answer.node)
+
+    def pools(self) -> dict[PoolId, PoolState]:
+        """The pools that nodes see, with what is left of them; of a pool that several nodes see, what the first sees."""
+        found: dict[PoolId, PoolState] = {}
+        for entry in self._known.settled():
+            for state in self._known.view_of(entry).states():
+                found.setdefault(state.pool.id, state)
+        return found
+
+    def weigh(self, claims: Sequence[Object], closed: Collection[str] = ()) -> tuple[Rank, Waste] | None:
+        """Rank and waste of what mode BEST_FIT would give a pod with these claims; None if it does not fit."""
+        answers = Answers(self._allocator.new_share_id)
+        unallocated = [claim for claim in claims if _allocation(claim) is None]
+        bound = [selector for claim in claims if (selector := _node_selector(claim)) is not None]
+        entries = [entry for entry in self._entries(None) if entry.name not in closed]
+        chosen = self._best(entries, unallocated, bound, answers)
+        proposal = None if chosen is None else answers.outcome(chosen)
+        return (proposal.rank, proposal.waste) if isinstance(proposal, Proposal) else None
 
     def _entries(self, only_node: str | None) -> Sequence[NodeEntry]:
         entries = self._known.settled()

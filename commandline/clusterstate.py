@@ -49,6 +49,12 @@ class ClusterState:
         self.server = Server(profile, namespaces=self.context.namespaces)
         self._objects: dict[str, dict[str, Object]] = {kind: {} for kind in KINDS}
 
+    def empty(self) -> ClusterState:
+        """Another one that reads objects in the same way, and knows nothing but the same taint rules."""
+        other = ClusterState(self.profile, self._default_namespace)
+        other.of("DeviceTaintRule").update(self.of("DeviceTaintRule"))
+        return other
+
     def learn(self, found: Iterable[Manifest | Result | Failure], *, new: bool = False) -> list[Manifest]:
         """Take in what there is; returns what asks for devices or may do so: claims, templates, pods, workloads.
 

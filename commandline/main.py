@@ -24,6 +24,7 @@ SUBCOMMANDS = {
     "manifests": ("commandline.deployment", "what deploys the webhooks in a cluster"),
     "quota": ("commandline.quota", "what claims count against quotas, and whether they fit"),
     "explain": ("commandline.explain", "why pods and claims get no devices, and what would help"),
+    "simulate": ("commandline.simulate", "where pods would go, what would be left, which new nodes they need"),
 }
 _OBJECTS, _OBJECTS_OF_SERVER = 300_000, 100_000
 UNFINISHED = 2

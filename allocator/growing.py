@@ -1,0 +1,210 @@
+"""Which new nodes would place pods that do not fit: the question of a cluster autoscaler (KEP-4816's goal for them).
+
+A template is a node with its slices. Pods take what the cluster has first; whoever is left gets new nodes, one at a time,
+and then as few of them as will do. Several templates give several ways; ways that leave fewer pods over come first, then
+those whose pods get better alternatives, then those with fewer nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+from typing import NamedTuple
+
+from allocator.demand import name_of
+from allocator.devices import Object, node_name
+from allocator.podnodes import excluded
+from allocator.scheduling import Cluster, Mode
+from allocator.simulation import Placement, Pod, Simulation
+
+#: What says for which nodes slices and devices are; of a new node all are for that node.
+_PLACES = ("allNodes", "nodeName", "nodeSelector")
+_HOSTNAME = "kubernetes.io/hostname"
+#: New nodes of one way at most.
+MAX_NODES = 1_000
+#: How long one way may take to find out which nodes it can do without, and packing for each of them, in seconds.
+SECONDS, ROUND_SECONDS = 10.0, 1.0
+
+
+class Template(NamedTuple):
+    """What a new node of a kind would be: a Node (JSON) and ResourceSlices (v1, normal form)."""
+
+    node: Object
+    slices: tuple[Object, ...]
+
+    @property
+    def name(self) -> str:
+        return node_name(self.node)
+
+    def made(self, number: int) -> tuple[Object, list[Object]]:
+        """The new node of this number, with slices and pools of its own."""
+        name = f"{self.name}-new-{number}"
+        metadata = {**self.node["metadata"], "name": name}
+        if _HOSTNAME in (metadata.get("labels") or {}):
+            metadata["labels"] = {**metadata["labels"], _HOSTNAME: name}
+        return {**self.node, "metadata": metadata}, [
+            self._slice(slice, name, number) for slice in self.slices
+        ]
+
+    def _slice(self, slice: Object, node: str, number: int) -> Object:
+        spec: Object = slice["spec"]
+        made = {name: value for name, value in spec.items() if name not in _PLACES}
+        made["pool"] = {**spec["pool"], "name": f"{spec['pool'].get('name', '')}-new-{number}"}
+        if spec.get("perDeviceNodeSelection"):
+            made["devices"] = [
+                {**{name: value for name, value in device.items() if name not in _PLACES}, "nodeName": node}
+                for device in spec.get("devices") or ()
+            ]
+        else:
+            made["nodeName"] = node
+        name = f"{slice['metadata'].get('name', '')}-new-{number}"
+        return {"metadata": {"name": name}, "spec": made}
+
+
+class Way(NamedTuple):
+    """New nodes by template, and the pods for which they are: `placements`, in order. `left`: those that still do not fit.
+
+    `rank`: how far down the lists the alternatives are that pods on new nodes get, all together.
+    """
+
+    nodes: Mapping[str, int]
+    placements: Sequence[Placement]
+    left: Sequence[str]
+    rank: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.nodes.values())
+
+
+class Growth(NamedTuple):
+    """What fits without new nodes, and the ways to place the rest, the best first."""
+
+    placements: Sequence[Placement]
+    ways: Sequence[Way]
+
+
+def grow(
+    cluster: Callable[[], Cluster],
+    pods: Sequence[Pod],
+    templates: Sequence[Template],
+    mode: Mode,
+    seconds: float = SECONDS,
+) -> Growth:
+    """Find new nodes for pods that do not fit; `cluster` makes the cluster as it is, in which pods are placed with `mode`.
+
+    `seconds` are for saving nodes.
+    """
+    end = monotonic() + seconds
+    first = Simulation(cluster())
+    placements = first.run(pods, mode)
+    left = [pod for pod, placement in zip(pods, placements, strict=True) if not placement.node]
+    if not left or not templates:
+        return Growth(placements, [])
+    ways = [_Expansion(cluster(), pods, placements, [each], mode).way(left, end) for each in templates]
+    if len(templates) > 1:
+        together = _Expansion(cluster(), pods, placements, templates, mode).way(left, end)
+        if len([count for count in together.nodes.values() if count]) > 1:
+            ways.append(together)
+    return Growth(placements, sorted(ways, key=lambda way: (len(way.left), way.rank, way.total)))
+
+
+class _Expansion:
+    """A cluster that grows; the pods that fit without new nodes are placed in it first."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        pods: Sequence[Pod],
+        placements: Sequence[Placement],
+        templates: Sequence[Template],
+        mode: Mode,
+    ) -> None:
+        self._cluster = cluster
+        self._templates = templates
+        self._made: list[tuple[Template, Object, list[Object]]] = []
+        before = Simulation(cluster)
+        before.run([pod for pod, each in zip(pods, placements, strict=True) if each.node], mode)
+        self._simulation = Simulation(cluster, before)
+
+    def way(self, left: Sequence[Pod], end: float) -> Way:
+        """Add nodes until all pods are placed that can be, then take back those that are not needed."""
+        found = [self._place(pod) for pod in left]
+        placed = [pod for pod, each in zip(left, found, strict=True) if each.node]
+        fewer = self._save(placed, end) if placed else None
+        by_name = {each.pod: each for each in fewer or found}
+        found = [by_name.get(each.pod, each) for each in found]
+        counts = {template.name: 0 for template in self._templates}
+        for template, _, _ in self._made:
+            counts[template.name] += 1
+        rank = sum(_rank(pod, each) for pod, each in zip(left, found, strict=True))
+        return Way(counts, found, [each.pod for each in found if not each.node], rank)
+
+    def _place(self, pod: Pod) -> Placement:
+        """On a node that is there already, or else on a new one of the template that serves the pod best."""
+        placement = self._simulation.place(self._open(pod), Mode.BEST_FIT)
+        if placement.node or len(self._made) >= MAX_NODES:
+            return placement
+        offers = []
+        for place, template in enumerate(self._templates):
+            self._add(template)
+            offer = self._simulation.weigh(self._open(pod))
+            self._remove()
+            if offer is not None:
+                offers.append((offer, place))
+        if not offers:
+            return placement
+        self._add(self._templates[min(offers)[1]])
+        return self._simulation.place(self._open(pod), Mode.BEST_FIT)
+
+    def _save(self, pods: Sequence[Pod], end: float) -> list[Placement] | None:
+        """Do with fewer nodes, as long as all pods are still placed; None if none could be saved."""
+        saved: list[Placement] | None = None
+        opened = [self._open(pod) for pod in pods]
+        for index in reversed(range(len(self._made))):
+            if monotonic() > end:
+                break
+            self._simulation.reset()
+            made = self._made.pop(index)
+            self._take_out(made)
+            found = self._simulation.batch(opened, ROUND_SECONDS)
+            if all(each.node for each in found):
+                saved = found
+            else:
+                self._put_in(made)
+                self._made.insert(index, made)
+        return saved
+
+    def _open(self, pod: Pod) -> Pod:
+        """The pod with the new nodes that are closed to it."""
+        closed = excluded(dict(pod.spec), (node for _, node, _ in self._made))
+        return pod._replace(closed=pod.closed.union(closed)) if closed else pod
+
+    def _add(self, template: Template) -> None:
+        made = (template, *template.made(len(self._made) + 1))
+        self._made.append(made)
+        self._put_in(made)
+
+    def _remove(self) -> None:
+        self._take_out(self._made.pop())
+
+    def _put_in(self, made: tuple[Template, Object, list[Object]]) -> None:
+        for slice in made[2]:
+            self._cluster.put_slice(slice)
+        self._cluster.put_node(made[1])
+
+    def _take_out(self, made: tuple[Template, Object, list[Object]]) -> None:
+        self._cluster.remove_node(node_name(made[1]))
+        for slice in made[2]:
+            self._cluster.remove_slice(name_of(slice))
+
+
+def _rank(pod: Pod, placement: Placement) -> int:
+    """How far down the lists the alternatives are that a pod has got."""
+    total = 0
+    for name, allocation in placement.results.items():
+        taken = {each["request"] for each in allocation["devices"].get("results", ())}
+        for request in ((pod.claims[name].get("spec") or {}).get("devices") or {}).get("requests") or ():
+            subs = [f"{request.get('name')}/{sub.get('name')}" for sub in request.get("firstAvailable") or ()]
+            total += next((place for place, sub in enumerate(subs) if sub in taken), 0)
+    return total

@@ -1,0 +1,110 @@
+"""The simulation that ``claimcheck simulate`` reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allocator.explaining.changes import constraints_of
+from allocator.explaining.world import full_name
+from allocator.fitting.leftover import Leftover, leftover
+from allocator.growing import Growth, Template, grow
+from allocator.podnodes import excluded
+from allocator.scheduling import Cluster
+from allocator.simulation import MODES, Placement, Pod, Simulation
+from commandline.askers import Asker
+from commandline.results import Failure
+from commandline.situation import Situation
+
+BATCH = "batch"
+
+
+class Run:
+    """What came of placing all pods with one objective."""
+
+    def __init__(self, objective: str, placements: Sequence[Placement], rest: Leftover) -> None:
+        self.objective = objective
+        self.placements = placements
+        self.leftover = rest
+
+    @property
+    def placed(self) -> int:
+        return sum(bool(each.node) for each in self.placements)
+
+    @property
+    def nodes_used(self) -> int:
+        return len({each.node for each in self.placements if each.node})
+
+    @property
+    def left(self) -> list[Placement]:
+        return [each for each in self.placements if not each.node]
+
+
+class Report:
+    """All runs, the first being the one that matters, and the new nodes that would help.
+
+    `problems`: objects that cannot be simulated, with the reason.
+    """
+
+    def __init__(self, pods: Sequence[Pod], failures: Sequence[Failure]) -> None:
+        self.pods = pods
+        self.failures = failures
+        self.problems: list[tuple[str, str]] = []
+        self.runs: list[Run] = []
+        self.growth: Growth | None = None
+
+    @property
+    def all_placed(self) -> bool:
+        """Whether the last run, or the best way with new nodes, places all pods."""
+        if self.growth is not None and self.growth.ways:
+            return not self.growth.ways[0].left
+        return not self.runs[-1].left
+
+
+def simulate(
+    situation: Situation, objectives: Sequence[str], *, batch: bool, templates: Sequence[Template]
+) -> Report:
+    """Place all pods with each objective, each time in the cluster as it is now."""
+    pods = [pod for asker in situation.askers if not asker.problem for pod in _pods(situation, asker)]
+    report = Report(pods, situation.failures)
+    report.problems = [(asker.title, asker.problem) for asker in situation.askers if asker.problem]
+    attributes = _constraint_attributes(pods)
+    for objective in [*objectives, *([BATCH] if batch else [])]:
+        cluster = _cluster(situation)
+        simulation = Simulation(cluster)
+        found = simulation.batch(pods) if objective == BATCH else simulation.run(pods, MODES[objective])
+        rest = leftover(cluster.pools(), cluster.allocated, attributes)
+        report.runs.append(Run(objective, found, rest))
+    if templates:
+        report.growth = grow(lambda: _cluster(situation), pods, templates, MODES[objectives[0]])
+    return report
+
+
+def _cluster(situation: Situation) -> Cluster:
+    world = situation.world
+    cluster = Cluster(world.features, world.nodes.values(), world.classes, world.slices.values())
+    for claim in world.claims.values():
+        cluster.hold(claim)
+    return cluster
+
+
+def _pods(situation: Situation, asker: Asker) -> list[Pod]:
+    closed = frozenset(excluded(asker.pod_spec, situation.world.nodes.values()))
+    pods = []
+    for number in range(asker.copies):
+        name = f"{asker.title}-{number}" if asker.copies > 1 else asker.title
+        claims = {full_name(claim): claim for claim in asker.claims_of_copy(number)}
+        pods.append(Pod(name, claims, closed, asker.pod_spec))
+    return pods
+
+
+def _constraint_attributes(pods: Sequence[Pod]) -> list[str]:
+    """The attributes by which claims want devices to be together."""
+    return sorted(
+        {
+            constraint["matchAttribute"]
+            for pod in pods
+            for claim in pod.claims.values()
+            for constraint in constraints_of(claim)
+            if constraint.get("matchAttribute")
+        }
+    )

@@ -1,0 +1,185 @@
+"""Simulations for people: how many pods are placed, which are not, what is left, which new nodes would help."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
+
+from allocator.fitting.leftover import Leftover
+from allocator.growing import Growth, Way
+from allocator.simulation import Placement
+from commandline.reports.text import printable
+from commandline.simulated import Report, Run
+
+#: Pods and devices that are listed.
+MAX_PODS, MAX_DEVICES = 200, 8
+
+
+def write(report: Report, stream: TextIO) -> None:
+    """The report."""
+    stream.writelines(f"{printable(line)}\n" for line in _lines(report))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    for title, problem in report.problems:
+        yield f"{title}: cannot be simulated: {problem}"
+    for failure in report.failures:
+        yield f"{failure.file}: error: {failure.message}"
+    first = report.runs[0]
+    for run in report.runs:
+        yield f"{run.objective}: {run.placed} of {_number(len(run.placements), 'pod')} placed on {_number(run.nodes_used, 'node')}"
+    yield ""
+    yield from _placements(first)
+    if len(report.runs) > 1:
+        yield from _differences(report.runs)
+    for run in report.runs:
+        yield ""
+        yield f"left after {run.objective}"
+        yield from _leftover(run.leftover)
+    if report.growth is not None:
+        yield ""
+        yield from _growth(report.growth)
+
+
+def _placements(run: Run) -> Iterator[str]:
+    yield f"placements ({run.objective})"
+    width = max((len(each.pod) for each in run.placements[:MAX_PODS]), default=0)
+    for placement in run.placements[:MAX_PODS]:
+        yield f"  {placement.pod.ljust(width)}  {_placement(placement)}"
+    if len(run.placements) > MAX_PODS:
+        yield f"  and {_number(len(run.placements) - MAX_PODS, 'more pod')} (see -o json)"
+
+
+def _placement(placement: Placement) -> str:
+    if not placement.node:
+        return f"not placed: {placement.error or 'fits on no node'}"
+    devices = [
+        f"{each['request']}={each['pool']}/{each['device']}"
+        for result in placement.results.values()
+        for each in result["devices"].get("results", ())
+    ]
+    more = f" and {len(devices) - MAX_DEVICES} more" if len(devices) > MAX_DEVICES else ""
+    return "  ".join([placement.node, *devices[:MAX_DEVICES]]) + more
+
+
+def _differences(runs: Sequence[Run]) -> Iterator[str]:
+    """Which pods only some objectives place."""
+    yield ""
+    yield "pods that are left over"
+    for run in runs:
+        names = Counter(each.pod for each in run.left)
+        shown = ", ".join(list(names)[:MAX_DEVICES]) or "none"
+        more = f" and {len(names) - MAX_DEVICES} more" if len(names) > MAX_DEVICES else ""
+        yield f"  {run.objective.ljust(max(len(each.objective) for each in runs))}  {shown}{more}"
+
+
+def _leftover(rest: Leftover) -> Iterator[str]:
+    if rest.partitions:
+        yield from _table(
+            ("partition", "could be placed", "free would suffice for", "lost", "of", "driver"),
+            (
+                (
+                    row.profile,
+                    str(row.placeable),
+                    str(row.sufficient),
+                    str(row.sufficient - row.placeable),
+                    str(row.whole),
+                    row.driver,
+                )
+                for row in rest.partitions
+            ),
+        )
+    if rest.groups:
+        yield from _table(
+            ("devices by", "free", "of", "largest rest", "intact groups", "of", "driver"),
+            (
+                (
+                    row.attribute or "pool",
+                    str(row.free),
+                    str(row.devices),
+                    str(row.largest),
+                    str(row.intact),
+                    str(row.groups),
+                    row.driver,
+                )
+                for row in rest.groups
+            ),
+        )
+    if rest.shares:
+        yield from _table(
+            ("shared capacity", "free", "of", "largest rest", "devices", "driver"),
+            (
+                (
+                    row.capacity,
+                    _amount(row.free),
+                    _amount(row.total),
+                    _amount(row.largest),
+                    str(row.devices),
+                    row.driver,
+                )
+                for row in rest.shares
+            ),
+        )
+    if not (rest.partitions or rest.groups or rest.shares):
+        yield "  no devices"
+
+
+def _amount(number: float) -> str:
+    """A number of bytes and the like, as short as it can be without loss."""
+    for unit, size in (("Ti", 1024**4), ("Gi", 1024**3), ("Mi", 1024**2), ("Ki", 1024)):
+        if number and number % size == 0:
+            return f"{int(number // size)}{unit}"
+    return f"{number:g}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    last = len(head) - 1
+    for line in lines:
+        cells = [
+            cell.ljust(width) if column in (0, last) else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        yield ("  " + "  ".join(cells)).rstrip()
+
+
+def _growth(growth: Growth) -> Iterator[str]:
+    missing = sum(not each.node for each in growth.placements)
+    if not missing:
+        yield "no new nodes are needed"
+        return
+    yield f"new nodes for {_number(missing, 'pod')} that {'does' if missing == 1 else 'do'} not fit, the best way first"
+    for number, way in enumerate(growth.ways, 1):
+        yield f"  {number}. {_way(way)}"
+        for name, count in sorted(_requests(way).items()):
+            yield f"       {name}: {count}"
+        for pod in way.left[:MAX_DEVICES]:
+            yield f"       still left: {pod}"
+        if len(way.left) > MAX_DEVICES:
+            yield f"       and {_number(len(way.left) - MAX_DEVICES, 'more pod')}"
+
+
+def _way(way: Way) -> str:
+    nodes = ", ".join(f"{count} x {name}" for name, count in way.nodes.items() if count)
+    if not nodes:
+        return f"{', '.join(way.nodes)}: no number of such nodes would place any of them"
+    placed = sum(bool(each.node) for each in way.placements)
+    end = "places all of them" if not way.left else f"places {placed}, leaves {len(way.left)}"
+    return f"{nodes}: {end}"
+
+
+def _requests(way: Way) -> Counter[str]:
+    """How often each alternative is chosen, where there is a choice."""
+    return Counter(
+        f"alternative {request}"
+        for placement in way.placements
+        for result in placement.results.values()
+        for request in sorted({each["request"] for each in result["devices"].get("results", ())})
+        if "/" in request
+    )
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
