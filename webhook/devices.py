@@ -5,6 +5,7 @@ Slices come and go one by one; what is found out about a kind of device stays as
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Iterable, Iterator
 from threading import Lock
@@ -76,23 +77,31 @@ class KnownDevices:
         if self._pool_of.get(slice.name, slice.pool) != slice.pool:
             self.remove(slice.name)
         self._pool_of[slice.name] = slice.pool
-        self._pools.setdefault(slice.pool, {})[slice.name] = slice
+        of_pool = self._pools.setdefault(slice.pool, {})
+        before = of_pool.get(slice.name)
+        of_pool[slice.name] = slice
         self._count(slice.pool)
+        if before is not None:
+            _take_apart(before)
 
     def remove(self, name: str) -> None:
         """Take out the slice of this name, if there is one; ``lock`` is held."""
         pool = self._pool_of.pop(name, None)
         if pool is None:
             return
-        del self._pools[pool][name]
+        gone = self._pools[pool].pop(name)
         if not self._pools[pool]:
             del self._pools[pool]
         self._count(pool)
+        _take_apart(gone)
 
     def clear(self) -> None:
         """Take out all slices; ``lock`` is held."""
         for kind in self.kinds.values():
             kind.members.clear()  # who remembers it is to see that it is gone
+        for slices in self._pools.values():
+            for slice in slices.values():
+                _take_apart(slice)
         self._pools.clear()
         self._pool_of.clear()
         self._counted.clear()
@@ -124,6 +133,12 @@ class KnownDevices:
         return signature, device.id
 
 
+def _take_apart(slice: Slice) -> None:
+    """Undo the circle of a slice and its devices, so that they go at once, garbage collection or not."""
+    for device in slice.devices:
+        del device.slice
+
+
 def _signature(device: Device) -> str:
     """The same text for devices that are alike."""
     return f"{device.id.driver} {device.multiple} {device.attributes!r} {device.capacity!r}"
@@ -142,6 +157,8 @@ class _Slices:
             for slice in slices:
                 self._known.put(slice)
             self._known.has_slices = True
+        # Tens of thousands of devices stay for long: looking through them for garbage takes a tenth of a second.
+        gc.freeze()
 
     def put(self, obj: Object) -> None:
         for slice in self._read([obj]):

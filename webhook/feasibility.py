@@ -17,7 +17,7 @@ from deviceselectors.compiler import Compiled, compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import Explainer
 from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES
-from deviceselectors.runtime.program import EvaluationError, ProgramError, program
+from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from resourceapi.fieldpath import Path, render
 from resourceapi.quantity import Quantity
 from webhook.devices import DeviceKind, KnownDevices
@@ -27,8 +27,9 @@ Object = dict[str, Any]
 EMPTY: Object = {}
 # What a review may wait for this, which it could do without.  Where more is needed, the next review of the same
 # selectors goes on from there.
-SECONDS = 0.005
+SECONDS = 0.003
 MAX_OUTCOMES = 200_000
+MAX_REASONS = 4096
 ALL = "All"
 FRACTIONAL_RANGE = "DRAFractionalCapacityRange"
 
@@ -52,7 +53,10 @@ class Feasibility:
 
     def __init__(self, devices: KnownDevices, gates: frozenset[str]) -> None:
         self._devices = devices
-        self._searches: OrderedDict[Demand, _Search] = OrderedDict()
+        self._searches: OrderedDict[Demand, Search] = OrderedDict()
+        self._reasons: dict[tuple[str, Demand, int], str] = {}
+        self._kinds: list[DeviceKind] = []
+        self._revision = -1
         self._environment = Environment(
             consumable_capacity=CONSUMABLE_CAPACITY in gates, list_attributes=LIST_ATTRIBUTES in gates
         )
@@ -70,23 +74,16 @@ class Feasibility:
         if not devices.is_known or not devices.lock.acquire(timeout=SECONDS):
             return []
         try:
-            return feasibility(spec, at, _Inventory(self, devices, deadline), devices.classes)
+            return feasibility(spec, at, _Inventory(self, deadline), devices.classes)
         except OverBudget:
             log(logging.DEBUG, "feasibility not told in time")
             return []
         finally:
             devices.lock.release()
 
-    def search(self, demand: Demand) -> _Search:
-        """What is known about a demand."""
-        search = self._searches.get(demand)
-        if search is None:
-            search = self._searches[demand] = _Search(demand, self._environment)
-        self._searches.move_to_end(demand)
-        search.refresh(self._devices)
-        while len(self._searches) > 1 and sum(map(len, self._searches.values())) > MAX_OUTCOMES:
-            self._searches.popitem(last=False)
-        return search
+    def count(self) -> int:
+        """How many devices there are."""
+        return self._devices.count()
 
     def demand(self, details: Object, device_class: Object) -> Demand:
         """What a request or subrequest asks for of devices."""
@@ -98,87 +95,124 @@ class Feasibility:
             tuple(wanted) if self._consumable else (),
         )
 
-    def has_capacity(self, kind: DeviceKind, wanted: tuple[tuple[str, Quantity], ...]) -> bool:
-        """Whether the device has that much, as long as nobody else uses it."""
-        try:
-            amounts = consumed(dict(wanted), kind.device.capacity, self._fractional)
-        except CapacityError:
-            return False
-        return amounts is not None and has_room(amounts, kind.device.capacity, ())
+    def search(self, demand: Demand) -> Search:
+        """What is known about a demand."""
+        search = self._searches.get(demand)
+        if search is None:
+            search = self._searches[demand] = Search(demand, self._environment, self._fractional)
+            while len(self._searches) > 1 and sum(map(len, self._searches.values())) > MAX_OUTCOMES:
+                self._searches.popitem(last=False)
+        self._searches.move_to_end(demand)
+        search.refresh(self._current_kinds(), self._revision)
+        return search
+
+    def reasons(self) -> dict[tuple[str, Demand, int], str]:
+        """Reasons that hold as long as the inventory stays: by class, demand and number of devices."""
+        self._current_kinds()
+        if len(self._reasons) >= MAX_REASONS:
+            self._reasons.clear()
+        return self._reasons
+
+    def _current_kinds(self) -> list[DeviceKind]:
+        if self._revision != self._devices.revision:
+            self._revision = self._devices.revision
+            self._kinds = list(self._devices.kinds.values())
+            self._reasons.clear()
+        return self._kinds
 
 
-class _Search:
-    """Which kinds of devices fulfil a demand, as far as that has been asked."""
+class Search:
+    """Which kinds of devices fulfil a demand, as far as that has been asked; goes on where it was.
 
-    def __init__(self, demand: Demand, environment: Environment) -> None:
+    ``matched`` are those that do, of the first ``position`` kinds.
+    """
+
+    def __init__(self, demand: Demand, environment: Environment, fractional: bool) -> None:
         self.demand = demand
-        self.outcomes: dict[DeviceKind, bool] = {}
+        self.matched: list[DeviceKind] = []
         self._environment = environment
+        self._fractional = fractional
+        self._outcomes: dict[DeviceKind, bool] = {}
+        self._kinds: list[DeviceKind] = []
         self._revision = -1
+        self._position = 0
+        self._programs: list[Program | None] | None = None
+        # how many of those that matched are counted, by node
+        self._counted = 0
+        self._of_node: Counter[str] = Counter()
+        self._most_of_one = 0
 
     def __len__(self) -> int:
-        return len(self.outcomes) + 1
+        return len(self._outcomes) + 1
 
-    def refresh(self, devices: KnownDevices) -> None:
-        """Forget kinds that are gone."""
-        if self._revision != devices.revision:
-            self._revision = devices.revision
-            for kind in [kind for kind in self.outcomes if not kind.members]:
-                del self.outcomes[kind]
+    def refresh(self, kinds: list[DeviceKind], revision: int) -> None:
+        """Look at other kinds, of which some may be known."""
+        if revision == self._revision:
+            return
+        self._revision, self._kinds = revision, kinds
+        self._outcomes = {kind: outcome for kind, outcome in self._outcomes.items() if kind.members}
+        self._position = self._counted = self._most_of_one = 0
+        self.matched = []
+        self._of_node = Counter()
 
-    def compiled(self) -> Iterator[Compiled]:
-        """The expressions, first those of the class."""
-        for expression in self.demand.class_selectors:
-            yield compile_expression(expression, Environment("stored"))
-        for expression in self.demand.selectors:
-            yield compile_expression(expression, self._environment)
+    def next_match(self, deadline: float) -> bool:
+        """Go on to the next kind that fulfils the demand, if there is one.
 
+        :raises OverBudget: if that takes too long.
+        """
+        while self._position < len(self._kinds):
+            kind = self._kinds[self._position]
+            outcome = self._outcomes.get(kind)
+            if outcome is None:
+                _check(deadline)
+                outcome = self._outcomes[kind] = self._fulfils(kind, deadline)
+            self._position += 1
+            if outcome:
+                self.matched.append(kind)
+                return True
+        return False
 
-class _Inventory:
-    """The devices, as one review asks for them."""
-
-    def __init__(self, owner: Feasibility, devices: KnownDevices, deadline: float) -> None:
-        self._owner = owner
-        self._devices = devices
-        self._deadline = deadline
-
-    def count(self) -> int:
-        return self._devices.count()
-
-    def demand(self, details: Object, device_class: Object) -> Demand:
-        return self._owner.demand(details, device_class)
-
-    def reach(self, demand: Demand, wanted: int) -> int:
-        """How many devices one node can have at most that fulfil a demand; not counted further than ``wanted``.
+    def reach(self, wanted: int, deadline: float) -> int:
+        """How many devices one node can have at most; not counted further than ``wanted``.
 
         A device that several can share counts for as many as are wanted.
 
         :raises OverBudget: if that takes too long.
         """
-        of_node: Counter[str] = Counter()
-        for kind in self._matching(demand):
+        while self._most() < wanted:
+            if self._counted == len(self.matched) and not self.next_match(deadline):
+                break
+            kind = self.matched[self._counted]
             if kind.device.multiple:
                 return wanted
-            of_node.update(kind.members.values())
-            if self._most(of_node) >= wanted:
-                return wanted
-        return self._most(of_node)
+            _check(deadline)
+            self._counted += 1
+            for node in kind.members.values():
+                self._of_node[node] += 1
+                if node:
+                    self._most_of_one = max(self._most_of_one, self._of_node[node])
+        return min(self._most(), wanted)
 
-    def matching(self, demand: Demand) -> int:
-        """How many devices fulfil a demand, wherever they are.
+    def _most(self) -> int:
+        """Devices without a node of their own may be in reach of any."""
+        return self._of_node[""] + self._most_of_one
+
+    def total(self, deadline: float) -> int:
+        """How many devices fulfil the demand, wherever they are.
 
         :raises OverBudget: if that takes too long.
         """
-        return sum(len(kind.members) for kind in self._matching(demand))
+        while self.next_match(deadline):
+            pass
+        return sum(len(kind.members) for kind in self.matched)
 
-    def example(self, demand: Demand, among: Demand) -> str:
-        """Why a device that fulfils one demand does not fulfil another, for the most frequent kind of them."""
-        kinds = list(self._matching(among))
-        if not kinds:
-            return ""
-        kind = max(kinds, key=lambda kind: len(kind.members))
-        for compiled in self._owner.search(demand).compiled():
-            self._check_time()
+    def explain(self, kind: DeviceKind, deadline: float) -> str:
+        """Why a kind of device does not fulfil the demand, as far as expressions tell.
+
+        :raises OverBudget: if there is no time for that.
+        """
+        for compiled in self._compiled():
+            _check(deadline)
             reasons = (
                 Explainer(compiled.ast).explain(kind.device.prepared) if compiled.ast is not None else []
             )
@@ -186,39 +220,92 @@ class _Inventory:
                 return f"; for example {next(iter(kind.members))}: {reasons[0]}"
         return ""
 
-    @staticmethod
-    def _most(of_node: Counter[str]) -> int:
-        """Devices without a node of their own may be in reach of any."""
-        shared = of_node.get("", 0)
-        return shared + max((count for node, count in of_node.items() if node), default=0)
+    def _compiled(self) -> Iterator[Compiled]:
+        """The expressions, first those of the class."""
+        for expression in self.demand.class_selectors:
+            yield compile_expression(expression, Environment("stored"))
+        for expression in self.demand.selectors:
+            yield compile_expression(expression, self._environment)
 
-    def _matching(self, demand: Demand) -> Iterator[DeviceKind]:
-        search = self._owner.search(demand)
-        programs: list[Any] | None = None
-        for kind in self._devices.kinds.values():
-            outcome = search.outcomes.get(kind)
-            if outcome is None:
-                self._check_time()
-                if programs is None:
-                    programs = list(self._programs(search))
-                outcome = search.outcomes[kind] = _selects(programs, kind) and (
-                    not demand.capacity or self._owner.has_capacity(kind, demand.capacity)
-                )
-            if outcome:
-                yield kind
+    def _fulfils(self, kind: DeviceKind, deadline: float) -> bool:
+        if self._programs is None:
+            self._programs = list(self._make_programs(deadline))
+        try:
+            if not all(each is not None and each.matches(kind.device.prepared) for each in self._programs):
+                return False
+        except EvaluationError:
+            return False
+        return not self.demand.capacity or self._has_capacity(kind)
 
-    def _programs(self, search: _Search) -> Iterator[Any]:
+    def _make_programs(self, deadline: float) -> Iterator[Program | None]:
         """What evaluates the expressions; None for one that cannot be."""
-        for compiled in search.compiled():
-            self._check_time()
+        for compiled in self._compiled():
+            _check(deadline)
             try:
                 yield program(compiled) if compiled.ast is not None else None
             except ProgramError:
                 yield None
 
-    def _check_time(self) -> None:
-        if perf_counter() > self._deadline:
-            raise OverBudget
+    def _has_capacity(self, kind: DeviceKind) -> bool:
+        """Whether the device has that much, as long as nobody else uses it."""
+        capacity = kind.device.capacity
+        try:
+            amounts = consumed(dict(self.demand.capacity), capacity, self._fractional)
+        except CapacityError:
+            return False
+        return amounts is not None and has_room(amounts, capacity, ())
+
+
+class _Inventory:
+    """The devices, as one review asks for them."""
+
+    def __init__(self, owner: Feasibility, deadline: float) -> None:
+        self._owner = owner
+        self._deadline = deadline
+
+    def impossible(self, class_name: str, details: Object, device_class: Object, wanted: int) -> str:
+        """Why no devices can be what is asked for, nothing if some can; found out once.
+
+        :raises OverBudget: if that takes too long.
+        """
+        demand = self._owner.demand(details, device_class)
+        reasons = self._owner.reasons()
+        key = (class_name, demand, wanted)
+        found = reasons.get(key)
+        if found is None:
+            found = reasons[key] = self._impossible(class_name, demand, wanted)
+        return found
+
+    def _impossible(self, class_name: str, demand: Demand, wanted: int) -> str:
+        deadline = self._deadline
+        most = self._owner.search(demand).reach(wanted, deadline)
+        if most >= wanted:
+            return ""
+        if most:
+            return f"{wanted} devices are asked for, and no node has more than {most} that match"
+        if not self._owner.count():
+            return "the cluster has no devices"
+        of_class = self._owner.search(Demand(demand.class_selectors, (), ()))
+        if not of_class.reach(1, deadline):
+            example = self._example(of_class, self._owner.search(Demand((), (), ())))
+            return f"none of {_devices(self._owner.count())} is of class {class_name!r}{example}"
+        among = f"{_devices(of_class.total(deadline))} of class {class_name!r}"
+        selected = self._owner.search(Demand(demand.class_selectors, demand.selectors, ()))
+        if not selected.reach(1, deadline):
+            return f"none of {among} is what the selectors ask for{self._example(selected, of_class)}"
+        amounts = ", ".join(f"{key}: {amount}" for key, amount in demand.capacity)
+        return f"none of {among} that the selectors choose has the capacity that is asked for ({amounts})"
+
+    def _example(self, search: Search, among: Search) -> str:
+        """Why the most frequent kind among those that match one demand does not fulfil the other."""
+        among.total(self._deadline)
+        kind = max(among.matched, key=lambda kind: len(kind.members))
+        return search.explain(kind, self._deadline)
+
+
+def _check(deadline: float) -> None:
+    if perf_counter() > deadline:
+        raise OverBudget
 
 
 def feasibility(spec: Object, at: Path, inventory: _Inventory, classes: Mapping[str, Object]) -> list[str]:
@@ -252,32 +339,7 @@ def _impossible(details: Object, inventory: _Inventory, classes: Mapping[str, Ob
     if device_class is None:
         return f"there is no DeviceClass {name!r}"
     wanted = 1 if details.get("allocationMode") == ALL else details.get("count") or 1
-    demand = inventory.demand(details, device_class)
-    most = inventory.reach(demand, wanted)
-    if most >= wanted:
-        return ""
-    if most:
-        return f"{wanted} devices are asked for, and no node has more than {most} that match"
-    everything = Demand((), (), ())
-    of_class = Demand(demand.class_selectors, (), ())
-    selected = Demand(demand.class_selectors, demand.selectors, ())
-    if not inventory.count():
-        return "the cluster has no devices"
-    if not inventory.reach(of_class, 1):
-        example = inventory.example(of_class, everything)
-        return f"none of {_devices(inventory.count())} is of class {name!r}{example}"
-    among = f"{_devices(inventory.matching(of_class))} of class {name!r}"
-    if not inventory.reach(selected, 1):
-        return f"none of {among} is what the selectors ask for{inventory.example(selected, of_class)}"
-    wanted_capacity = ", ".join(f"{key}: {amount}" for key, amount in demand.capacity)
-    return f"none of {among} that the selectors choose has the capacity that is asked for ({wanted_capacity})"
-
-
-def _selects(programs: list[Any], kind: DeviceKind) -> bool:
-    try:
-        return all(each is not None and each.matches(kind.device.prepared) for each in programs)
-    except EvaluationError:
-        return False
+    return inventory.impossible(name, details, device_class, wanted)
 
 
 def _expressions(holder: Object) -> Iterator[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import gc
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from allocator.devices import Slice
 from resourceapi.releases import Profile
 from tests.webhook.examples import admission, context
 from webhook import feasibility
@@ -311,3 +313,21 @@ def test_memory_is_bounded(many: KnownDevices, outlook: Feasibility, monkeypatch
         assert warnings(outlook, one("gpu", model(f"none-{index}")))
     remembered = sum(map(len, outlook._searches.values()))
     assert remembered <= 5_000 + 2_001
+
+
+def test_what_is_gone_leaves_nothing_behind(known: KnownDevices) -> None:
+    """Slices that are replaced or removed go at once: nothing has to be found by the garbage collector."""
+    gc.unfreeze()
+    gc.collect()
+    gc.disable()
+    try:
+        before = sum(isinstance(obj, Slice) for obj in gc.get_objects())
+        for generation in range(1, 5):
+            known.slices.put(slice_of("node-1", device("gpu-0"), generation=1))
+            known.slices.put(slice_of("node-9", device("gpu-0"), generation=generation))
+            known.slices.remove(slice_of("node-9", generation=generation))
+            known.slices.replace(copy.deepcopy(SLICES))
+        gc.unfreeze()
+        assert sum(isinstance(obj, Slice) for obj in gc.get_objects()) == before
+    finally:
+        gc.enable()
