@@ -35,7 +35,7 @@ from tests.bench.load import (
 from tests.webhook.examples import admission
 from tests.webhook.running import running
 
-ROUNDS = 3
+ROUNDS = 5
 SECONDS = 4.0
 CONNECTIONS = 16
 RATE = 1_000
