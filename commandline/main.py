@@ -5,6 +5,7 @@ Exit codes: 0 all is well, 1 something is not, 2 the work could not be done.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -24,9 +25,14 @@ SUBCOMMANDS = {
     "manifests": ("commandline.deployment", "what deploys the webhooks in a cluster"),
     "quota": ("commandline.quota", "what claims count against quotas, and whether they fit"),
     "explain": ("commandline.explain", "why pods and claims get no devices, and what would help"),
-    "simulate": ("commandline.simulate", "where pods would go, what would be left, which new nodes they need"),
+    "simulate": (
+        "commandline.simulate",
+        "where pods would go, what would be left, which new nodes they need",
+    ),
 }
 _OBJECTS, _OBJECTS_OF_SERVER = 300_000, 100_000
+# Errors of writing to standard output: the reader has gone, the device is full or broken, the file too large.
+_UNWRITABLE = frozenset((errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG))
 UNFINISHED = 2
 INTERRUPTED = 130
 
@@ -56,7 +62,7 @@ def _main(arguments: list[str]) -> int:
         print(f"claimcheck: {error}", file=sys.stderr)
         return UNFINISHED
     except OSError as error:
-        if error.filename is not None:
+        if error.errno not in _UNWRITABLE or error.filename is not None:
             raise
         # Nothing may be written to standard output any more, not even when Python exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

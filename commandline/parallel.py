@@ -8,6 +8,7 @@ comes out does not depend on who has done what: results, and what has been learn
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from commandline.batch import Batch, Knowledge, reviewer_of
@@ -39,8 +40,9 @@ def validate_files(files: Files, options: Namespace, profile: Profile, processes
     workers: list[Worker] = []
     _load_ahead()
     try:
-        for _ in range(processes - 1):
-            start(share.work, workers)
+        with suppress(OSError):  # no more processes are allowed: then so many do the work
+            for _ in range(processes - 1):
+                start(share.work, workers)
         outcome = share.lead(workers)
     finally:
         for worker in workers:

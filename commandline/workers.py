@@ -100,19 +100,23 @@ def start(work: Callable[[Channel], None], workers: list[Worker]) -> None:
     """Fork a process that does the work and ends, and add it to the workers that there are already.
 
     An interrupt finds the new one among them or, in the new process, ends that.
+
+    :raises OSError: if the system allows no more processes.
     """
-    to_worker, from_parent = _pipe()
-    to_parent, from_worker = _pipe()
+    from_parent, to_worker = os.pipe()
+    from_worker, to_parent = os.pipe()
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
-    pid = os.fork()
-    if not pid:
-        os.close(to_worker)
-        os.close(from_worker)
-        _be_worker(work, Channel(from_parent, to_parent), workers)
-    workers.append(Worker(pid, Channel(from_worker, to_worker)))
-    os.close(from_parent)
-    os.close(to_parent)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+    try:
+        pid = os.fork()
+        if not pid:
+            os.close(to_worker)
+            os.close(from_worker)
+            _be_worker(work, Channel(from_parent, to_parent), workers)
+        workers.append(Worker(pid, Channel(from_worker, to_worker)))
+    finally:
+        os.close(from_parent)
+        os.close(to_parent)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
 
 
 def _be_worker(work: Callable[[Channel], None], channel: Channel, others: list[Worker]) -> NoReturn:
@@ -136,21 +140,15 @@ def _be_worker(work: Callable[[Channel], None], channel: Channel, others: list[W
         os._exit(code)
 
 
-def _pipe() -> tuple[int, int]:
-    """Where to write and where to read."""
-    read, write = os.pipe()
-    return write, read
-
-
 class Tickets:
     """The numbers from 0 below ``count``, of which each goes to one of the processes that ask for one."""
 
-    MOST = 256
+    MOST = 128
 
     __slots__ = ("_incoming",)
 
     def __init__(self, count: int) -> None:
-        outgoing, self._incoming = _pipe()
+        self._incoming, outgoing = os.pipe()
         os.write(outgoing, bytes(range(count)))
         os.close(outgoing)
 

@@ -247,3 +247,19 @@ except WorkerLost as error:
         "which did a part of the work, has ended with code 1; --jobs 1 does without others\n"
     )
     assert done.stderr.endswith("LookupError: nothing here\n")
+
+
+def test_no_more_processes() -> None:
+    """Where the system allows no process, those that there are do the work."""
+    program = f"""
+import errno, os, sys
+from commandline.main import main
+
+def refuse():
+    raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+os.fork = refuse
+sys.exit(main(["validate", "--jobs", "4", {str(EXAMPLES)!r}]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == _run("--jobs", "1", str(EXAMPLES))
