@@ -84,13 +84,17 @@ class DirectConnection(asyncio.Protocol):
             self._answer(head, received[end + len(_END) :])
 
     def _answer(self, head: Head, body: bytes) -> None:
+        reply = self._service.reply(head.path, body)
+        if reply is None:
+            self.hand_over()
+            return
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
         self._received = b""
         self._used = self._loop.time()
         assert self._transport is not None
-        self._transport.write(_response(self._service.reply(head.path, body)))
+        self._transport.write(_response(reply))
 
     def hand_over(self) -> asyncio.Protocol | None:
         """Let the general server go on, with what has been received of a request."""

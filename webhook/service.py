@@ -133,7 +133,7 @@ class Service:
             await self._server.shutdown(seconds)
 
     def answers_directly(self, head: Head, transport: asyncio.Transport | None) -> bool:
-        """Whether a request is one for a webhook that needs no waiting, of a client that may ask."""
+        """Whether a request is a small one for a webhook, of a client that may ask."""
         if head.path not in WEBHOOKS or head.length >= LARGE_BYTES or self.draining or not self._is_ready():
             return False
         if self._clients is not None and transport is not None:
@@ -141,13 +141,18 @@ class Service:
                 self._clients.check(transport.get_extra_info("peercert"))
             except WebhookError:
                 return False
-        return not self._waits_for_others(head.path)
+        return True
 
-    def _waits_for_others(self, path: str) -> bool:
-        return path == "/validate" and self.context.quota is not None
+    def _waits_for_others(self, path: str, body: bytes) -> bool:
+        """Whether the API server may have to be asked: about quota, when a claim is created."""
+        if path != "/validate" or self.context.quota is None:
+            return False
+        return b'"CREATE"' in body and b'"ResourceClaim"' in body
 
-    def reply(self, path: str, body: bytes) -> Reply:
-        """What is answered to the body of a review, at once; it is counted."""
+    def reply(self, path: str, body: bytes) -> Reply | None:
+        """What is answered to the body of a review, at once, and counted; None if it would keep others waiting."""
+        if self._waits_for_others(path, body):
+            return None
         webhook, code = path[1:], None
         entered = self.metrics.enter(webhook)
         try:
@@ -215,7 +220,7 @@ class Service:
 
     async def _answer_in_time(self, path: str, body: bytes) -> Reply:
         """The answer, made elsewhere if it would keep others waiting."""
-        if self._waits_for_others(path):
+        if self._waits_for_others(path, body):
             return await asyncio.to_thread(self._answer, path, body)
         if len(body) < LARGE_BYTES:
             return self._answer(path, body)

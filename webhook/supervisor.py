@@ -187,6 +187,7 @@ class _Supervisor:
 
     def _end(self) -> None:
         """Tell all workers to drain; those that take too long are killed."""
+        self.listener.close()  # with the last worker nobody listens any more
         limit = self.config.get("timeouts", "drain") * 2 + self.config.get("timeouts", "lameDuck")
         deadline = time.monotonic() + limit + KILL_AFTER_SECONDS
         for process in self.workers:

@@ -201,6 +201,21 @@ def test_client_certificates(tmp_path: Path) -> None:
     assert answers["apiserver"][0] == 200
 
 
+def test_only_new_claims_wait_for_quota(tmp_path: Path) -> None:
+    """Where quota cannot be asked about, new claims have to wait; all else is answered."""
+    write_client_certificates(tmp_path, [])
+    (tmp_path / "token").write_text("t")
+    api_server = {**CRDS, "address": "https://127.0.0.1:1", "tokenFile": "token", "caFile": "authority.crt"}
+    with running(tmp_path, apiServer=api_server, quota={"mode": "Enforce"}) as service:
+        code, text = service.ask("POST", "/validate", REVIEW, **JSON)
+        assert (code, text[:27]) == (503, b"quota cannot be checked now")
+        stored, changed = claim(), claim(count=-1)
+        for each in (stored, changed):
+            each["metadata"] |= {"resourceVersion": "1", "uid": "u"}
+        assert service.review("/validate", admission(stored, stored))["response"]["allowed"]
+        assert service.review("/validate", admission(changed, stored))["response"]["status"]["code"] == 422
+
+
 def test_idle_connections_are_in_nobodys_way(service: Running) -> None:
     """With many idle connections, and many that never begin TLS, the others are answered."""
     idle = [socket.create_connection(("127.0.0.1", service.port), 10) for _ in range(300)]
