@@ -1,0 +1,196 @@
+"""What an explanation says is true: its remedies help, its conflicts are conflicts, its steps add up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import pytest
+
+from allocator.attempt import Attempt
+from allocator.demand import Alternative
+from allocator.devices import Device
+from allocator.errors import AllocationError
+from allocator.explaining.conflicts import ALLOCATED, CLAIM, CONSTRAINT, REQUEST, Conflict, Member
+from allocator.explaining.explanation import FITS, Explanation, explain
+from allocator.explaining.remedies import COUNT, RELEASE, TAINT, TOLERATION, Remedy
+from allocator.explaining.selecting import Expressions
+from allocator.explaining.steps import NodeView
+from allocator.explaining.world import World, full_name
+from allocator.ledgers import Ledger
+from allocator.selection import Selectors
+from tests.allocator.explaining.situations import Situation, fits, situation
+from tests.allocator.objects import Object
+
+EXAMPLES = 30
+Explained = tuple[Situation, World, Explanation]
+
+
+def explained(block: int) -> Iterator[Explained]:
+    """Some random situations with what is said about them."""
+    for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
+        asked = situation(seed)
+        world = asked.world()
+        yield asked, world, explain(world, asked.claims, seconds=600)
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_verdicts(block: int) -> None:
+    """The verdict is the allocator's."""
+    for asked, world, explanation in explained(block):
+        assert (explanation.verdict == FITS) == fits(world, asked.claims)
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_conflicts(block: int) -> None:
+    """What is called a conflict does not fit, and fits without any one member."""
+    seen = 0
+    for asked, world, explanation in explained(block):
+        for conflict in [each for each in (explanation.conflict, *explanation.conflicts) if each]:
+            seen += 1
+            assert not _fits(asked, world, conflict, conflict.members)
+            for gone in conflict.members:
+                assert _fits(asked, world, conflict, [each for each in conflict.members if each is not gone])
+    assert seen > EXAMPLES // 4
+
+
+def test_there_is_a_conflict() -> None:
+    """Whatever does not fit has a conflict, unless an error (which may depend on what else is asked) ends the search."""
+    for asked, world, explanation in explained(7):
+        if explanation.verdict not in (FITS, "error"):
+            assert explanation.conflict is not None, (asked, world)
+
+
+def _fits(asked: Situation, world: World, conflict: Conflict, kept: Iterable[Member]) -> bool:
+    """Whether only these demands can be met, in the world that the conflict is about."""
+    members = list(kept)
+    claims = [_only(claim, index, members) for index, claim in enumerate(asked.claims)]
+    if conflict.node:
+        names = {each.name for each in members if each.kind == CLAIM}
+        released = set(world.claims) - names
+        return fits(world, claims, released, conflict.node)
+    released = set() if any(each.kind == ALLOCATED for each in members) else set(world.claims)
+    return fits(world, claims, released)
+
+
+def _only(claim: Object, index: int, members: list[Member]) -> Object:
+    """The claim with nothing but these requests and constraints; constraints here are on all requests."""
+    devices = claim["spec"]["devices"]
+    places = {(each.kind, each.place) for each in members if each.claim == index}
+    kept = {
+        "requests": [each for place, each in enumerate(devices["requests"]) if (REQUEST, place) in places],
+        "constraints": [
+            each
+            for place, each in enumerate(devices.get("constraints") or ())
+            if (CONSTRAINT, place) in places
+        ],
+    }
+    return {**claim, "spec": {"devices": kept}}
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_remedies(block: int) -> None:
+    """What is said to help does, when the change is made by other means than those that found it."""
+    kinds = set()
+    for asked, world, explanation in explained(block):
+        for remedy in explanation.remedies:
+            kinds.add(remedy.kind)
+            assert _helps(asked, world, remedy), remedy.text
+    assert len(kinds) >= 3
+
+
+def _helps(asked: Situation, world: World, remedy: Remedy) -> bool:
+    variation = remedy.variation
+    if remedy.kind == RELEASE:
+        return fits(world, asked.claims, remedy.subject.split(", "))
+    if remedy.kind == TAINT:
+        slices = [_untainted(slice, remedy.subject) for slice in asked.slices]
+        return fits(asked._replace(slices=slices).world(), asked.claims)
+    if variation.features is not None:
+        changed = World(variation.features, asked.nodes, world.classes, asked.slices, asked.holders)
+        return fits(changed, asked.claims)
+    assert variation.claims != tuple(asked.claims)
+    return fits(world, variation.claims)
+
+
+def _untainted(slice: Object, taint: str) -> Object:
+    devices = [
+        {
+            **device,
+            "taints": [each for each in device.get("taints") or () if f"{each['key']}=v:NoSchedule" != taint],
+        }
+        for device in slice["spec"].get("devices") or ()
+    ]
+    return {**slice, "spec": {**slice["spec"], "devices": devices}} if devices else slice
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_counts_are_the_largest(block: int) -> None:
+    """With one more than the count that is named it does not fit."""
+    for asked, world, explanation in explained(block):
+        for remedy in explanation.remedies:
+            if remedy.kind == COUNT and "," not in remedy.subject:
+                assert isinstance(remedy.value, int)
+                more = [_with_count(claim, remedy, remedy.value + 1) for claim in asked.claims]
+                assert not fits(world, more), remedy.text
+                less = [_with_count(claim, remedy, remedy.value) for claim in asked.claims]
+                assert fits(world, less), remedy.text
+
+
+def _with_count(claim: Object, remedy: Remedy, count: int) -> Object:
+    name, _, request = remedy.subject.partition(":")
+    if full_name(claim) != name:
+        return claim
+    main, _, sub = request.partition("/")
+    requests = []
+    for each in claim["spec"]["devices"]["requests"]:
+        wanted = {"allocationMode": "ExactCount", "count": count}
+        if each["name"] == main and not sub:
+            each = {**each, "exactly": {**each["exactly"], **wanted}}
+        elif each["name"] == main:
+            subs = [
+                {**other, **wanted} if other["name"] == sub else other for other in each["firstAvailable"]
+            ]
+            each = {**each, "firstAvailable": subs}
+        requests.append(each)
+    return {**claim, "spec": {"devices": {**claim["spec"]["devices"], "requests": requests}}}
+
+
+def test_tolerations_name_their_taint() -> None:
+    """Where tolerating a taint helps, its being gone helps as well."""
+    for _, _, explanation in explained(9):
+        tolerated = {each.subject for each in explanation.remedies if each.kind == TOLERATION}
+        gone = {each.subject for each in explanation.remedies if each.kind == TAINT}
+        assert tolerated == gone
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_steps(block: int) -> None:
+    """Steps follow from each other, and who passes all of them can be taken if nothing else is."""
+    for asked, world, _ in explained(block):
+        for name in world.nodes:
+            view = NodeView(world, name, Expressions())
+            for claim in world.demand(asked.claims):
+                for request in claim.requests:
+                    for alternative in request.alternatives:
+                        steps, left = view.steps(alternative)
+                        for before, after in pairwise(steps):
+                            assert after.left == before.left - sum(loss.devices for loss in after.lost)
+                        assert steps[-1].left == len(left)
+                        for device in view.devices():
+                            assert (device in left) == _can_be_taken(world, view, alternative, device)
+
+
+def _can_be_taken(world: World, view: NodeView, alternative: Alternative, device: Device) -> bool:
+    attempt = Attempt(
+        view.node,
+        view.pools,
+        world.allocated,
+        world.features,
+        Selectors(),
+        lambda pool: Ledger(pool, world.allocated),
+    )
+    try:
+        return attempt.selects(alternative, device) and attempt.take(alternative, device, must=False)
+    except AllocationError:
+        return False
