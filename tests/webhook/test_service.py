@@ -209,7 +209,7 @@ def test_only_new_claims_wait_for_quota(tmp_path: Path) -> None:
     with running(tmp_path, apiServer=api_server, quota={"mode": "Enforce"}) as service:
         code, text = service.ask("POST", "/validate", REVIEW, **JSON)
         assert (code, text[:27]) == (503, b"quota cannot be checked now")
-        stored, changed = claim(), claim(count=-1)
+        stored, changed = claim(allocationMode="ExactCount", count=1), claim(count=-1)
         for each in (stored, changed):
             each["metadata"] |= {"resourceVersion": "1", "uid": "u"}
         assert service.review("/validate", admission(stored, stored))["response"]["allowed"]
