@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from allocator.demand import name_of
 from allocator.devices import Object
-from commandline.asking import answer_to_create, group_of, namespace_of
+from commandline.asking import answer_to_create, group_of, name_of, namespace_of
 from commandline.clusterstate import CLAIM, TEMPLATE, ClusterState
 from resourceapi.decoding import DecodingError
 from resourceapi.model.versions import GROUP

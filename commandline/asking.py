@@ -45,3 +45,14 @@ def namespace_of(manifest: Manifest, default: str) -> str:
 def group_of(manifest: Manifest) -> str:
     """The API group of the object; the core group is empty."""
     return split_api_version(manifest.value["apiVersion"])[0]
+
+
+def name_of(value: Object) -> str:
+    """An object's name; of one whose name the server makes, the prefix with an asterisk."""
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict):
+        return ""
+    name, prefix = metadata.get("name"), metadata.get("generateName")
+    if isinstance(name, str) and name:
+        return name
+    return f"{prefix}*" if isinstance(prefix, str) else ""

@@ -80,14 +80,14 @@ def _verdict(explanation: Explanation) -> str:
         return f"cannot be scheduled, for an error on {explanation.error.node}: {explanation.error.error}"
     if not explanation.answers:
         return "does not fit: no node is open to it"
-    return f"does not fit on {'the' if number == 1 else 'any of the'} {_number(number, 'node')}"
+    return f"does not fit on {explanation.answers[0].node if number == 1 else f'any of the {number} nodes'}"
 
 
 def _misfit(explanation: Explanation) -> Iterator[str]:
     yield from _summary(explanation)
     for kind in explanation.kinds[:MAX_KINDS]:
         yield ""
-        yield from _kind(kind)
+        yield from _kind(kind, explanation)
     if more := explanation.kinds[MAX_KINDS:]:
         yield ""
         nodes = sum(len(kind.nodes) for kind in more)
@@ -112,12 +112,15 @@ def _summary(explanation: Explanation) -> Iterator[str]:
             yield "  every request finds enough devices by itself, but not all of them together"
 
 
-def _kind(kind: NodeKind) -> Iterator[str]:
+def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:
     more = len(kind.nodes) - 1
     like = f" and {_number(more, 'node')} like it" if more else ""
     yield f"  on {kind.nodes[0]}{like}:"
-    if kind.error:
+    if kind.error and (explanation.error is None or kind.error != explanation.error.error):
         yield f"    error: {kind.error}"
+    if not any(funnel.steps[0].left or funnel.steps[0].lost for funnel in kind.funnels):
+        yield "    no devices"
+        return
     for funnel in kind.funnels:
         yield from _funnel(funnel)
     for clash in kind.clashes:
@@ -138,7 +141,7 @@ def _funnel(funnel: Funnel) -> Iterator[str]:
 
 def _step(step: Step) -> Iterator[str]:
     if step.rule == POOL:
-        yield f"      {step.left:>5} devices on the node"
+        yield f"      {step.left:>5} {'device' if step.left == 1 else 'devices'} on the node"
     else:
         yield f"      {step.left:>5} left after {_rule(step)}"
     losses = sorted(step.lost, key=lambda loss: -loss.devices)
@@ -199,7 +202,7 @@ def _alternatives(explanation: Explanation) -> Iterator[str]:
         yield ""
     for note in explanation.alternatives:
         yield f"  alternative {note.name} of claim {note.claim} {note.text}"
-        if explanation.placed is not None:
+        if explanation.placed is not None and not note.fits:
             yield from _shortage(explanation.kinds[0], note)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from commandline.asking import group_of
-from commandline.quotainventory import CLAIM, TEMPLATE, Inventory, name_of
+from commandline.asking import group_of, name_of
+from commandline.quotainventory import CLAIM, TEMPLATE, Inventory
 from quota import amounts
 from quota.amounts import Amounts
 from quota.claims import Demand, demands, devices_by_class

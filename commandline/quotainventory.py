@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from commandline.asking import answer_to_create, group_of, namespace_of
+from commandline.asking import answer_to_create, group_of, name_of, namespace_of
 from commandline.manifests import ASK, CONTEXT, treatment
 from commandline.results import Failure, Result
 from quota import amounts
@@ -142,17 +142,6 @@ class Inventory:
 
     def _fail(self, manifest: Manifest, message: str) -> None:
         self.failures.append(Failure(manifest.file, f"line {manifest.line}: {message}"))
-
-
-def name_of(value: Object) -> str:
-    """An object's name; of one whose name the server makes, the prefix with an asterisk."""
-    metadata = value.get("metadata")
-    if not isinstance(metadata, dict):
-        return ""
-    name, prefix = metadata.get("name"), metadata.get("generateName")
-    if isinstance(name, str) and name:
-        return name
-    return f"{prefix}*" if isinstance(prefix, str) else ""
 
 
 def _with_usage(quota: ResourceQuota, total: Amounts) -> ResourceQuota:

@@ -14,11 +14,12 @@ from resourceapi.limits import ALLOCATION_RESULTS
 
 
 class AlternativeNote(NamedTuple):
-    """What becomes of an alternative, as a sentence about it."""
+    """What becomes of an alternative, as a sentence about it; `fits`: False if it has been tried and does not fit."""
 
     claim: str
     name: str
     text: str
+    fits: bool = True
 
 
 def chosen(trials: Trials, answer: NodeAnswer) -> list[AlternativeNote]:
@@ -51,7 +52,7 @@ def _about(
         else:
             only = Variation(with_alternatives(trials.claims, at[0], at[1], [sub]))
             if not trials.fits_on(node, only):
-                yield AlternativeNote(where, name, f"does not fit on {node}")
+                yield AlternativeNote(where, name, f"does not fit on {node}", fits=False)
 
 
 def untried(trials: Trials, demand: Sequence[ClaimDemand]) -> list[AlternativeNote]:

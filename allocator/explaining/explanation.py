@@ -120,6 +120,7 @@ def _look_closer(explanation: Explanation, trials: Trials) -> None:
         explanation.never = not trials.fits_anywhere(trials.claims, None)
     names = [kind.nodes[0] for kind in first] + [node for kind in first for node in kind.nodes[1:3]]
     views = {name: NodeView(trials.world, name, expressions) for name in names}
+    explanation.remedies = remedies.on_closed_nodes(trials, explanation.excluded)
     for remedy in islice(remedies.find(Finder(trials, views)), MAX_REMEDIES):
         explanation.remedies.append(remedy)
 
@@ -157,10 +158,12 @@ def _kind(nodes: tuple[str, ...], view: NodeView, demand: Iterable[ClaimDemand],
 
 def _needed(alternative: Alternative, steps: Sequence[Step]) -> int:
     """How many devices it takes; all that are selected, whether free or not, in mode All."""
-    if not alternative.takes_all:
-        return alternative.count
-    selected = [step for step in steps if step.rule in SELECTING]
-    return max(selected[-1].left, 1)
+    return max(_selected(steps), 1) if alternative.takes_all else alternative.count
+
+
+def _selected(steps: Sequence[Step]) -> int:
+    """How many devices are what is asked for, whether they can be had or not."""
+    return [step.left for step in steps if step.rule in SELECTING][-1]
 
 
 def _signature(kind: NodeKind) -> object:
@@ -176,12 +179,15 @@ def _signature(kind: NodeKind) -> object:
     return funnels, clashes, bool(kind.error)
 
 
-def _missing(kind: NodeKind) -> tuple[bool, float, int]:
-    """Sorts by how much of what is needed is there, requests with their best alternative."""
-    best: dict[tuple[str, str], float] = {}
+def _missing(kind: NodeKind) -> tuple[bool, float, float, int]:
+    """Sorts by how much of what is needed can be had, then by how much is there at all; requests by their best
+    alternative."""
+    best: dict[tuple[str, str], tuple[float, float]] = {}
     for funnel in kind.funnels:
         key = (funnel.alternative.claim.name, funnel.alternative.main)
-        share = min(funnel.left / funnel.needed, 1.0) if funnel.needed else 1.0
-        best[key] = max(best.get(key, 0.0), share)
+        needed = max(funnel.needed, 1)
+        shares = min(funnel.left / needed, 1.0), min(_selected(funnel.steps) / needed, 1.0)
+        best[key] = max(best.get(key, (0.0, 0.0)), shares)
     devices = sum(funnel.steps[0].left for funnel in kind.funnels)
-    return bool(kind.error), -sum(best.values()), -devices
+    left, there = (sum(each[place] for each in best.values()) for place in (0, 1))
+    return bool(kind.error), -left, -there, -devices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from allocator.devices import Object
@@ -14,7 +14,8 @@ from allocator.explaining.trials import MAX_NODES, Trials, Variation, placed
 from allocator.explaining.world import Taint, taint_of
 from allocator.features import GATES, Features
 
-COUNT, CAPACITY, SELECTOR, TOLERATION, TAINT, RELEASE, GATE, ALTERNATIVE = (
+NODE, COUNT, CAPACITY, SELECTOR, TOLERATION, TAINT, RELEASE, GATE, ALTERNATIVE = (
+    "node",
     "count",
     "capacity",
     "selector",
@@ -84,6 +85,20 @@ def find(finder: Finder) -> Iterator[Remedy]:
         yield from _dropped(finder, REQUEST)
     yield from _releases(finder)
     yield from _gates(finder)
+
+
+def on_closed_nodes(trials: Trials, excluded: Mapping[str, str]) -> list[Remedy]:
+    """Nodes on which the claims fit, but which are closed to the pod for other reasons; `excluded`: these, by node."""
+    found = []
+    by_reason: dict[str, list[str]] = {}
+    for node, reason in excluded.items():
+        by_reason.setdefault(reason, []).append(node)
+    for reason, nodes in by_reason.items():
+        fitting = [node for node in nodes[:MAX_NODES] if trials.fits_on(node, trials.as_it_is)]
+        if fitting:
+            text = f"where the pod cannot go: {reason}"
+            found.append(Remedy(NODE, text, reason, None, tuple(fitting), trials.as_it_is))
+    return found
 
 
 def _dropped(finder: Finder, kind: str) -> Iterator[Remedy]:

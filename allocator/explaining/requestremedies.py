@@ -210,10 +210,9 @@ def _guard(finder: Finder, expression: str) -> str:
     """A condition that keeps the expression from failing on a device that lacks an attribute."""
     for view in finder.views.values():
         for device in view.devices():
-            missing = view.expressions.on(expression, device).missing
-            domain, slash, name = missing.rpartition("/")
-            if slash and name.isidentifier():
-                return f'has(device.attributes["{domain}"].{name})'
+            guard = view.expressions.on(expression, device).guard
+            if guard:
+                return guard
     return ""
 
 

@@ -9,7 +9,7 @@ from allocator.kinds import DeviceKind
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import Explainer
-from deviceselectors.lookups import unguarded
+from deviceselectors.lookups import ATTRIBUTES, unguarded
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 
 #: Of more kinds of devices than this it is only said that they do not match.
@@ -18,12 +18,14 @@ _NO_SUCH_KEY = "no such key: "
 
 
 class Outcome(NamedTuple):
-    """What an expression gives on a device: `error` if it fails, and then `missing` if an attribute is (`domain/name`)."""
+    """What an expression gives on a device: `error` if it fails, and then `missing` if an attribute is (`domain/name`),
+    with a condition that would `guard` against that."""
 
     matches: bool
     reason: str = ""
     error: str = ""
     missing: str = ""
+    guard: str = ""
 
 
 _MATCH = Outcome(True)
@@ -72,7 +74,7 @@ class _Expression:
             if self._program.matches(device.prepared):
                 return _MATCH
         except EvaluationError as error:
-            return Outcome(False, error=str(error), missing=self._missing(str(error), device))
+            return Outcome(False, "", error.message, *self._missing(error.message, device))
         return Outcome(False, self._reason(device))
 
     def _reason(self, device: Device) -> str:
@@ -81,14 +83,14 @@ class _Expression:
         self._explained += 1
         return "; ".join(str(reason) for reason in self._explainer.explain(device.prepared)[:3])
 
-    def _missing(self, error: str, device: Device) -> str:
-        """The attribute or capacity that a failed look-up did not find, with its domain."""
+    def _missing(self, error: str, device: Device) -> tuple[str, str]:
+        """The attribute or capacity that a failed look-up did not find, and a guard."""
         if not error.startswith(_NO_SUCH_KEY) or self._root is None:
-            return ""
+            return "", ""
         name = error.removeprefix(_NO_SUCH_KEY)
         for lookup in unguarded(self._root):
             bare = lookup.name if lookup.domain == device.id.driver else ""
-            known = device.attributes if lookup.map == "attributes" else device.capacity
+            known = device.attributes if lookup.map == ATTRIBUTES else device.capacity
             if lookup.name == name and lookup.qualified not in known and bare not in known:
-                return lookup.qualified
-        return name
+                return lookup.qualified, f'"{name}" in device.{lookup.map}["{lookup.domain}"]'
+        return name, ""

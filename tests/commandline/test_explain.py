@@ -1,0 +1,134 @@
+"""`claimcheck explain`: reports for the situations in `explain/`, each a directory with what asks and what is there."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from commandline.main import main
+
+DIRECTORY = Path(__file__).with_name("explain")
+CASES = sorted(path.name for path in DIRECTORY.iterdir() if path.is_dir())
+OPTIONS = {"groups": ["--kube-version", "kep"]}
+CODES = {"fits": 2}  # one of its pods refers to a claim that is nowhere
+ODD: tuple[Any, ...] = (None, [], {}, "", 0, -1, 2**70, True, "x", 1.5, [None], {"a": None}, "1e9999999")
+
+
+def run(
+    case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *more: str
+) -> tuple[int, str]:
+    """Exit code and output for a case."""
+    monkeypatch.chdir(DIRECTORY / case)
+    arguments = ["explain", "-f", "asks.yaml", "--inventory", "cluster.yaml", *OPTIONS.get(case, []), *more]
+    code = main(arguments)
+    return code, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_text(case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report for people says exactly this."""
+    code, text = run(case, monkeypatch, capsys)
+    assert text == (DIRECTORY / case / "text.txt").read_text(encoding="utf-8")
+    assert code == CODES.get(case, 1)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if (DIRECTORY / case / "json.json").exists()])
+def test_json(case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report for programs says exactly this."""
+    _, text = run(case, monkeypatch, capsys, "-o", "json")
+    assert json.loads(text) == json.loads((DIRECTORY / case / "json.json").read_text(encoding="utf-8"))
+
+
+def test_one_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """With `--node` no other node is looked at."""
+    code, text = run("held", monkeypatch, capsys, "--node", "n2")
+    assert code == 1
+    assert text.startswith("Pod team-b/train (asks.yaml:1): does not fit on n2\n")
+
+
+def test_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where everything fits, the exit code is 0."""
+    asks = tmp_path / "claim.yaml"
+    text = (DIRECTORY / "too-many" / "asks.yaml").read_text(encoding="utf-8")
+    asks.write_text(text.replace("count: 5", "count: 3"), encoding="utf-8")
+    assert (
+        main(["explain", "-f", str(asks), "--inventory", str(DIRECTORY / "too-many" / "cluster.yaml")]) == 0
+    )
+    assert "fits on n1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--node", "nowhere"], "--node nowhere: there is no such node", id="no-such-node"),
+        pytest.param(
+            ["--kubeconfig", "x"], "--kubeconfig and --inventory: give one of them", id="two-clusters"
+        ),
+        pytest.param(["--kube-version", "1.2"], "unknown release '1.2'", id="no-such-release"),
+    ],
+)
+def test_usage(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Options that make no sense end the command with 2."""
+    monkeypatch.chdir(DIRECTORY / "held")
+    assert main(["explain", "-f", "asks.yaml", "--inventory", "cluster.yaml", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_nothing_asks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files in which nothing asks for devices are a mistake."""
+    monkeypatch.chdir(DIRECTORY / "too-many")
+    assert main(["explain", "-f", "cluster.yaml"]) == 2
+    assert "nothing asks for devices in cluster.yaml" in capsys.readouterr().err
+
+
+def test_allocated_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A claim that the inventory shows as allocated keeps what it has."""
+    cluster = DIRECTORY / "held" / "cluster.yaml"
+    claims = [
+        each
+        for each in yaml.safe_load_all(cluster.read_text(encoding="utf-8"))
+        if each["kind"] == "ResourceClaim"
+    ]
+    claims[0].pop("status")
+    asks = tmp_path / "claim.yaml"
+    asks.write_text(yaml.safe_dump(claims[0]), encoding="utf-8")
+    assert main(["explain", "-f", str(asks), "--inventory", str(cluster)]) == 0
+    assert "all of its claims are allocated already" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever stands in the files, the command ends with an answer."""
+    chance = random.Random(seed)
+    case = chance.choice(CASES)
+    files = []
+    for name in ("asks.yaml", "cluster.yaml"):
+        documents = list(yaml.safe_load_all((DIRECTORY / case / name).read_text(encoding="utf-8")))
+        for _ in range(2):
+            _spoil(chance.choice(documents), chance)
+        files.append(tmp_path / name)
+        files[-1].write_text(yaml.safe_dump_all(documents), encoding="utf-8")
+    assert main(["explain", "-f", str(files[0]), "--inventory", str(files[1])]) in (0, 1, 2)
+    capsys.readouterr()
+
+
+def _spoil(value: Any, chance: random.Random) -> None:
+    """Put an odd value somewhere."""
+    while True:
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+        key = chance.choice(keys)
+        inner = value[key]
+        if not isinstance(inner, (dict, list)) or not inner or chance.random() < 0.15:
+            value[key] = chance.choice(ODD)
+            return
+        value = inner
