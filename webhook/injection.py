@@ -50,6 +50,7 @@ class Injection:
 
     def run(self, ending: Event) -> None:
         """Look after the objects until told to end."""
+        self.inject()
         while not ending.wait(SECONDS):
             self.inject()
 

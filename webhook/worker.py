@@ -57,7 +57,9 @@ class _Worker:
         self._seen = _fingerprint(watched_files(config))
         self._quota_ends = Event()
         self._cluster = make_cluster(config)
-        self._injection = make_injection(config, place.runtime)
+        # what is to be done once for all workers
+        self._is_first = place.number == 0
+        self._injection = make_injection(config, place.runtime) if self._is_first else None
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -101,7 +103,7 @@ class _Worker:
         """Let the context's quota do its work in the background, instead of an earlier one."""
         self._quota_ends.set()
         self._quota_ends = Event()
-        if service.context.quota is not None:
+        if service.context.quota is not None and self._is_first:
             Thread(target=service.context.quota.run, args=(self._quota_ends,), daemon=True).start()
 
     def _service(self) -> Service:
