@@ -47,12 +47,14 @@ class AllocatedState:
 
     def left(self, device: Device) -> Mapping[str, Quantity] | None:
         """What claims leave of the device's capacity; None if they use nothing of it."""
-        used = self.capacity.get(device.id)
-        if used is None:
+        if not self.capacity:
             return None
         known = self._left.get(device.id)
         if known is not None and known[0] is device.kind:
             return known[1]
+        used = self.capacity.get(device.id)
+        if used is None:
+            return None
         left = dict(device.kind.totals)
         for name, amount in used.items():
             if name in left:

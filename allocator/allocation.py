@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import os
 from collections.abc import Callable, Mapping, Sequence
 
 from allocator.allocated import AllocatedState
@@ -24,7 +24,10 @@ Arrangement = Callable[[list[Device]], list[Device]]
 
 
 def _new_share_id() -> str:
-    return str(uuid.uuid4())
+    """A random UUID (RFC 9562, version 4)."""
+    digits = os.urandom(16).hex()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
 class Allocator:

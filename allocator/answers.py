@@ -75,7 +75,7 @@ class Answers(Sequence[NodeAnswer]):
         name = node_name(place.node)
         if outcome.templates is None:
             return NodeAnswer(name, None, outcome.error, outcome.error_kind)
-        pools = [state.pool for state in place.states(self._shared[place.layout.reach])]
+        pools = [state.pool.devices for state in place.states(self._shared[place.layout.reach])]
         return NodeAnswer(
             name, [template.result(pools, name, self._share_id) for template in outcome.templates]
         )

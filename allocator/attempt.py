@@ -102,9 +102,9 @@ class Attempt:
     def counters_left(self, pool: PoolId) -> dict[CounterKey, Quantity]:
         """What is left of a pool's counters."""
         left = dict(self._ledger(pool).available)
-        for key in left:
+        for key, amount in left.items():
             if (drawn := self._counters.get((pool, key))) is not None:
-                left[key] = left[key].sub(drawn)
+                left[key] = amount.sub(drawn)
         return left
 
     def common_groups(self, pool: PoolId, counter_set: str) -> Common | None:
@@ -166,8 +166,10 @@ class Attempt:
             amounts = added(amounts, mine)
         for name, amount in amounts.items():
             if name in left and amount.cmp(left[name]) > 0:
-                return False
-        return True
+                break
+        else:
+            return True
+        return False
 
     def take(self, alternative: Alternative, device: Device, *, must: bool) -> bool:
         """Take a selected device, or leave all as it was and return False.
@@ -281,14 +283,11 @@ class Attempt:
         share = alternative.shares.get(device.kind)
         if share is not None:
             return share
-        key = (alternative.capacity_key, self._features.fractional_capacity_range)
-        share = device.kind.shares.get(key)
-        if share is None:
-            try:
-                share = share_of(alternative.capacity, device.capacity, key[1])
-            except CapacityError as error:
-                doing = doing or f"checking capacity for device {device.id}"
-                raise AllocationError(f"{alternative.place}: {doing}: {error}") from None
-            remember(device.kind.shares, key, share)
+        fractional = self._features.fractional_capacity_range
+        try:
+            share = share_of(alternative.capacity, device.capacity, fractional, device.kind.portions)
+        except CapacityError as error:
+            doing = doing or f"checking capacity for device {device.id}"
+            raise AllocationError(f"{alternative.place}: {doing}: {error}") from None
         remember(alternative.shares, device.kind, share)
         return share

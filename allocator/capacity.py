@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from allocator.devices import Object
-from allocator.kinds import value_of
+from allocator.kinds import remember, value_of
 from resourceapi.gotext import quote
 from resourceapi.quantity import Quantity
 
@@ -31,29 +31,59 @@ class Share(NamedTuple):
     fits: bool
 
 
-def share_of(requests: Amounts, capacities: Mapping[str, Object], fractional: bool) -> Share:
+class Portion(NamedTuple):
+    """What a request takes of one capacity, and whether the policy of that allows it."""
+
+    amount: Quantity
+    allowed: bool
+
+
+Portions = dict[tuple[object, ...], Portion]
+"""Portions that are known, by capacity and request."""
+
+
+def share_of(requests: Amounts, capacities: Mapping[str, Object], fractional: bool, known: Portions) -> Share:
     """What a request takes of a device with these capacities. Raises CapacityError."""
-    amounts = consumed(requests, capacities, fractional)
+    amounts = consumed(requests, capacities, fractional, known)
     return Share(amounts, amounts is not None and has_room(amounts, capacities, ()))
 
 
 def consumed(
-    requests: Amounts, capacities: Mapping[str, Object], fractional: bool
+    requests: Amounts, capacities: Mapping[str, Object], fractional: bool, known: Portions | None = None
 ) -> dict[str, Quantity] | None:
     """What a request takes of each capacity of a device; None if the device cannot serve it even when unused.
 
-    Raises CapacityError.
+    `known` is added to. Raises CapacityError.
     """
     if any(name not in capacities for name in requests):
         return None
-    taken = {}
-    for name, capacity in capacities.items():
-        taken[name] = _of_one(name, requests.get(name), capacity or {}, fractional)
-    for name, capacity in capacities.items():
-        policy = (capacity or {}).get("requestPolicy")
-        if policy is not None and _violates(taken[name], policy, fractional):
-            return None
-    return taken
+    known = {} if known is None else known
+    portions = {
+        name: _portion(name, requests.get(name), capacity or {}, fractional, known)
+        for name, capacity in capacities.items()
+    }
+    if not all(portion.allowed for portion in portions.values()):
+        return None
+    return {name: portion.amount for name, portion in portions.items()}
+
+
+def _portion(
+    name: str, requested: Quantity | None, capacity: Object, fractional: bool, known: Portions
+) -> Portion:
+    key = (name, fractional) if requested is None else (name, fractional, *spelling(requested))
+    portion = known.get(key)
+    if portion is None:
+        amount = _of_one(name, requested, capacity, fractional)
+        policy = capacity.get("requestPolicy")
+        allowed = policy is None or not _violates(amount, policy, fractional)
+        portion = Portion(amount, allowed)
+        remember(known, key, portion)
+    return portion
+
+
+def spelling(amount: Quantity) -> tuple[object, ...]:
+    """What tells quantities apart, also those of the same value."""
+    return amount.mantissa, amount.scale, amount.format, amount.big, str(amount)
 
 
 def has_room(taken: Amounts, capacities: Mapping[str, Object], in_use: Iterable[Amounts | None]) -> bool:

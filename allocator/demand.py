@@ -43,11 +43,6 @@ class Alternative:
         self.capacity: dict[str, Quantity] = {
             name: UNSET if amount is None else amount for name, amount in requests.items()
         }
-        #: the same for requests that take the same of devices of a kind
-        self.capacity_key = tuple(
-            (name, amount.mantissa, amount.scale, amount.format, amount.big)
-            for name, amount in self.capacity.items()
-        )
         self.derived: dict[str, str] = {
             entry.get("name", ""): entry.get("expression", "")
             for entry in details.get("derivedAttributes") or ()

@@ -16,7 +16,7 @@ from resourceapi.jsontext import Raw
 from resourceapi.quantity import UNSET, Quantity
 
 if TYPE_CHECKING:
-    from allocator.capacity import Share
+    from allocator.capacity import Portions
     from deviceselectors.runtime.device import Device as PreparedDevice
 
 Object = dict[str, Any]
@@ -82,8 +82,8 @@ class DeviceKind:
         self.has_conditions = bool(spec.get("bindingConditions"))
         #: outcomes of selectors: whether they choose such a device, or the error
         self.matches: dict[str, bool | str] = {}
-        #: what requests of capacity take of such a device
-        self.shares: dict[tuple[object, ...], Share] = {}
+        #: what requests take of its capacities
+        self.portions: Portions = {}
         #: attributes that expressions derive
         self.derived: dict[str, Object] = {}
 

@@ -6,29 +6,21 @@ from collections.abc import Callable, Iterable, Sequence
 
 from allocator.attempt import Taken
 from allocator.demand import Alternative, ClaimDemand, name_of
-from allocator.devices import Object, node_name
+from allocator.devices import Device, Object, node_name
 from allocator.features import Features
-from allocator.pools import Pool
 
 
 def allocation_result(
     claim: ClaimDemand, taken: Sequence[Taken], node: Object, features: Features, share_id: Callable[[], str]
 ) -> Object:
     """An AllocationResult of v1 in normal form; `share_id` makes the ID of a share."""
-    devices: Object = {}
-    if taken:
-        devices["results"] = [_device_result(each, features, share_id) for each in taken]
-    chosen = _chosen(claim, taken)
-    config = [*_class_config(chosen), *_claim_config(claim, chosen)]
-    if config:
-        devices["config"] = [_without_needless_requests(entry, chosen) for entry in config]
-    result: Object = {"devices": devices}
-    if selector := node_selector(taken, node, features):
-        result["nodeSelector"] = selector
-    return result
+    picks = [(place, 0) for place in range(len(taken))]
+    template = ResultTemplate(claim, taken, picks, features)
+    return template.result([[device] for device, _, _ in taken], node_name(node), share_id)
 
 
-def _device_result(taken: Taken, features: Features, share_id: Callable[[], str]) -> Object:
+def _device_result(taken: Taken, features: Features) -> Object:
+    """What is known of a device's result before it gets the ID of its share."""
     device, alternative = taken.device, taken.alternative
     result: Object = {
         "request": alternative.name,
@@ -45,7 +37,7 @@ def _device_result(taken: Taken, features: Features, share_id: Callable[[], str]
             if device.spec.get(name):
                 result[name] = device.spec[name]
     if taken.capacity is not None:
-        result["shareID"] = share_id()
+        result["shareID"] = ""
         if taken.capacity:
             result["consumedCapacity"] = dict(taken.capacity)
     if features.compatibility_groups and features.group_snapshots and device.groups:
@@ -98,10 +90,8 @@ def _without_needless_requests(entry: Object, chosen: Iterable[Alternative]) -> 
     return entry
 
 
-def node_selector(taken: Sequence[Taken], node: Object, features: Features) -> Object | None:
-    """The nodes on which all devices can be used; None if those are all nodes."""
-    if is_bound(taken, features):
-        return _only(node_name(node))
+def _shared_selector(taken: Sequence[Taken]) -> Object | None:
+    """The nodes on which all devices can be used that are not for one node only; None if those are all nodes."""
     fields: list[Object] = []
     expressions: list[Object] = []
     for device, _, _ in taken:
@@ -116,7 +106,7 @@ def node_selector(taken: Sequence[Taken], node: Object, features: Features) -> O
     return {"nodeSelectorTerms": [term]} if term else None
 
 
-def is_bound(taken: Iterable[Taken], features: Features) -> bool:
+def _is_bound(taken: Iterable[Taken], features: Features) -> bool:
     """Whether a device can be used on one node only."""
     # The stable allocator does not know bindsToNode.
     return any(
@@ -161,19 +151,22 @@ class ResultTemplate:
         self, claim: ClaimDemand, taken: Sequence[Taken], picks: Sequence[Pick], features: Features
     ) -> None:
         """`taken`: on one of the nodes, `picks`: the places of those devices."""
-        result = allocation_result(claim, taken, {}, features, str)
-        self._devices = list(zip(result["devices"].get("results", ()), picks, strict=True))
-        self._config: list[Object] = result["devices"].get("config") or []
-        self._is_bound = is_bound(taken, features)
-        self._selector: Object | None = result.get("nodeSelector")
+        self._devices = [
+            (_device_result(each, features), *pick) for each, pick in zip(taken, picks, strict=True)
+        ]
+        chosen = _chosen(claim, taken)
+        config = [*_class_config(chosen), *_claim_config(claim, chosen)]
+        self._config = [_without_needless_requests(entry, chosen) for entry in config]
+        self._is_bound = _is_bound(taken, features)
+        self._selector = None if self._is_bound else _shared_selector(taken)
 
-    def result(self, pools: Sequence[Pool], node: str, share_id: Callable[[], str]) -> Object:
-        """The AllocationResult on a node with these pools; `share_id` makes the ID of a share."""
+    def result(self, pools: Sequence[Sequence[Device]], node: str, share_id: Callable[[], str]) -> Object:
+        """The AllocationResult on a node whose pools have these devices; `share_id` makes the ID of a share."""
         devices: Object = {}
         if self._devices:
             devices["results"] = results = []
-            for common, (pool, place) in self._devices:
-                device = pools[pool].devices[place].id
+            for common, pool, place in self._devices:
+                device = pools[pool][place].id
                 result = {**common, "pool": device.pool, "device": device.device}
                 if "shareID" in common:
                     result["shareID"] = share_id()

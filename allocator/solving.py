@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from allocator.attempt import Attempt
 from allocator.demand import Alternative, ClaimDemand
+from allocator.descent import Descent
 from allocator.devices import Device
 from allocator.features import Features
 from allocator.search import Search, UndecidedError
@@ -23,6 +24,10 @@ def solve(
 ) -> bool:
     """Whether there is a solution; the attempt has the first one then. Raises AllocationError and SearchLimitError."""
     start = attempt.mark()
+    easy = Descent(attempt, candidates, all_devices).run(claims)
+    if easy is not None:
+        return easy
+    attempt.undo(start)
     try:
         return Search(attempt, claims, candidates, all_devices, PATIENCE).run()
     except UndecidedError:

@@ -130,9 +130,8 @@ class Quantity:
 
     def _plus(self, other: Quantity, sign: int) -> Quantity:
         if self.scale == other.scale and self.mantissa and other.mantissa and not (self.big or other.big):
-            mine, others = self.mantissa, sign * other.mantissa
-            fits = _is_int64(mine) and _is_int64(others) and _is_int64(mine + others)
-            return Quantity(mine + others, self.scale, self.format, big=not fits)
+            total = self.mantissa + sign * other.mantissa
+            return Quantity(total, self.scale, self.format, big=not _is_int64(total))
         format = self.format if self.mantissa else other.format
         both_small = not (self.big or other.big)
         if both_small and not other.mantissa:

@@ -1,0 +1,90 @@
+"""The first way down: most pods get the first devices that can be taken, one after the other, or do not fit at once.
+
+This is what the search in `allocator.search` does as long as it need not go back, with less ado.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from allocator.attempt import Attempt
+from allocator.demand import Alternative, ClaimDemand, RequestDemand
+from allocator.devices import Device
+from resourceapi.limits import ALLOCATION_RESULTS
+
+
+class Descent:
+    """Takes devices for claims, never giving back one of which there was a choice."""
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        candidates: Sequence[Device],
+        all_devices: Mapping[Alternative, Sequence[Device]],
+    ) -> None:
+        """`all_devices`: what each alternative with mode `All` asks for."""
+        self._attempt = attempt
+        self._candidates = candidates
+        self._all_devices = all_devices
+
+    def run(self, claims: Sequence[ClaimDemand]) -> bool | None:
+        """Whether there is a solution; the attempt has the first one then. None if this is not the way to find out,
+        and then the attempt is not what it was. Raises AllocationError.
+        """
+        chose = False
+        for claim in claims:
+            for request in claim.requests:
+                served = self._serve(request)
+                if not served:
+                    # What was taken before might have been something else.
+                    return None if chose else served
+                chose = True
+        return True
+
+    def _serve(self, request: RequestDemand) -> bool | None:
+        for alternative in request.alternatives:
+            everything = self._all_devices.get(alternative)
+            wanted = alternative.count if everything is None else len(everything)
+            if wanted > ALLOCATION_RESULTS - len(self._attempt.taken(alternative.claim)):
+                return None
+            if everything is None:
+                served = self._take_first(alternative)
+            else:
+                served = self._take_all(alternative, everything)
+            if served is not False:
+                return served
+        return False
+
+    def _take_all(self, alternative: Alternative, devices: Sequence[Device]) -> bool:
+        attempt = self._attempt
+        mark = attempt.mark()
+        for device in devices:
+            if not attempt.take(alternative, device, must=True):
+                attempt.undo(mark)
+                return False
+        return bool(devices)
+
+    def _take_first(self, alternative: Alternative) -> bool | None:
+        """Whether the alternative has its devices; None if it might have others."""
+        attempt = self._attempt
+        is_free, selects, has_capacity = attempt.is_free, attempt.selects, attempt.has_capacity
+        mark, missing, refused = attempt.mark(), alternative.count, False
+        if not missing:
+            return True
+        for device in self._candidates:
+            if (
+                is_free(alternative, device)
+                and selects(alternative, device)
+                and has_capacity(alternative, device)
+            ):
+                if not attempt.take(alternative, device, must=False):
+                    refused = True
+                    continue
+                missing -= 1
+                if not missing:
+                    return True
+        if missing < alternative.count and (refused or alternative.derived):
+            # Another choice before might let in what has been refused, or meet an error.
+            return None
+        attempt.undo(mark)
+        return False
