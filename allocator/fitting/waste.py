@@ -75,9 +75,9 @@ class NodeWaste:
         return tuple(round(number, _DIGITS) for number in numbers)
 
     def of_device(self, device: Device) -> Waste:
-        """The waste of taking a device by itself, whole."""
+        """The waste of taking a device by itself, whole; of one that is shared, how much of it is free."""
         if device.multiple:
-            return (0.0,) * 5
+            return (0.0, 0.0, round(self._free_share(device), _DIGITS), 0.0, 0.0)
         numbers = (
             float(self._partitions((device,))),
             self._surplus(device),
@@ -129,20 +129,25 @@ class NodeWaste:
     def _shares(self, taken: Iterable[Taken]) -> float:
         """Falling squares of what is free: the same amount costs less where less is free."""
         waste = 0.0
-        used: dict[tuple[DeviceId, str], float] = {}
+        free: dict[tuple[DeviceId, str], float] = {}
         for device, _, amounts in taken:
             for name, amount in (amounts or {}).items():
                 total = value_of(device.capacity[name]).approximate_float()
-                if total <= 0:
-                    continue
                 key = (device.id, name)
-                if key not in used:
-                    before = (self._allocated.capacity.get(device.id) or {}).get(name)
-                    used[key] = before.approximate_float() if before is not None else 0.0
-                free = (total - used[key]) / total
-                used[key] += amount.approximate_float()
-                waste += free**2 - ((total - used[key]) / total) ** 2
+                before = free[key] if key in free else self._free_part(device, name)
+                if total > 0:
+                    free[key] = before - amount.approximate_float() / total
+                    waste += before**2 - free[key] ** 2
         return waste
+
+    def _free_share(self, device: Device) -> float:
+        return sum(self._free_part(device, name) for name in device.capacity)
+
+    def _free_part(self, device: Device, name: str) -> float:
+        """Which part of a capacity is free."""
+        total = value_of(device.capacity[name]).approximate_float()
+        used = (self._allocated.capacity.get(device.id) or {}).get(name)
+        return 1 - used.approximate_float() / total if used is not None and total > 0 else 1.0
 
     def _crowding(self, keys: Iterable[object]) -> float:
         """Falling squares of the numbers of free devices in the groups that are drawn on."""

@@ -64,7 +64,7 @@ def first_solution(
     requests = [(index, request) for index, claim in enumerate(claims) for request in claim.requests]
     for choice in product(*(list(_ways(parts, index, request)) for index, request in requests)):
         picks = [pick for part in choice for pick in part]
-        if _allowed(picks, parts, counters, held, claims):
+        if breaks_no_rule(picks, parts, counters, held, claims):
             return [f"{index} {_name(request, way)} {part.name}" for index, request, way, part in picks]
     return None
 
@@ -85,7 +85,7 @@ def _ways(parts: Sequence[Part], index: int, request: Request) -> Iterator[list[
             yield [(index, request, way, part) for part in devices]
 
 
-def _allowed(
+def breaks_no_rule(
     picks: Sequence[Pick],
     parts: Sequence[Part],
     counters: dict[str, int],
