@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from allocator.capacity import added
 from allocator.devices import Device, DeviceId, Object, PoolId
 from allocator.features import Features
-from allocator.kinds import DeviceKind
+from allocator.kinds import Room
 from resourceapi.quantity import Quantity
 
 
@@ -28,7 +28,7 @@ class AllocatedState:
         #: compatibility groups by counter set, of devices for which claims remember them (KEP-5963)
         self.groups: dict[DeviceId, dict[str, frozenset[str]]] = {}
         #: what is left of capacity, until that changes
-        self._left: dict[DeviceId, tuple[DeviceKind, dict[str, Quantity]]] = {}
+        self._left: dict[DeviceId, tuple[Room, dict[str, Quantity]]] = {}
         #: told of every device of which claims hold more or less than before
         self.listeners: list[Callable[[DeviceId], None]] = []
         self._of_pool: dict[tuple[str, str], dict[DeviceId, None]] = {}
@@ -50,16 +50,16 @@ class AllocatedState:
         if not self.capacity:
             return None
         known = self._left.get(device.id)
-        if known is not None and known[0] is device.kind:
+        if known is not None and known[0] is device.kind.room:
             return known[1]
         used = self.capacity.get(device.id)
         if used is None:
             return None
-        left = dict(device.kind.totals)
+        left = dict(device.kind.room.totals)
         for name, amount in used.items():
             if name in left:
                 left[name] = left[name].sub(amount)
-        self._left[device.id] = (device.kind, left)
+        self._left[device.id] = (device.kind.room, left)
         return left
 
     def add(self, allocation: Object) -> None:

@@ -83,14 +83,21 @@ class Allocator:
         all_devices: dict[Alternative, Sequence[Device]] = {}
         for claim in claims:
             _check_claim(claim, pools, attempt, all_devices)
-        candidates = [device for pool in pools if pool.usable for device in pool.devices]
+        candidates = _candidates(pools)
         if arrange is not None:
-            candidates = arrange(candidates)
+            candidates = arrange(list(candidates))
         if solve(attempt, claims, candidates, all_devices, self.features):
             return [attempt.taken(claim) for claim in claims]
         if any(pool.invalid for pool in pools):
             raise NodeError("invalid resource pools were encountered")
         return None
+
+
+def _candidates(pools: Sequence[Pool]) -> Sequence[Device]:
+    """The devices that can be had, in the order in which they are tried."""
+    if len(pools) == 1 and pools[0].usable:
+        return pools[0].devices
+    return [device for pool in pools if pool.usable for device in pool.devices]
 
 
 def _check_claim(
@@ -102,9 +109,11 @@ def _check_claim(
     """Refuse a claim that is bad anywhere, in alternatives that would not be chosen as well; find what `All` means."""
     least = 0
     for request in claim.requests:
-        _raise_if(request.problem)
+        if request.problem:
+            raise AllocationError(request.problem)
         for alternative in request.alternatives:
-            _raise_if(alternative.problem)
+            if alternative.problem:
+                raise AllocationError(alternative.problem)
             if alternative.takes_all:
                 all_devices[alternative] = _everything(alternative, pools, attempt)
         count = _least(request, all_devices)
@@ -114,15 +123,17 @@ def _check_claim(
                 f"{ALLOCATION_RESULTS}, with {least} already accounted for"
             )
         least += count
-    _raise_if(claim.problem)
+    if claim.problem:
+        raise AllocationError(claim.problem)
 
 
 def _least(request: RequestDemand, all_devices: Mapping[Alternative, Sequence[Device]]) -> int:
     """How many devices a request needs at least."""
-    return min(
+    counts = [
         len(all_devices[alternative]) if alternative.takes_all else alternative.count
         for alternative in request.alternatives
-    )
+    ]
+    return min(counts)
 
 
 def _everything(alternative: Alternative, pools: Sequence[Pool], attempt: Attempt) -> list[Device]:
@@ -138,8 +149,3 @@ def _everything(alternative: Alternative, pools: Sequence[Pool], attempt: Attemp
             if attempt.selects(alternative, device) and attempt.could_serve(alternative, device):
                 found.append(device)
     return found
-
-
-def _raise_if(problem: str) -> None:
-    if problem:
-        raise AllocationError(problem)

@@ -56,11 +56,11 @@ class Attempt:
     ) -> None:
         """`ledger`: what is left of a pool's counters, if somebody keeps account."""
         self._node = node
-        self._pools = {pool.id: pool for pool in pools}
+        self._pools = pools
         self._allocated = allocated
         self._features = features
         self._selectors = selectors
-        self._make_ledger = ledger or (lambda pool: Ledger(pool, allocated))
+        self._make_ledger = ledger
         self._ledgers: dict[PoolId, Ledger] = {}
         self._trail = Trail()
         #: for which claims exclusive devices are taken
@@ -155,13 +155,13 @@ class Attempt:
         """Whether what others use of the device's capacity leaves enough."""
         if not self._features.consumable_capacity:
             return True
-        share = alternative.shares.get(device.kind) or self._share(alternative, device, "")
+        share = alternative.shares.get(device.kind.room) or self._share(alternative, device, "")
         amounts = share.amounts
         left, mine = self._allocated.left(device), self._shares.get(device.id) if self._shares else None
         if amounts is None or (left is None and mine is None):
             return share.fits
         if left is None:
-            left = device.kind.totals
+            left = device.kind.room.totals
         if mine:
             amounts = added(amounts, mine)
         for name, amount in amounts.items():
@@ -225,10 +225,12 @@ class Attempt:
         ledger = self._ledger(pool)
         return self._join_groups(pool, ledger, device) and self._pay(pool, ledger, device)
 
-    def _ledger(self, pool: PoolId) -> Ledger:
-        ledger = self._ledgers.get(pool)
+    def _ledger(self, id: PoolId) -> Ledger:
+        ledger = self._ledgers.get(id)
         if ledger is None:
-            ledger = self._ledgers[pool] = self._make_ledger(self._pools[pool])
+            pool = next(pool for pool in self._pools if pool.id == id)
+            ledger = Ledger(pool, self._allocated) if self._make_ledger is None else self._make_ledger(pool)
+            self._ledgers[id] = ledger
         return ledger
 
     def _join_groups(self, pool: PoolId, ledger: Ledger, device: Device) -> bool:
@@ -280,14 +282,14 @@ class Attempt:
 
     def _share(self, alternative: Alternative, device: Device, doing: str) -> Share:
         """What the request takes of the device's capacity."""
-        share = alternative.shares.get(device.kind)
+        share = alternative.shares.get(device.kind.room)
         if share is not None:
             return share
         fractional = self._features.fractional_capacity_range
         try:
-            share = share_of(alternative.capacity, device.capacity, fractional, device.kind.portions)
+            share = share_of(alternative.capacity, alternative.capacity_key, device.kind.room, fractional)
         except CapacityError as error:
             doing = doing or f"checking capacity for device {device.id}"
             raise AllocationError(f"{alternative.place}: {doing}: {error}") from None
-        remember(alternative.shares, device.kind, share)
+        remember(alternative.shares, device.kind.room, share)
         return share

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from allocator.devices import Object
-from allocator.kinds import remember, value_of
+from allocator.kinds import Room, remember, value_of
 from resourceapi.gotext import quote
 from resourceapi.quantity import Quantity
 
@@ -42,10 +42,20 @@ Portions = dict[tuple[object, ...], Portion]
 """Portions that are known, by capacity and request."""
 
 
-def share_of(requests: Amounts, capacities: Mapping[str, Object], fractional: bool, known: Portions) -> Share:
-    """What a request takes of a device with these capacities. Raises CapacityError."""
-    amounts = consumed(requests, capacities, fractional, known)
-    return Share(amounts, amounts is not None and has_room(amounts, capacities, ()))
+def request_key(requests: Amounts) -> tuple[object, ...]:
+    """The same for requests that take the same of any device."""
+    return tuple((name, *spelling(amount)) for name, amount in requests.items())
+
+
+def share_of(requests: Amounts, request: tuple[object, ...], room: Room, fractional: bool) -> Share:
+    """What a request (`request` is its key) takes of a device with these capacities. Raises CapacityError."""
+    key = (fractional, request)
+    share = room.shares.get(key)
+    if share is None:
+        amounts = consumed(requests, room.capacities, fractional, room.portions)
+        share = Share(amounts, amounts is not None and has_room(amounts, room.capacities, ()))
+        remember(room.shares, key, share)
+    return share
 
 
 def consumed(

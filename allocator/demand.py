@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from allocator.capacity import Share
+from allocator.capacity import Share, request_key
 from allocator.constraints import Constraint
 from allocator.devices import Object
 from allocator.features import Features
-from allocator.kinds import DeviceKind
+from allocator.kinds import DeviceKind, Room
 from allocator.selection import Selector
 from resourceapi.gotext import quote
 from resourceapi.quantity import UNSET, Quantity
@@ -43,14 +43,15 @@ class Alternative:
         self.capacity: dict[str, Quantity] = {
             name: UNSET if amount is None else amount for name, amount in requests.items()
         }
+        self.capacity_key = request_key(self.capacity)
         self.derived: dict[str, str] = {
             entry.get("name", ""): entry.get("expression", "")
             for entry in details.get("derivedAttributes") or ()
         }
         #: whether devices of a kind are what is asked for, as far as it is known
         self.selected: dict[DeviceKind, bool] = {}
-        #: what it takes of devices of a kind, as far as it is known
-        self.shares: dict[DeviceKind, Share] = {}
+        #: what it takes of capacities, as far as it is known
+        self.shares: dict[Room, Share] = {}
         self.device_class: Object = _EMPTY
         #: selectors of the class, then its own
         self.selectors: tuple[Selector, ...] = ()

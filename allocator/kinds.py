@@ -16,7 +16,7 @@ from resourceapi.jsontext import Raw
 from resourceapi.quantity import UNSET, Quantity
 
 if TYPE_CHECKING:
-    from allocator.capacity import Portions
+    from allocator.capacity import Portions, Share
     from deviceselectors.runtime.device import Device as PreparedDevice
 
 Object = dict[str, Any]
@@ -52,20 +52,33 @@ class Consumption(NamedTuple):
     groups: frozenset[str]
 
 
+class Room:
+    """The capacities of devices, which kinds may have in common, with what is found out about them."""
+
+    __slots__ = ("__weakref__", "capacities", "portions", "shares", "totals")
+
+    def __init__(self, capacities: dict[str, Object]) -> None:
+        self.capacities = capacities
+        #: all of each
+        self.totals = {name: value_of(capacity) for name, capacity in capacities.items()}
+        #: what requests take of them
+        self.portions: Portions = {}
+        self.shares: dict[tuple[object, ...], Share] = {}
+
+
 class DeviceKind:
     """What devices have in common that differ only in names; compared by identity, see `Kinds`.
 
     What has been found out about one of them may be kept here: it goes when the last of them goes.
     """
 
-    def __init__(self, driver: str, spec: Object) -> None:
-        """`spec`: an element of `spec.devices` in normal form, of v1, without its name."""
+    def __init__(self, driver: str, spec: Object, room: Room) -> None:
+        """`spec`: an element of `spec.devices` in normal form, of v1, without its name; `room`: its capacities."""
         self.driver = driver
+        self.room = room
         self.spec = spec
         self.attributes: dict[str, Object] = spec.get("attributes") or _EMPTY
-        self.capacity: dict[str, Object] = spec.get("capacity") or _EMPTY
-        #: all of each capacity
-        self.totals = {name: value_of(capacity) for name, capacity in self.capacity.items()}
+        self.capacity = room.capacities
         self.taints: list[Object] = spec.get("taints") or []
         self.multiple = spec.get("allowMultipleAllocations") is True
         self.consumes = tuple(
@@ -82,8 +95,6 @@ class DeviceKind:
         self.has_conditions = bool(spec.get("bindingConditions"))
         #: outcomes of selectors: whether they choose such a device, or the error
         self.matches: dict[str, bool | str] = {}
-        #: what requests take of its capacities
-        self.portions: Portions = {}
         #: attributes that expressions derive
         self.derived: dict[str, Object] = {}
 
@@ -95,7 +106,7 @@ class DeviceKind:
         device = {
             "allowMultipleAllocations": self.multiple,
             "attributes": {name: attribute or {} for name, attribute in self.attributes.items()},
-            "capacity": {name: {"value": str(total)} for name, total in self.totals.items()},
+            "capacity": {name: {"value": str(total)} for name, total in self.room.totals.items()},
         }
         return prepare_device(device, self.driver)
 
@@ -114,6 +125,7 @@ class Kinds:
 
     def __init__(self) -> None:
         self._devices: WeakValueDictionary[tuple[str, str], DeviceKind] = WeakValueDictionary()
+        self._rooms: WeakValueDictionary[str, Room] = WeakValueDictionary()
         self._slices: WeakValueDictionary[tuple[str, tuple[DeviceKind, ...]], SliceKind] = (
             WeakValueDictionary()
         )
@@ -127,8 +139,15 @@ class Kinds:
         )
         kind = self._devices.get(key)
         if kind is None:
-            kind = self._devices[key] = DeviceKind(driver, own)
+            kind = self._devices[key] = DeviceKind(driver, own, self._room(own.get("capacity") or {}))
         return kind
+
+    def _room(self, capacities: dict[str, Object]) -> Room:
+        key = canonical(capacities)
+        room = self._rooms.get(key)
+        if room is None:
+            room = self._rooms[key] = Room(capacities)
+        return room
 
     def of_slice(self, spec: Object, devices: Iterable[DeviceKind]) -> SliceKind:
         """The kind of a slice; `spec`: a ResourceSlice's, whose node, pool and devices are not looked at."""
