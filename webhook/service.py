@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from resourceapi.gotext import json_text
 from resourceapi.jsontext import JSONError, parse
@@ -110,6 +111,7 @@ class Service:
             request_factory=make_request,
             keepalive_timeout=idle_seconds,
             access_log=None,
+            logger=_server_log(),
             auto_decompress=False,
             lingering_time=1.0,
         )
@@ -339,6 +341,23 @@ def _log_answer(webhook: str, uid: str, review: dict[str, Any], answer: dict[str
 def _refused(path: str, error: WebhookError) -> Reply:
     log(logging.WARNING, "request refused", webhook=path[1:], code=error.code, reason=error.message)
     return Reply(error.code, f"{error.message}\n".encode("utf-8", "replace"), PLAIN)
+
+
+def _server_log() -> logging.Logger:
+    """Where the general server reports; what clients do wrong is worth a line, no more."""
+    logger = logging.getLogger("aiohttp.server")
+    logger.addFilter(_in_short)
+    return logger
+
+
+def _in_short(record: logging.LogRecord) -> bool:
+    """Make a warning of a report about a request that is no HTTP."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, HttpProcessingError):
+        text = " ".join(error.message.split())[:200]
+        record.msg, record.args, record.exc_info = f"request refused: {text}", (), None
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+    return True
 
 
 def _text(code: int, text: str, **headers: str) -> web.Response:
