@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import signal
+import subprocess
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from quota.api import Unavailable
+from tests.webhook.clientcerts import write_client_certificates
 from tests.webhook.fakesecrets import NAME, NAMESPACE, Secrets
+from tests.webhook.running import Running, write_config
 from webhook.certificates import AUTHORITY, BUNDLE, LEAF, SUCCESSOR, Entries, Terms
 from webhook.certsecret import SecretStore
 from webhook.certstore import Conflict, DirectoryStore, Keeper, maintain
@@ -167,3 +172,24 @@ def test_api_server_that_does_not_answer(tmp_path: Path) -> None:
     with pytest.raises(Unavailable):
         keeper.maintain(START + 25 * DAY)
     assert held(copy) == before
+
+
+def test_service_waits_for_the_secret(tmp_path: Path) -> None:
+    """As long as nobody answers about the Secret, the service waits; it can be ended meanwhile."""
+    write_client_certificates(tmp_path, [])
+    (tmp_path / "token").write_text("t")
+    api_server = {"address": "https://127.0.0.1:1", "tokenFile": "token", "caFile": "authority.crt"}
+    write_config(tmp_path, apiServer=api_server, tls={"secret": {"name": NAME}})
+    command = [
+        Path(sys.executable).with_name("claimcheck"),
+        "serve",
+        "--config",
+        tmp_path / "webhook.yaml",
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        service = Running(process, tmp_path)
+        service.wait_for("no certificates yet", 2)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        service.finish()
+    assert not [entry for entry in service.logged if entry.get("message") == "listening"]
