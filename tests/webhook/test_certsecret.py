@@ -181,10 +181,10 @@ def test_service_waits_for_the_secret(tmp_path: Path) -> None:
     api_server = {"address": "https://127.0.0.1:1", "tokenFile": "token", "caFile": "authority.crt"}
     write_config(tmp_path, apiServer=api_server, tls={"secret": {"name": NAME}})
     command = [
-        Path(sys.executable).with_name("claimcheck"),
+        str(Path(sys.executable).with_name("claimcheck")),
         "serve",
         "--config",
-        tmp_path / "webhook.yaml",
+        str(tmp_path / "webhook.yaml"),
     ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         service = Running(process, tmp_path)
