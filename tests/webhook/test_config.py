@@ -93,8 +93,17 @@ BAD = {
     "no-tls": ("lints: 'Off'\n", "1:1: 'tls' is a required property"),
     "two-certificates": (
         "tls:\n  directory: a\n  certificateFile: b\n  keyFile: c\n",
-        "2:3: tls: needs exactly one of: certificateFile and keyFile or directory",
+        "2:3: tls: needs exactly one of: certificateFile and keyFile or directory or secret",
     ),
+    "directory-and-secret": (
+        "tls:\n  directory: a\n  secret: {name: b}\n",
+        "2:3: tls: needs exactly one of: certificateFile and keyFile or directory or secret",
+    ),
+    "injection-of-given-certificates": (
+        "tls:\n  certificateFile: a\n  keyFile: b\n  inject: {customResourceDefinitions: [c]}\n",
+        "4:11: tls.inject: only for own certificates (directory or secret)",
+    ),
+    "secret-without-name": ("tls:\n  secret: {}\n", "2:11: tls.secret: 'name' is a required property"),
     "twice": ("tls: {directory: a}\ntls: {directory: b}\n", "2:1: tls: the key is there already in line 1"),
     "two-documents": (TLS + "---\n" + TLS, " expected one document, found 2"),
     "no-yaml": ("tls: [", "1:7: "),
