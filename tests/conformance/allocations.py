@@ -30,7 +30,7 @@ def answer(case: Case) -> Object:
     for each in scenario["claims"]:
         claim = _remember(claims, _decoded("ResourceClaim", each))
         cluster.hold(claim)
-    mode = Mode.ALL_NODES if scenario["mode"] == "all-nodes" else Mode.FIRST_FIT
+    mode = Mode(scenario["mode"])
     shares: dict[str, str] = {}
     return {
         "implementation": features.implementation,
