@@ -1,0 +1,88 @@
+"""`claimcheck simulate`: reports for the situations in `simulate/`, each a directory with what asks and what is there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commandline.main import main
+
+DIRECTORY = Path(__file__).with_name("simulate")
+OPTIONS = {
+    "partitions": ["--compare", "first-fit,best-fit", "--batch", "--node-template", "template.yaml"],
+    "replicas": ["--compare", "best-fit"],
+}
+
+
+def run(
+    case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *more: str
+) -> tuple[int, str]:
+    """Exit code and output for a case."""
+    monkeypatch.chdir(DIRECTORY / case)
+    code = main(["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", *more])
+    return code, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("case", "code"), [("partitions", 0), ("replicas", 1)])
+def test_text(
+    case: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report for people says exactly this."""
+    answer = run(case, monkeypatch, capsys, *OPTIONS[case])
+    assert answer == (code, (DIRECTORY / case / "text.txt").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+def test_json(case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report for programs says exactly this."""
+    _, text = run(case, monkeypatch, capsys, *OPTIONS[case], "-o", "json")
+    assert json.loads(text) == json.loads((DIRECTORY / case / "json.json").read_text(encoding="utf-8"))
+
+
+def test_all_placed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 0 is for all pods placed: by the last objective, here the one that wastes less."""
+    code, text = run("partitions", monkeypatch, capsys)
+    assert (code, text.splitlines()[0]) == (1, "first-fit: 3 of 4 pods placed on 1 node")
+    code, text = run("partitions", monkeypatch, capsys, "--compare", "best-fit")
+    assert (code, text.splitlines()[0]) == (0, "best-fit: 4 of 4 pods placed on 1 node")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--compare", "worst-fit"], "expected first-fit or best-fit, or both", id="objective"),
+        pytest.param(["--node-template", "asks.yaml"], "it has no Node", id="template-without-node"),
+        pytest.param(["--node-template", "nowhere.yaml"], "nowhere.yaml", id="no-such-template"),
+    ],
+)
+def test_usage(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Options that make no sense end the command with 2."""
+    monkeypatch.chdir(DIRECTORY / "replicas")
+    assert main(["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_stray_slice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With several nodes in a template file each slice must say whose it is."""
+    text = (DIRECTORY / "replicas" / "cluster.yaml").read_text(encoding="utf-8")
+    (tmp_path / "two.yaml").write_text(text.replace("nodeName: n2", "allNodes: true"), encoding="utf-8")
+    monkeypatch.chdir(DIRECTORY / "replicas")
+    arguments = [
+        "-f",
+        "asks.yaml",
+        "--inventory",
+        "cluster.yaml",
+        "--node-template",
+        str(tmp_path / "two.yaml"),
+    ]
+    assert main(["simulate", *arguments]) == 2
+    assert "slice n2 is of none of its nodes" in capsys.readouterr().err
