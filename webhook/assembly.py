@@ -26,7 +26,7 @@ from webhook.config import Config, ConfigError
 from webhook.context import OFF, WARN, Context, Policy
 from webhook.devices import KnownDevices
 from webhook.feasibility import Feasibility
-from webhook.known import HostNames, Labels
+from webhook.known import HostNames, Labels, labels_of
 from webhook.labelguard import LabelGuard
 from webhook.labels import LabelRule
 from webhook.logs import log
@@ -82,6 +82,7 @@ class _Known:
         self.devices = known.devices if DEVICES in parts else KnownDevices(profile)
         self._slices: list[Object] = []
         self._classes: list[Object] = []
+        self._nodes: dict[str, dict[str, str]] = {}
 
     @property
     def may_know_devices(self) -> bool:
@@ -94,6 +95,7 @@ class _Known:
             self.namespaces.put(value)
         elif (api_version, kind) == ("v1", "Node") and NODES in self._given:
             self.nodes.put(value)
+            self._nodes[name_of(value)] = labels_of(value)
         elif kind == "ResourceSlice":
             self._slices.append(value)
         elif kind == "DeviceClass":
@@ -104,6 +106,8 @@ class _Known:
         if DEVICES in self._given and self._slices:
             self.devices.slices.replace(self._slices)
             self.devices.device_classes.replace(self._classes)
+            if self._nodes:
+                self.devices.fitting.replace_nodes(self._nodes)
 
 
 def make_cluster(config: Config) -> Cluster:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from threading import Event, Thread
+from typing import Any
 
 from resourceapi.releases import Profile
+from validation.lints.shapes import name_of
 from webhook.devices import KnownDevices
-from webhook.known import Claims, HostNames, Labels
+from webhook.fitting import Fitting
+from webhook.known import Claims, HostNames, Labels, labels_of
 from webhook.watching import Connection, Receiver, Watch
 
+Object = dict[str, Any]
 NAMESPACES, NODES, DEVICES, CLAIMS = "namespaces", "nodes", "devices", "claims"
 GROUP_PATH = "/apis/resource.k8s.io/v1"
 
@@ -29,7 +34,8 @@ class Cluster:
         self._watches: list[Watch] = []
         if connection is not None:
             self._add(connection, NAMESPACES, "/api/v1/namespaces", self.namespaces, metadata_only=True)
-            self._add(connection, NODES, "/api/v1/nodes", self.nodes, metadata_only=True)
+            nodes = Nodes(self.nodes, self.devices.fitting)
+            self._add(connection, NODES, "/api/v1/nodes", nodes, metadata_only=True)
             self._add(connection, DEVICES, f"{GROUP_PATH}/resourceslices", self.devices.slices)
             self._add(connection, DEVICES, f"{GROUP_PATH}/deviceclasses", self.devices.device_classes)
             self._add(connection, CLAIMS, f"{GROUP_PATH}/resourceclaims", self.claims)
@@ -46,5 +52,38 @@ class Cluster:
 
     def follow(self) -> None:
         """Start to follow, until the process ends."""
+        self.devices.fitting.start()
         for watch in self._watches:
             Thread(target=watch.run, args=(Event(),), daemon=True).start()
+
+
+class Nodes:
+    """Receives nodes, whose host names and labels are of interest to some; their status changes all the time."""
+
+    def __init__(self, host_names: HostNames, fitting: Fitting) -> None:
+        self._host_names = host_names
+        self._fitting = fitting
+        self._labels: dict[str, dict[str, str]] = {}
+
+    def replace(self, objects: Iterator[Object]) -> None:
+        self._labels = {name_of(obj): labels_of(obj) for obj in objects}
+        nodes = self._labels.items()
+        self._host_names.replace({"metadata": {"name": name, "labels": labels}} for name, labels in nodes)
+        self._fitting.replace_nodes(self._labels)
+
+    def put(self, obj: Object) -> None:
+        name, labels = name_of(obj), labels_of(obj)
+        if self._labels.get(name) != labels:
+            self._labels[name] = labels
+            self._host_names.put(obj)
+            self._fitting.put_node(name, labels)
+
+    def remove(self, obj: Object) -> None:
+        self._labels.pop(name_of(obj), None)
+        self._host_names.remove(obj)
+        self._fitting.remove_node(name_of(obj))
+
+    def lose(self) -> None:
+        self._labels = {}
+        self._host_names.lose()
+        self._fitting.lose_nodes()

@@ -8,14 +8,17 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Iterable, Iterator
+from functools import partial
 from threading import Lock
 from typing import Any
 
 from allocator.devices import Device, DeviceId, PoolId, Slice
+from allocator.scheduling import Cluster
 from conversion.hub import to_hub
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.releases import Profile, split_api_version
 from validation.lints.shapes import name_of, text
+from webhook.fitting import Fitting
 from webhook.logs import log
 
 Object = dict[str, Any]
@@ -44,6 +47,7 @@ class KnownDevices:
 
     def __init__(self, profile: Profile) -> None:
         self.lock = Lock()
+        self.fitting = Fitting(profile.gates)
         self.revision = 0
         self.classes: dict[str, Object] = {}
         self.kinds: dict[str, DeviceKind] = {}
@@ -54,10 +58,16 @@ class KnownDevices:
         self._pools: dict[PoolId, dict[str, Slice]] = {}
         self._pool_of: dict[str, PoolId] = {}
         self._counted: dict[PoolId, list[tuple[str, DeviceId]]] = {}
+        self._incomplete: set[PoolId] = set()
 
     @property
     def is_known(self) -> bool:
         return self.has_slices and self.has_classes
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every pool has all its slices; others are being updated."""
+        return not self._incomplete
 
     def count(self) -> int:
         """How many devices there are."""
@@ -105,6 +115,7 @@ class KnownDevices:
         self._pools.clear()
         self._pool_of.clear()
         self._counted.clear()
+        self._incomplete.clear()
         self.kinds.clear()
         self.revision += 1
 
@@ -118,9 +129,11 @@ class KnownDevices:
                 del self.kinds[signature]
         slices = self._pools.get(pool, {}).values()
         newest = max((slice.generation for slice in slices), default=0)
-        counted = [
-            self._take(device) for slice in slices if slice.generation == newest for device in slice.devices
-        ]
+        current = [slice for slice in slices if slice.generation == newest]
+        self._incomplete.discard(pool)
+        if current and current[0].count_in_pool != len(current):
+            self._incomplete.add(pool)
+        counted = [self._take(device) for slice in current for device in slice.devices]
         if counted:
             self._counted[pool] = counted
 
@@ -151,34 +164,52 @@ class _Slices:
         self._known = known
 
     def replace(self, objects: Iterable[Object]) -> None:
-        slices = list(self._read(objects))
+        hubs = list(self._read(objects))
+        slices = [Slice(hub) for hub in hubs]
         with self._known.lock:
             self._known.clear()
             for slice in slices:
                 self._known.put(slice)
             self._known.has_slices = True
+        self._known.fitting.change(lambda cluster: _replace_slices(cluster, hubs))
         # Tens of thousands of devices stay for long: looking through them for garbage takes a tenth of a second.
         gc.freeze()
 
     def put(self, obj: Object) -> None:
-        for slice in self._read([obj]):
+        for hub in self._read([obj]):
             with self._known.lock:
-                self._known.put(slice)
+                self._known.put(Slice(hub))
+            self._known.fitting.change(partial(_put_slice, hub))
 
     def remove(self, obj: Object) -> None:
+        name = name_of(obj)
         with self._known.lock:
-            self._known.remove(name_of(obj))
+            self._known.remove(name)
+        self._known.fitting.change(lambda cluster: cluster.remove_slice(name))
 
     def lose(self) -> None:
         with self._known.lock:
             self._known.clear()
             self._known.has_slices = False
+        self._known.fitting.change(lambda cluster: _replace_slices(cluster, []))
 
-    def _read(self, objects: Iterable[Object]) -> Iterator[Slice]:
+    def _read(self, objects: Iterable[Object]) -> Iterator[Object]:
         for obj in objects:
             hub = self._known.read("ResourceSlice", obj)
             if hub is not None:
-                yield Slice(hub)
+                yield hub
+
+
+def _put_slice(hub: Object, cluster: Cluster) -> None:
+    cluster.put_slice(hub)
+
+
+def _replace_slices(cluster: Cluster, hubs: list[Object]) -> None:
+    wanted = {name_of(hub) for hub in hubs}
+    for name in [slice.name for slice in cluster.inventory if slice.name not in wanted]:
+        cluster.remove_slice(name)
+    for hub in hubs:
+        cluster.put_slice(hub)
 
 
 class _Classes:
@@ -189,28 +220,35 @@ class _Classes:
 
     def replace(self, objects: Iterable[Object]) -> None:
         classes = {name_of(obj): hub for obj in objects if (hub := self._read(obj)) is not None}
-        with self._known.lock:
-            self._known.classes = classes
-            self._known.revision += 1
-            self._known.has_classes = True
+        self._change(classes, True)
 
     def put(self, obj: Object) -> None:
         hub = self._read(obj)
         if hub is not None:
-            with self._known.lock:
-                self._known.classes[name_of(obj)] = hub
-                self._known.revision += 1
+            self._change({**self._known.classes, name_of(obj): hub}, self._known.has_classes)
 
     def remove(self, obj: Object) -> None:
-        with self._known.lock:
-            self._known.classes.pop(name_of(obj), None)
-            self._known.revision += 1
+        classes = {name: hub for name, hub in self._known.classes.items() if name != name_of(obj)}
+        self._change(classes, self._known.has_classes)
 
     def lose(self) -> None:
+        self._change({}, False)
+
+    def _change(self, classes: dict[str, Object], is_known: bool) -> None:
+        before = self._known.classes
         with self._known.lock:
-            self._known.classes = {}
+            self._known.classes = classes
             self._known.revision += 1
-            self._known.has_classes = False
+            self._known.has_classes = is_known
+        self._known.fitting.change(lambda cluster: _change_classes(cluster, before, classes))
 
     def _read(self, obj: Object) -> Object | None:
         return self._known.read("DeviceClass", obj)
+
+
+def _change_classes(cluster: Cluster, before: dict[str, Object], after: dict[str, Object]) -> None:
+    for name in before.keys() - after.keys():
+        cluster.remove_class(name)
+    for name, hub in after.items():
+        if before.get(name) is not hub:
+            cluster.put_class(hub)

@@ -1,7 +1,8 @@
 """Claims that no device of the cluster could ever satisfy, whoever else uses devices.
 
-What is looked at: the class, the selectors, the capacity that is asked for, and how many matching devices a node can
-reach at most.  What devices have to do with each other (constraints, counters, taints) is not.
+First each request is looked at by itself: the class, the selectors, the capacity that is asked for, and how many matching
+devices a node can reach at most.  Where nothing is wrong with that, the allocator is asked whether any node can serve all
+of them together (:mod:`webhook.fitting`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ EMPTY: Object = {}
 # What a review may wait for this, which it could do without.  Where more is needed, the next review of the same
 # selectors goes on from there.
 SECONDS = 0.003
-MAX_OUTCOMES = 200_000
+# Outcomes and characters of expressions, whose programs take about as much memory, in units of 100 bytes or so.
+MAX_REMEMBERED = 200_000
 MAX_REASONS = 4096
 ALL = "All"
 FRACTIONAL_RANGE = "DRAFractionalCapacityRange"
@@ -74,12 +76,15 @@ class Feasibility:
         if not devices.is_known or not devices.lock.acquire(timeout=SECONDS):
             return []
         try:
-            return feasibility(spec, at, _Inventory(self, deadline), devices.classes)
+            found = feasibility(spec, at, _Inventory(self, deadline), devices.classes)
+            may_ask = not found and devices.is_complete and devices.fitting.has_nodes
         except OverBudget:
             log(logging.DEBUG, "feasibility not told in time")
             return []
         finally:
             devices.lock.release()
+        problem = devices.fitting.problem(spec) if may_ask else ""
+        return [f"{render(at)}: {problem}"] if problem else found
 
     def count(self) -> int:
         """How many devices there are."""
@@ -100,7 +105,7 @@ class Feasibility:
         search = self._searches.get(demand)
         if search is None:
             search = self._searches[demand] = Search(demand, self._environment, self._fractional)
-            while len(self._searches) > 1 and sum(map(len, self._searches.values())) > MAX_OUTCOMES:
+            while len(self._searches) > 1 and sum(map(len, self._searches.values())) > MAX_REMEMBERED:
                 self._searches.popitem(last=False)
         self._searches.move_to_end(demand)
         search.refresh(self._current_kinds(), self._revision)
@@ -132,6 +137,7 @@ class Search:
         self.matched: list[DeviceKind] = []
         self._environment = environment
         self._fractional = fractional
+        self._size = 100 + sum(map(len, (*demand.class_selectors, *demand.selectors)))
         self._outcomes: dict[DeviceKind, bool] = {}
         self._kinds: list[DeviceKind] = []
         self._revision = -1
@@ -143,7 +149,8 @@ class Search:
         self._most_of_one = 0
 
     def __len__(self) -> int:
-        return len(self._outcomes) + 1
+        """About how much memory it takes."""
+        return len(self._outcomes) + self._size
 
     def refresh(self, kinds: list[DeviceKind], revision: int) -> None:
         """Look at other kinds, of which some may be known."""

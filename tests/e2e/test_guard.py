@@ -307,8 +307,18 @@ def test_impossible_claims_are_warned_about(world: World) -> None:
     assert create(world, claim(count=4)).warnings == []
 
 
+def test_demands_that_clash_are_warned_about(world: World) -> None:
+    """Each request could be satisfied, but no node has enough for all; the warning names those that clash."""
+    obj = claim(count=3)
+    more = copy.deepcopy(obj["spec"]["devices"]["requests"][0])
+    obj["spec"]["devices"]["requests"].append({**more, "name": "more"})
+    wanted = "spec: no node can satisfy this together, even if nobody else used its devices: request 'main', request 'more'"
+    until(lambda: create(world, obj).warnings == [wanted])
+
+
 def test_new_devices_are_noticed(world: World) -> None:
-    """What a driver publishes makes claims possible, and what it takes back does not."""
+    """What a driver publishes on a node makes claims possible, and what it takes back does not."""
+    assert world.kubectl.send("create", of_core("Node", "worker-2")).code == 0
     more = copy.deepcopy(SLICE)
     more["metadata"]["name"] = "worker-2-gpu"
     more["spec"].update(

@@ -308,11 +308,11 @@ def test_others_are_not_waited_for(
 
 def test_memory_is_bounded(many: KnownDevices, outlook: Feasibility, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many selectors come, what is remembered of them stays within bounds."""
-    monkeypatch.setattr(feasibility, "MAX_OUTCOMES", 5_000)
+    monkeypatch.setattr(feasibility, "MAX_REMEMBERED", 5_000)
     for index in range(20):
         assert warnings(outlook, one("gpu", model(f"none-{index}")))
     remembered = sum(map(len, outlook._searches.values()))
-    assert remembered <= 5_000 + 2_001
+    assert remembered <= 5_000 + 2_200
 
 
 def test_what_is_gone_leaves_nothing_behind(known: KnownDevices) -> None:

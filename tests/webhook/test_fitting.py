@@ -1,0 +1,228 @@
+"""Warnings about claims whose requests no node can satisfy together."""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from allocator.scheduling import Cluster
+from tests.webhook.test_feasibility import (
+    CLASSES,
+    PROFILE,
+    claim,
+    device,
+    either,
+    exactly,
+    model,
+    one,
+    slice_of,
+    warnings,
+)
+from webhook import feasibility, fitting
+from webhook.devices import KnownDevices
+from webhook.feasibility import Feasibility
+
+Object = dict[str, Any]
+ROOT = "resource.kubernetes.io/pcieRoot"
+
+
+def at_root(name: str, root: str, model: str = "a100") -> Object:
+    found = device(name, model)
+    found["attributes"][ROOT] = {"string": root}
+    return found
+
+
+SLICES = [
+    slice_of("node-1", at_root("gpu-0", "a"), at_root("gpu-1", "b"), at_root("gpu-2", "b", "h100")),
+    slice_of("node-2", at_root("gpu-0", "a"), at_root("gpu-1", "b")),
+]
+NODES = {"node-1": {"zone": "x"}, "node-2": {"zone": "y"}}
+TOGETHER = "spec: no node can satisfy this together, even if nobody else used its devices: "
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> KnownDevices:
+    monkeypatch.setattr(fitting, "SECONDS", 60.0)
+    monkeypatch.setattr(feasibility, "SECONDS", 60.0)
+    devices = KnownDevices(PROFILE)
+    devices.slices.replace(copy.deepcopy(SLICES))
+    devices.device_classes.replace(copy.deepcopy(CLASSES))
+    devices.fitting.replace_nodes(NODES)
+    return devices
+
+
+@pytest.fixture
+def outlook(known: KnownDevices) -> Feasibility:
+    return Feasibility(known, PROFILE.gates)
+
+
+def requests(*details: Object, **constraint: Any) -> Object:
+    obj = claim(*({"name": f"r{index}", "exactly": each} for index, each in enumerate(details)))
+    if constraint:
+        obj["spec"]["devices"]["constraints"] = [constraint]
+    return obj
+
+
+def test_what_fits_together_passes(outlook: Feasibility) -> None:
+    """Two devices of one node, on one root."""
+    both = requests(exactly("gpu", model("h100")), exactly("gpu", model("a100")), matchAttribute=ROOT)
+    assert warnings(outlook, both) == []
+
+
+IMPOSSIBLE = {
+    "more-than-any-node-has": (
+        requests(exactly("gpu", count=2), exactly("gpu", count=2)),
+        TOGETHER + "request 'r0', request 'r1'",
+    ),
+    "constraint": (
+        requests(exactly("gpu", model("a100"), count=2), exactly("gpu", model("h100")), matchAttribute=ROOT),
+        TOGETHER + f"request 'r0', matchAttribute '{ROOT}'",
+    ),
+    "only-what-clashes-is-named": (
+        requests(exactly("gpu", model("h100")), exactly("gpu"), exactly("gpu", model("h100"))),
+        TOGETHER + "request 'r0', request 'r2'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_what_does_not_fit_is_warned_about(outlook: Feasibility, name: str) -> None:
+    """The warning names the smallest set of demands that is impossible; asked again the answer is the same."""
+    obj, expected = IMPOSSIBLE[name]
+    assert warnings(outlook, obj) == [expected]
+    assert warnings(outlook, obj) == [expected]
+
+
+def test_errors_that_end_scheduling(outlook: Feasibility, known: KnownDevices) -> None:
+    """A selector that fails on a device ends a pod's attempt, whatever other devices there are."""
+    for node in NODES:
+        devices = [at_root("gpu-0", "a", "h100"), at_root("gpu-1", "a"), at_root("gpu-2", "a")]
+        known.slices.put(slice_of(node, *devices))
+    fails_on_some = f"{model('h100')} ? device.attributes['gpu.example.com'].none == 1 : true"
+    (warning,) = warnings(outlook, one("gpu", fails_on_some, count=2))
+    assert warning.startswith("spec: kube-scheduler will give up on its pods: claim claim")
+    assert "CEL runtime error: no such key: none" in warning
+
+
+def test_alternatives(outlook: Feasibility) -> None:
+    """One alternative that fits with the rest is enough."""
+    obj = either(exactly("gpu", count=3), exactly("gpu", count=2))
+    obj["spec"]["devices"]["requests"].append({"name": "more", "exactly": exactly("gpu", model("h100"))})
+    assert warnings(outlook, obj) == []
+    obj["spec"]["devices"]["requests"].append({"name": "other", "exactly": exactly("gpu", model("h100"))})
+    assert warnings(outlook, obj) == [TOGETHER + "request 'more', request 'other'"]
+
+
+def test_taints_do_not_make_impossible(outlook: Feasibility, known: KnownDevices) -> None:
+    """They go."""
+    tainted = copy.deepcopy(SLICES[0])
+    for each in tainted["spec"]["devices"]:
+        each["taints"] = [{"key": "k", "effect": "NoExecute"}]
+    known.slices.put(tainted)
+    assert warnings(outlook, one("gpu", model("h100"))) == []
+
+
+def test_changes_are_noticed(outlook: Feasibility, known: KnownDevices) -> None:
+    """Slices, classes and nodes that come and go change the answer."""
+    wanted = requests(exactly("gpu", count=2), exactly("gpu", count=2))
+    assert warnings(outlook, wanted)
+    more = slice_of("node-3", *(at_root(f"gpu-{index}", "a") for index in range(4)))
+    known.slices.put(more)
+    assert warnings(outlook, wanted)  # there is no such node yet
+    known.fitting.put_node("node-3", {})
+    assert warnings(outlook, wanted) == []
+    known.fitting.remove_node("node-3")
+    assert warnings(outlook, wanted)
+    known.fitting.put_node("node-3", {})
+    known.slices.remove(more)
+    assert warnings(outlook, wanted)
+    known.slices.replace([*copy.deepcopy(SLICES), more])
+    assert warnings(outlook, wanted) == []
+
+
+def test_pools_that_are_being_updated(outlook: Feasibility, known: KnownDevices) -> None:
+    """While a pool lacks slices nothing is said: what is missing may be what is needed."""
+    partial = copy.deepcopy(SLICES[1])
+    partial["spec"]["pool"].update(generation=2, resourceSliceCount=2)
+    known.slices.put(partial)
+    assert warnings(outlook, IMPOSSIBLE["constraint"][0]) == []
+
+
+def test_unknown_nodes(outlook: Feasibility, known: KnownDevices) -> None:
+    """Without nodes the allocator is not asked."""
+    known.fitting.lose_nodes()
+    assert warnings(outlook, IMPOSSIBLE["constraint"][0]) == []
+
+
+def test_answer_that_comes_late(
+    outlook: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A review does not wait for long: the next one of the same demands gets the answer."""
+    monkeypatch.setattr(fitting, "SECONDS", 0.001)
+    busy = threading.Event()
+    known.fitting.change(lambda cluster: busy.wait(10))
+    wanted = IMPOSSIBLE["constraint"][0]
+    assert warnings(outlook, wanted) == []
+    assert warnings(outlook, wanted) == []
+    busy.set()
+    deadline = time.monotonic() + 10
+    while not warnings(outlook, wanted):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_questions_are_bounded(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many demands come while the allocator is busy, only some of them wait."""
+    monkeypatch.setattr(fitting, "SECONDS", 0.0)
+    asked: list[Object] = []
+
+    def record(cluster: Cluster, spec: Object) -> str:
+        asked.append(spec)
+        return ""
+
+    monkeypatch.setattr(fitting, "_problem", record)
+    busy = threading.Event()
+    known.fitting.change(lambda cluster: busy.wait(10))
+    for count in range(1, 200):
+        assert known.fitting.problem(requests(exactly("gpu", count=count))["spec"]) == ""
+    busy.set()
+    done = threading.Event()
+    known.fitting.change(lambda cluster: done.set())
+    assert done.wait(10)
+    assert len(asked) == fitting.MOST_PENDING
+
+
+def test_mistakes_of_ours_end_nothing(
+    outlook: Feasibility, known: KnownDevices, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An exception is logged, and the thread goes on."""
+
+    def fail(cluster: Cluster) -> None:
+        raise ValueError("ours")
+
+    known.fitting.change(fail)
+    assert warnings(outlook, IMPOSSIBLE["constraint"][0]) == [IMPOSSIBLE["constraint"][1]]
+    assert "ours" in caplog.text
+
+
+def test_what_is_remembered_is_bounded(
+    outlook: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many selectors come, only so many outcomes are kept; answers are the same."""
+    monkeypatch.setattr(fitting, "MAX_EVALUATIONS", 100)
+    sizes: list[int] = []
+
+    def look(cluster: Cluster) -> None:
+        kinds = {device.kind for slice in cluster.inventory for device in slice.devices}
+        sizes.append(sum(len(kind.matches) for kind in kinds))
+
+    for index in range(60):
+        chosen = f"{model('h100')} && {index} >= 0"
+        assert warnings(outlook, requests(exactly("gpu", chosen), exactly("gpu", model("a100")))) == []
+        known.fitting.change(look)
+    assert warnings(outlook, IMPOSSIBLE["constraint"][0]) == [IMPOSSIBLE["constraint"][1]]
+    assert max(sizes) <= 150

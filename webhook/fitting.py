@@ -1,0 +1,286 @@
+"""Whether the requests of a claim can be satisfied together on any node, if nobody else used devices.
+
+That is for the allocator to tell, which may take its time: it works in a thread of its own, on its own picture of the
+cluster.  A review waits for it for a moment; what comes later is for the next review of the same demands.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+from time import perf_counter, sleep
+from typing import Any
+
+from allocator.errors import AllocationError, NodeError
+from allocator.features import Features
+from allocator.kinds import canonical
+from allocator.scheduling import FATAL, Cluster, Mode
+from resourceapi.defaults import apply_defaults
+from webhook.logs import LOGGER
+
+Object = dict[str, Any]
+EMPTY: Object = {}
+SECONDS = 0.003
+MOST_PENDING = 50
+MAX_RESULTS = 4096
+MAX_EVALUATIONS = 500_000
+REST = 3
+LONGEST_REST = 1.0
+# Taints come and go, and nodes may come to declare what they do not yet: neither makes a claim impossible for ever.
+_IGNORED_GATES = frozenset(("DRADeviceTaints",))
+_DECLARED = {"declaredFeatures": ["DRAOptionalNodeOperations"]}
+# More parts than these are not tried one by one for the smallest set that is impossible.
+MAX_PARTS = 16
+
+Change = Callable[[Cluster], object]
+
+
+class Fitting:
+    """Is told of the cluster's objects, v1 in normal form (nodes by their labels), and asked about specs of claims."""
+
+    def __init__(self, gates: frozenset[str]) -> None:
+        self.has_nodes = False
+        self._queue: SimpleQueue[Change | Question | None] = SimpleQueue()
+        self._results = _Results()
+        self._features = Features(gates - _IGNORED_GATES)
+        self._thread: Thread | None = None
+        weakref.finalize(self, self._queue.put, None)
+
+    def start(self) -> None:
+        """Begin to work, if that is not so yet; not before processes are forked."""
+        if self._thread is None:
+            arguments = (self._queue, self._features)
+            self._thread = Thread(target=_serve, args=arguments, name="fitting", daemon=True)
+            self._thread.start()
+
+    def change(self, change: Change) -> None:
+        """Let the cluster change, before any question that comes later."""
+        self._results.forget()
+        self._queue.put(change)
+
+    def replace_nodes(self, labels_of: Mapping[str, Mapping[str, str]]) -> None:
+        """These are all nodes, with their labels."""
+        self.has_nodes = True
+        nodes = dict(labels_of)
+        self.change(lambda cluster: _replace_nodes(cluster, nodes))
+
+    def put_node(self, name: str, labels: Mapping[str, str]) -> None:
+        """A node is there, or has other labels."""
+        self.change(lambda cluster: cluster.put_node(_node(name, labels)))
+
+    def remove_node(self, name: str) -> None:
+        """A node is gone."""
+        self.change(lambda cluster: cluster.remove_node(name))
+
+    def lose_nodes(self) -> None:
+        """Nothing is known of nodes any more."""
+        self.has_nodes = False
+
+    def problem(self, spec: Object) -> str:
+        """Why no node can serve a claim with this spec; nothing if one can, or if that is not known yet.
+
+        The spec gets its defaults.
+        """
+        apply_defaults("ResourceClaim", "v1", {"metadata": {}, "spec": spec}, "")
+        devices = spec.get("devices", EMPTY)
+        key = canonical([devices.get("requests"), devices.get("constraints")])
+        known = self._results.get(key)
+        if known is not None:
+            return known
+        question = self._results.ask(key, spec)
+        if question is None:
+            return ""
+        self.start()
+        self._queue.put(question)
+        if question.is_first:
+            question.answered.wait(SECONDS)
+        return question.answer
+
+
+class Question:
+    """A spec that somebody may wait to know about."""
+
+    def __init__(self, results: _Results, key: str, spec: Object, *, is_first: bool) -> None:
+        """
+        :param is_first: whether no other is before it.
+        """
+        self.is_first = is_first
+        self.key = key
+        self.spec = spec
+        self.answer = ""
+        self.answered = Event()
+        self._results = results
+
+    def finish(self, answer: str) -> None:
+        """Tell those who wait, and those who come."""
+        self.answer = answer
+        self._results.keep(self)
+        self.answered.set()
+
+
+class _Results:
+    """What is known of the cluster as it is."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._known: dict[str, str] = {}
+        self._pending: dict[str, Question] = {}
+
+    def get(self, key: str) -> str | None:
+        return self._known.get(key)
+
+    def ask(self, key: str, spec: Object) -> Question | None:
+        """A new question; None if it has been asked already, or there are too many."""
+        with self._lock:
+            if key in self._pending or len(self._pending) >= MOST_PENDING:
+                return None
+            question = Question(self, key, spec, is_first=not self._pending)
+            self._pending[key] = question
+            return question
+
+    def keep(self, question: Question) -> None:
+        """Keep the answer unless something has changed since the question was asked."""
+        with self._lock:
+            if self._pending.get(question.key) is question:
+                del self._pending[question.key]
+                if len(self._known) >= MAX_RESULTS:
+                    self._known.clear()
+                self._known[question.key] = question.answer
+
+    def forget(self) -> None:
+        with self._lock:
+            self._known.clear()
+            self._pending.clear()
+
+
+def _serve(queue: SimpleQueue[Change | Question | None], features: Features) -> None:
+    """Take changes and questions in their order, until told to end."""
+    cluster = Cluster(features, (), {}, ())
+    remembered = 0
+    while (item := queue.get()) is not None:
+        try:
+            if isinstance(item, Question):
+                start = perf_counter()
+                item.finish(_problem(cluster, item.spec))
+                remembered += _evaluations(cluster, item.spec)
+                if remembered > MAX_EVALUATIONS:
+                    _forget(cluster)
+                    remembered = 0
+                _rest(perf_counter() - start)
+            else:
+                item(cluster)
+        except Exception:  # noqa: BLE001 - warnings are not worth the end of all others
+            LOGGER.exception("fitting failed")
+            if isinstance(item, Question):
+                item.finish("")
+
+
+def _rest(worked: float) -> None:
+    """Leave the processor to reviews for most of the time."""
+    if worked > SECONDS:
+        sleep(min(REST * worked, LONGEST_REST))
+
+
+def _evaluations(cluster: Cluster, spec: Object) -> int:
+    """How often selectors have been evaluated at most, which is remembered."""
+    requests = spec.get("devices", EMPTY).get("requests") or ()
+    asked = [
+        each
+        for request in requests
+        for each in (request.get("firstAvailable") or [request.get("exactly", EMPTY)])
+    ]
+    selectors = sum(1 + len(each.get("selectors") or ()) for each in asked)
+    return selectors * sum(len(slice.devices) for slice in cluster.inventory)
+
+
+def _forget(cluster: Cluster) -> None:
+    """Let go of what has been found out about kinds of devices."""
+    for slice in cluster.inventory:
+        for device in slice.devices:
+            for memory in (
+                device.kind.matches,
+                device.kind.derived,
+                device.kind.room.portions,
+                device.kind.room.shares,
+            ):
+                memory.clear()
+
+
+def _replace_nodes(cluster: Cluster, labels_of: Mapping[str, Mapping[str, str]]) -> None:
+    for name in cluster.nodes.keys() - labels_of.keys():
+        cluster.remove_node(name)
+    for name, labels in labels_of.items():
+        cluster.put_node(_node(name, labels))
+
+
+def _node(name: str, labels: Mapping[str, str]) -> Object:
+    return {"metadata": {"name": name, "labels": dict(labels)}, "status": _DECLARED}
+
+
+def _problem(cluster: Cluster, spec: Object) -> str:
+    """Why no node can serve a claim."""
+    reason = _refusal(cluster, spec)
+    if reason is None:
+        return ""
+    if reason:
+        return f"kube-scheduler will give up on its pods: {reason}"
+    parts = list(_parts(spec))
+    if len(parts) <= MAX_PARTS:
+        parts = _smallest(cluster, spec, parts)
+    names = ", ".join(_name(spec, part) for part in parts)
+    return f"no node can satisfy this together, even if nobody else used its devices: {names}"
+
+
+def _refusal(cluster: Cluster, spec: Object) -> str | None:
+    """None if the claim fits on some node, otherwise the error that ends the attempt, if there is one."""
+    claim = {"metadata": {"name": "claim"}, "spec": spec}
+    reason = ""
+    for node in cluster.nodes:  # one after the other, since most claims fit on the first
+        try:
+            for answer in cluster.place([claim], Mode.ALL_NODES, node).nodes:
+                if answer.result is not None:
+                    return None
+                if answer.error_kind == FATAL:
+                    reason = reason or answer.error
+        except (AllocationError, NodeError) as error:
+            reason = reason or str(error)
+    return reason
+
+
+Part = tuple[str, int]
+"""`requests` or `constraints`, and which of them."""
+
+
+def _parts(spec: Object) -> Iterator[Part]:
+    for kind in ("requests", "constraints"):
+        for index in range(len(spec.get("devices", EMPTY).get(kind) or ())):
+            yield kind, index
+
+
+def _smallest(cluster: Cluster, spec: Object, parts: list[Part]) -> list[Part]:
+    """Those parts of which none can be left out without the rest becoming possible."""
+    for part in list(parts):
+        rest = [other for other in parts if other != part]
+        if any(kind == "requests" for kind, _ in rest) and _refusal(cluster, _only(spec, rest)) is not None:
+            parts = rest
+    return parts
+
+
+def _only(spec: Object, parts: list[Part]) -> Object:
+    devices = spec["devices"]
+    kept = {
+        kind: [entry for index, entry in enumerate(devices.get(kind) or ()) if (kind, index) in parts]
+        for kind in ("requests", "constraints")
+    }
+    return {**spec, "devices": {**devices, **kept, "config": []}}
+
+
+def _name(spec: Object, part: Part) -> str:
+    kind, index = part
+    entry = spec["devices"][kind][index] or EMPTY
+    if kind == "requests":
+        return f"request {entry.get('name', '')!r}"
+    rule = "matchAttribute" if "matchAttribute" in entry else "distinctAttribute"
+    return f"{rule} {entry.get(rule, '')!r}"
