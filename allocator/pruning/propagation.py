@@ -7,6 +7,7 @@ docs/explanation/allocator.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from allocator.pruning.bits import bits
 from allocator.pruning.matching import Matching, can_serve_all
@@ -17,6 +18,18 @@ from allocator.search import Goal
 from resourceapi.limits import ALLOCATION_RESULTS
 
 _MAX_VALUES_MATCHED = 128
+
+
+class Task(NamedTuple):
+    """A request that is to be served, or the rest of it."""
+
+    slot: Slot
+    #: the option that has been chosen, if one has
+    option: Option | None = None
+    #: how many devices the option still wants
+    wanted: int = 0
+    #: candidates that may be taken for it; each combination is tried once only
+    untried: int = -1
 
 
 class Outlook:
@@ -75,37 +88,16 @@ class Propagation:
         self._states = states
         self._drawing_kinds = _drawing_kinds(problem)
 
-    def outlook(self, goal: Goal, state: State) -> int | None:
-        """The devices that the goal's alternative, if it has one, could take next; None if it is all in vain."""
-        try:
-            prospects = self._prospects(goal, state)
-            self._narrow(prospects, goal, state)
-            self._check(prospects, state)
-        except HopelessError:
-            return None
-        return prospects[0].devices
-
-    # --- what each request could have if it were alone
-
-    def _prospects(self, goal: Goal, state: State) -> list[Prospect]:
+    def tasks(self, goal: Goal) -> list[Task]:
+        """What is to be done from a goal on, up to where looking at devices may be an error."""
         problem = self._problem
         start = problem.first[goal.claim] + goal.request
-        allowed = ~state.blocked()
-        prospects = []
-        for slot in problem.slots[start : problem.horizons[start]]:
-            options = []
-            for option in slot.options:
-                wanted, devices = option.wanted, option.static & allowed
-                if slot.place == start and goal.alternative is not None:
-                    if option.alternative is not goal.alternative:
-                        continue
-                    wanted -= goal.devices
-                    devices &= self._untried(goal, option)
-                options.append(Outlook(option, wanted, self._available(option, devices, goal, state)))
-            prospects.append(Prospect(slot, options))
-        self._drop_hopeless(prospects)
-        self._check_limit(prospects, goal)
-        return prospects
+        tasks = [Task(slot) for slot in problem.slots[start : problem.horizons[start]]]
+        if goal.alternative is not None:
+            slot = problem.slots[start]
+            option = next(each for each in slot.options if each.alternative is goal.alternative)
+            tasks[0] = Task(slot, option, option.wanted - goal.devices, self._untried(goal, option))
+        return tasks
 
     def _untried(self, goal: Goal, option: Option) -> int:
         if option.everything is None:
@@ -113,19 +105,47 @@ class Propagation:
         rest = self._problem.all_of(option)[goal.devices :]
         return sum(1 << index for index in rest)
 
-    def _available(self, option: Option, devices: int, goal: Goal, state: State) -> int:
+    def prospects(self, tasks: Sequence[Task], state: State) -> list[Prospect] | None:
+        """What each task could have; None if it is all in vain."""
+        try:
+            prospects = self._alone(tasks, state)
+            self._narrow(prospects, state)
+            self._check(prospects, state)
+        except HopelessError:
+            return None
+        return prospects
+
+    # --- what each request could have if it were alone
+
+    def _alone(self, tasks: Sequence[Task], state: State) -> list[Prospect]:
+        allowed = ~state.blocked()
+        prospects = []
+        for slot, chosen, wanted, untried in tasks:
+            if chosen is not None:
+                devices = self._available(chosen, chosen.static & allowed & untried, state)
+                options = [Outlook(chosen, wanted, devices)]
+            else:
+                options = [
+                    Outlook(option, option.wanted, self._available(option, option.static & allowed, state))
+                    for option in slot.options
+                ]
+            prospects.append(Prospect(slot, options))
+        self._drop_hopeless(prospects)
+        self._check_limit(prospects)
+        return prospects
+
+    def _available(self, option: Option, devices: int, state: State) -> int:
         problem, alternative = self._problem, option.alternative
         if alternative.admin_access:
             devices &= ~state.held.get(option.claim, 0)
         else:
             devices &= state.free
-        if option.claim == goal.claim:
-            for place, distinct, values in option.bonds:
-                remembered = problem.attempt.constraint_state(alternative.claim, place)
-                if remembered and distinct:
-                    devices &= ~values.unlike(remembered)
-                elif remembered:
-                    devices &= values.having(remembered)
+        for place, distinct, values in option.bonds:
+            remembered = problem.attempt.constraint_state(alternative.claim, place)
+            if remembered and distinct:
+                devices &= ~values.unlike(remembered)
+            elif remembered:
+                devices &= values.having(remembered)
         for index in bits(devices & state.in_use):
             if not problem.attempt.has_capacity(alternative, problem.devices[index]):
                 devices &= ~(1 << index)
@@ -136,21 +156,23 @@ class Propagation:
         if not all(hopeful):
             raise HopelessError
 
-    def _check_limit(self, prospects: Iterable[Prospect], goal: Goal) -> None:
+    def _check_limit(self, prospects: Iterable[Prospect]) -> None:
         """A claim's status holds only so many devices."""
         problem = self._problem
-        totals = {goal.claim: len(problem.attempt.taken(problem.claims[goal.claim]))}
+        room: dict[int, int] = {}
         for prospect in prospects:
             claim = prospect.slot.claim
-            totals[claim] = totals.get(claim, 0) + prospect.least
-            if totals[claim] > ALLOCATION_RESULTS:
+            if claim not in room:
+                room[claim] = ALLOCATION_RESULTS - len(problem.attempt.taken(problem.claims[claim]))
+            room[claim] -= prospect.least
+            if room[claim] < 0:
                 raise HopelessError
 
     # --- what they could have together
 
-    def _narrow(self, prospects: list[Prospect], goal: Goal, state: State) -> None:
+    def _narrow(self, prospects: list[Prospect], state: State) -> None:
         """Leave out devices until nothing changes any more."""
-        bonds = self._open_bonds(prospects, goal)
+        bonds = self._open_bonds(prospects)
         size = -1
         while size != (size := sum(each.devices.bit_count() for p in prospects for each in p.options)):
             for bonded in bonds:
@@ -159,7 +181,7 @@ class Propagation:
             self._reserve(prospects, state)
 
     def _open_bonds(
-        self, prospects: list[Prospect], goal: Goal
+        self, prospects: list[Prospect]
     ) -> list[list[tuple[Prospect, list[tuple[Outlook, ValueMap]]]]]:
         """Of each `matchAttribute` without a value yet: the requests that it binds, with the options that it concerns."""
         attempt = self._problem.attempt
@@ -171,9 +193,8 @@ class Propagation:
                     if not distinct:
                         bound.setdefault((prospect.slot.claim, place), []).append((each, values))
             for key, outlooks in bound.items():
-                if key[0] == goal.claim and attempt.constraint_state(self._problem.claims[key[0]], key[1]):
-                    continue
-                found.setdefault(key, []).append((prospect, outlooks))
+                if not attempt.constraint_state(self._problem.claims[key[0]], key[1]):
+                    found.setdefault(key, []).append((prospect, outlooks))
         return list(found.values())
 
     def _agree(self, bonded: Sequence[tuple[Prospect, list[tuple[Outlook, ValueMap]]]]) -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable
+from collections.abc import Generator, Sequence
 
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import SearchLimitError
 from allocator.pruning.bits import bits
+from allocator.pruning.existence import Existence
 from allocator.pruning.problem import Problem
-from allocator.pruning.propagation import Propagation
+from allocator.pruning.propagation import Propagation, Task
 from allocator.pruning.state import States
 from allocator.pruning.symmetry import StandIns, Symmetry
 from allocator.search import Choice, Goal, Outcome, Search
 
 MAX_STEPS = 20_000
+EASY_STEPS = 100
+"""How many steps a search takes before it asks whether there is any solution; most need fewer."""
+
+
+class _NotEasyError(Exception):
+    pass
 
 
 class PrunedSearch(Search):
@@ -29,8 +36,22 @@ class PrunedSearch(Search):
         self._state = states.first()
         self._propagation = Propagation(problem, states)
         self._symmetry = Symmetry(problem)
-        self._known: dict[Hashable, Outcome] = {}
+        self._easy_until = max_steps - EASY_STEPS
+        self._looks_ahead = False
+        self._existence = Existence(problem, states, self._propagation, self._symmetry)
+        self._known: dict[object, Outcome] = {}
         self._options = {o.alternative: o for slot in problem.slots for o in slot.options}
+
+    def run(self) -> bool:
+        """Whether there is a solution; the attempt has it then. Raises AllocationError and SearchLimitError."""
+        start, state = self._attempt.mark(), self._state
+        try:
+            return super().run()
+        except _NotEasyError:
+            # Begin anew, but look before each step whether it leads anywhere; what was learned stays.
+            self._attempt.undo(start)
+            self._state, self._looks_ahead = state, True
+            return super().run()
 
     def _choose(self, goal: Goal) -> Choice:
         requests = self._claims[goal.claim].requests
@@ -65,7 +86,21 @@ class PrunedSearch(Search):
             raise SearchLimitError(
                 "gave up: too many combinations of devices to decide whether the claims fit"
             )
-        return self._propagation.outlook(goal, self._state)
+        tasks = self._propagation.tasks(goal)
+        prospects = self._propagation.prospects(tasks, self._state)
+        if prospects is None or not self._is_possible(goal, tasks):
+            return None
+        return prospects[0].devices
+
+    def _is_possible(self, goal: Goal, tasks: Sequence[Task]) -> bool:
+        """Where it is not easy, ask whether there is any solution at all, before looking for the first one."""
+        if not self._looks_ahead:
+            if self._steps_left < self._easy_until:
+                raise _NotEasyError
+            return True
+        return not self._problem.is_certain(self._slot(goal)) or self._existence.is_possible(
+            tasks, self._state
+        )
 
     def _this_device(self, goal: Goal, alternative: Alternative, device: Device) -> Choice:
         if self._problem.slots[self._slot(goal)].risky:

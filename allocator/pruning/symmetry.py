@@ -8,17 +8,21 @@ values within these limits leads from solutions to solutions, which is all that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from allocator.demand import ClaimDemand
 from allocator.pruning.bits import bits
-from allocator.pruning.problem import Problem
+from allocator.pruning.problem import Option, Problem
+from allocator.pruning.propagation import Task
 from allocator.pruning.state import State
 from allocator.pruning.values import ValueMap
 from resourceapi.limits import ALLOCATION_RESULTS
 
 Token = tuple[Hashable, ...]
+
+Bond = tuple[int, int, int]
+"""A constraint: the places of its claim and in its claim, and the number of the attribute's values."""
 
 
 class Cell:
@@ -54,28 +58,50 @@ class Symmetry:
             cell.shape = shapes.setdefault(self._describe(cell, columns), len(shapes))
         self._of_value = {token: cell for cell in self.cells for token in cell.values}
         self._numbers: dict[Hashable, int] = {}
-        #: by slot: what requests from there on could have; which constraints of its claim matter from there on; how
-        #: many devices the rest of its claim takes at most
-        self._wanted, self._bonds, self._most = self._suffixes()
+        places = range(len(problem.slots) + 1)
+        #: by slot: candidates for it and later ones
+        self._wanted = [0 for _ in places]
+        #: by slot: constraints of its claim for it and later ones, and for it alone
+        self._bonds: list[list[Bond]] = [[] for _ in places]
+        self._own_bonds: list[set[Bond]] = [set() for _ in places]
+        #: by slot: how many devices it and later ones of its claim take at most
+        self._most = [0 for _ in places]
+        self._read_slots()
+        #: whether a claim may come to have more devices than it can hold
+        self._crowded = any(self._most[first] > ALLOCATION_RESULTS for first in problem.first)
+        self._kinds = self._number_kinds()
 
-    def _suffixes(self) -> tuple[list[int], list[list[tuple[int, int]]], list[int]]:
+    def _read_slots(self) -> None:
+        """What matters from a slot on: candidates, constraints of its claim, how many devices the claim takes at most."""
         slots = self._problem.slots
         numbers = {id(values): number for number, values in enumerate(self._maps)}
-        wanted = [0] * (len(slots) + 1)
-        bonds: list[set[tuple[int, int]]] = [set() for _ in range(len(slots) + 1)]
-        most = [0] * (len(slots) + 1)
         for slot in reversed(slots):
             place = slot.place
-            same_claim = place + 1 < len(slots) and slots[place + 1].claim == slot.claim
-            wanted[place] = wanted[place + 1]
             for option in slot.options:
-                wanted[place] |= option.static
-                bonds[place] |= {(bond, numbers[id(values)]) for bond, _, values in option.bonds}
-            most[place] = max(option.wanted for option in slot.options)
-            if same_claim:
-                bonds[place] |= bonds[place + 1]
-                most[place] += most[place + 1]
-        return wanted, [sorted(each) for each in bonds], most
+                self._wanted[place] |= option.static
+                for bond, _, values in option.bonds:
+                    self._own_bonds[place].add((slot.claim, bond, numbers[id(values)]))
+            self._wanted[place] |= self._wanted[place + 1]
+            bonds = set(self._own_bonds[place])
+            self._most[place] = max(option.wanted for option in slot.options)
+            if place + 1 < len(slots) and slots[place + 1].claim == slot.claim:
+                bonds |= set(self._bonds[place + 1])
+                self._most[place] += self._most[place + 1]
+            self._bonds[place] = sorted(bonds)
+
+    def _number_kinds(self) -> list[int]:
+        """Slots that ask for the same get the same number; those with constraints only if they are of one claim."""
+        numbers: dict[Hashable, int] = {}
+        found = []
+        for slot in self._problem.slots:
+            bonds = tuple(sorted(self._own_bonds[slot.place]))
+            options = tuple((o.static, o.wanted, o.everything, self._bound(o)) for o in slot.options)
+            key = (options, bonds, slot.claim if self._crowded else None)
+            found.append(numbers.setdefault(key, len(numbers)))
+        return found
+
+    def _bound(self, option: Option) -> Hashable:
+        return tuple((place, distinct, id(values)) for place, distinct, values in option.bonds)
 
     # --- structure
 
@@ -165,14 +191,32 @@ class Symmetry:
 
     def remaining(self, slot: int, state: State) -> Hashable:
         """All that decides whether the requests from a slot on can be served; alike for what differs in names only."""
-        wanted = self._wanted[slot]
-        pins, bound = self._pins(slot)
+        wanted, bonds = self._wanted[slot], self._bonds[slot]
+        return slot, self._room(slot), self._situation(wanted, bonds, state)
+
+    def situation(self, tasks: Sequence[Task], state: State) -> Hashable:
+        """The same for requests in no particular order."""
+        wanted = 0
+        bonds: set[Bond] = set()
+        kinds = []
+        for slot, option, left, untried in tasks:
+            kinds.append((self._kinds[slot.place], left, untried & self._problem.relevant))
+            for each in slot.options if option is None else (option,):
+                wanted |= each.static & untried
+            bonds |= self._own_bonds[slot.place]
+        claims = {task.slot.claim for task in tasks}
+        taken = [len(self._problem.attempt.taken(self._problem.claims[claim])) for claim in sorted(claims)]
+        crowded = tuple(taken) if self._crowded else ()
+        return tuple(sorted(kinds)), crowded, self._situation(wanted, sorted(bonds), state)
+
+    def _situation(self, wanted: int, bonds: Iterable[Bond], state: State) -> Hashable:
+        pins, bound = self._pins(bonds)
         cells = sorted(
             self._state_of(cell, state, wanted, pins.get(id(cell), ()))
             for cell in self.cells
             if cell.devices & wanted
         )
-        return slot, self._room(slot), bound, tuple(cells), self._held(state), self._in_use(state)
+        return bound, tuple(cells), self._held(state), self._in_use(state)
 
     def exactly(self, slot: int, state: State) -> Hashable:
         """All that decides how the search goes on, names included: with the same, it looks at the same devices."""
@@ -187,8 +231,17 @@ class Symmetry:
 
     def stand_ins(self, slot: int, state: State) -> StandIns:
         """Tells which devices could stand in for each other as the next device of this slot."""
-        pins, _ = self._pins(slot)
-        wanted = self._wanted[slot]
+        return self._stand_ins(self._wanted[slot], self._bonds[slot], state)
+
+    def stand_ins_for(self, tasks: Sequence[Task], state: State) -> StandIns:
+        """The same for requests in no particular order."""
+        bonds: set[Bond] = set()
+        for task in tasks:
+            bonds |= self._own_bonds[task.slot.place]
+        return self._stand_ins(self._problem.relevant, sorted(bonds), state)
+
+    def _stand_ins(self, wanted: int, bonds: Iterable[Bond], state: State) -> StandIns:
+        pins, _ = self._pins(bonds)
         return StandIns(
             self.cell_of, state, lambda cell: self._state_of(cell, state, wanted, pins.get(id(cell), ()))
         )
@@ -205,21 +258,21 @@ class Symmetry:
         )
         return self._numbers.setdefault(description, len(self._numbers))
 
-    def _pins(self, slot: int) -> tuple[dict[int, Hashable], Hashable]:
+    def _pins(self, bonds: Iterable[Bond]) -> tuple[dict[int, Hashable], Hashable]:
         """The values that constraints remember, by cell; and which constraints remember any."""
         problem = self._problem
-        claim: ClaimDemand = problem.claims[problem.slots[slot].claim]
         pins: dict[int, list[Token]] = {}
         bound = []
-        for place, number in self._bonds[slot]:
-            remembered = problem.attempt.constraint_state(claim, place)
+        for bond in bonds:
+            claim, place, number = bond
+            remembered = problem.attempt.constraint_state(problem.claims[claim], place)
             if not remembered:
                 continue
-            bound.append((place, number))
+            bound.append(bond)
             for value in self._maps[number].elements(remembered):
                 cell = self._of_value.get((number, value))
                 if cell is not None:
-                    pins.setdefault(id(cell), []).append((place, number, cell.values[number, value]))
+                    pins.setdefault(id(cell), []).append((*bond, cell.values[number, value]))
         return {cell: tuple(sorted(each)) for cell, each in pins.items()}, tuple(bound)
 
     def _room(self, slot: int) -> int:

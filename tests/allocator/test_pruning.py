@@ -44,9 +44,16 @@ def answer_of(seed: int) -> tuple[Any, str, str]:
     return results, answer.error, answer.error_kind
 
 
+@pytest.mark.parametrize("easy_steps", [100, 0])
 @pytest.mark.parametrize("block", range(8))
-def test_same_answer_as_the_plain_search(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    """The same devices, alternatives and errors, with every rule that leaves something out in force from the start."""
+def test_same_answer_as_the_plain_search(
+    monkeypatch: pytest.MonkeyPatch, block: int, easy_steps: int
+) -> None:
+    """The same devices, alternatives and errors, with every rule that leaves something out in force from the start.
+
+    Without any easy steps the search asks before each device whether there is any solution.
+    """
+    monkeypatch.setattr("allocator.pruning.search.EASY_STEPS", easy_steps)
     compared = 0
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
         monkeypatch.setattr("allocator.allocation.solve", pruned)
