@@ -31,7 +31,7 @@ class Cluster:
         self.nodes = HostNames()
         self.devices = KnownDevices(profile)
         self.claims = Claims()
-        self._watches: list[Watch] = []
+        self.watches: list[Watch] = []
         if connection is not None:
             self._add(connection, NAMESPACES, "/api/v1/namespaces", self.namespaces, metadata_only=True)
             nodes = Nodes(self.nodes, self.devices.fitting)
@@ -44,16 +44,16 @@ class Cluster:
         self, connection: Connection, part: str, path: str, receiver: Receiver, *, metadata_only: bool = False
     ) -> None:
         if part in self.parts:
-            self._watches.append(Watch(connection, path, receiver, metadata_only=metadata_only))
+            self.watches.append(Watch(connection, path, receiver, metadata_only=metadata_only))
 
     def is_known(self) -> bool:
         """Whether everything that is followed has been listed once."""
-        return all(watch.synced.is_set() for watch in self._watches)
+        return all(watch.synced.is_set() for watch in self.watches)
 
     def follow(self) -> None:
         """Start to follow, until the process ends."""
         self.devices.fitting.start()
-        for watch in self._watches:
+        for watch in self.watches:
             Thread(target=watch.run, args=(Event(),), daemon=True).start()
 
 

@@ -96,7 +96,7 @@ class Watch:
         """
         self.synced = Event()
         self._connection = connection
-        self._path = path
+        self.path = path
         self._receiver = receiver
         self._list_type = METADATA.format("List") if metadata_only else JSON
         self._item_type = METADATA.format("") if metadata_only else JSON
@@ -105,7 +105,7 @@ class Watch:
         """Follow the cluster until told to end; what goes wrong is logged and tried again."""
         while not ending.is_set():
             try:
-                listing = _Listing(self._connection, self._path, self._list_type)
+                listing = _Listing(self._connection, self.path, self._list_type)
                 self._receiver.replace(listing.objects())
                 revision = listing.revision
                 self.synced.set()
@@ -113,13 +113,13 @@ class Watch:
                     revision = self._watch(revision)
             except NotServed:
                 if not self.synced.is_set():
-                    log(logging.INFO, "not served", path=self._path)
+                    log(logging.INFO, "not served", path=self.path)
                 self._receiver.lose()
                 self.synced.set()
                 ending.wait(NOT_SERVED_SECONDS)
             except (OSError, http.client.HTTPException, ValueError, WatchError) as error:
                 reason = str(error) or type(error).__name__
-                log(logging.WARNING, "cluster is not followed", path=self._path, reason=reason)
+                log(logging.WARNING, "cluster is not followed", path=self.path, reason=reason)
                 ending.wait(PAUSE_SECONDS)
 
     def _watch(self, revision: str) -> str:
@@ -131,7 +131,7 @@ class Watch:
             "allowWatchBookmarks": "true",
         }
         with closing(self._connection.open()) as connection:
-            response = _get(self._connection, connection, self._path, query, self._item_type)
+            response = _get(self._connection, connection, self.path, query, self._item_type)
             for line in _lines(response):
                 event = json.loads(line)
                 changed = mapping(event, "object")

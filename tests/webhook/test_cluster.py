@@ -1,0 +1,143 @@
+"""What a process follows of a cluster, and who gets to know of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resourceapi.releases import Profile
+from tests.webhook.test_config import TLS, load
+from webhook.assembly import make_cluster, make_context
+from webhook.certificates import Terms
+from webhook.certstore import DirectoryStore, maintain
+from webhook.cluster import Nodes
+from webhook.config import ConfigError
+from webhook.devices import KnownDevices
+from webhook.fitting import Fitting
+from webhook.known import HostNames
+
+WATCHING = """
+apiServer:
+  address: https://127.0.0.1:1
+  tokenFile: token
+  caFile: {ca}
+  namespaces: Watch
+  {more}
+"""
+EVERYTHING = "nodes: Watch\n  devices: Watch\n  claims: Watch"
+
+
+def authority(directory: Path) -> str:
+    """A file with a certificate."""
+    terms = Terms(("127.0.0.1",), timedelta(9), timedelta(9), timedelta(1))
+    maintain(DirectoryStore(directory), terms, datetime.now(UTC))
+    return "current/ca.crt"
+
+
+@pytest.mark.parametrize(
+    ("more", "paths"),
+    [
+        ("claims: 'Off'", {"/api/v1/namespaces"}),
+        (
+            EVERYTHING,
+            {
+                "/api/v1/namespaces",
+                "/api/v1/nodes",
+                "/apis/resource.k8s.io/v1/resourceslices",
+                "/apis/resource.k8s.io/v1/deviceclasses",
+                "/apis/resource.k8s.io/v1/resourceclaims",
+            },
+        ),
+    ],
+)
+def test_what_is_configured_is_followed(tmp_path: Path, more: str, paths: set[str]) -> None:
+    """One list and watch for each collection; nothing is known before the first list."""
+    cluster = make_cluster(load(tmp_path, TLS + WATCHING.format(ca=authority(tmp_path), more=more)))
+    assert {watch.path for watch in cluster.watches} == paths
+    assert not cluster.is_known()
+    for watch in cluster.watches:
+        watch.synced.set()
+    assert cluster.is_known()
+
+
+def test_nothing_is_followed_by_default(tmp_path: Path) -> None:
+    """Without a cluster all is known that will be."""
+    assert make_cluster(load(tmp_path, TLS)).is_known()
+
+
+def test_unreadable_authorities(tmp_path: Path) -> None:
+    """They are reported where they are named."""
+    config = load(tmp_path, TLS + WATCHING.format(ca="none.crt", more=""))
+    with pytest.raises(ConfigError, match="caFile: No such file"):
+        make_cluster(config)
+
+
+def test_contexts_share_what_is_followed(tmp_path: Path) -> None:
+    """Another configuration changes what is done with it, not what is known."""
+    config = load(tmp_path, TLS + WATCHING.format(ca=authority(tmp_path), more=EVERYTHING))
+    cluster = make_cluster(config)
+    for _ in range(2):
+        context = make_context(config, cluster)
+        assert context.outlook is not None
+        cluster.namespaces.put({"metadata": {"name": "team", "labels": {"a": "b"}}})
+        assert context.server.namespace_labels("team") == {"a": "b"}
+
+
+class Told(Fitting):
+    """What the allocator would be told of nodes."""
+
+    def __init__(self) -> None:
+        super().__init__(frozenset())
+        self.told: list[tuple[Any, ...]] = []
+
+    def replace_nodes(self, labels_of: Any) -> None:
+        self.told.append(("all", dict(labels_of)))
+
+    def put_node(self, name: str, labels: Any) -> None:
+        self.told.append(("put", name, labels))
+
+    def remove_node(self, name: str) -> None:
+        self.told.append(("remove", name))
+
+
+def node(name: str, **labels: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "labels": labels}}
+
+
+def test_nodes() -> None:
+    """Host names and labels are told to those who want them, but not every heartbeat."""
+    names, told = HostNames(), Told()
+    nodes = Nodes(names, told)
+    labelled = {"kubernetes.io/hostname": "h", "zone": "z"}
+    nodes.replace(iter([node("a", **labelled), node("b")]))
+    nodes.put(node("a", **labelled))
+    nodes.put(node("b", zone="y"))
+    nodes.put(node("c"))
+    nodes.remove(node("c"))
+    assert told.told == [
+        ("all", {"a": labelled, "b": {}}),
+        ("put", "b", {"zone": "y"}),
+        ("put", "c", {}),
+        ("remove", "c"),
+    ]
+    assert (names.of("a"), names.of("b"), names.of("c")) == ("h", "b", "c")
+    assert names.labels["a"] == {"kubernetes.io/hostname": "h"}
+    nodes.lose()
+    assert names.of("a") == "a"
+
+
+def test_devices_are_known_with_slices_and_classes() -> None:
+    """Where one of both is not served, nothing is known."""
+    devices = KnownDevices(Profile("1.37", {}))
+    known = []
+    for change in (
+        lambda: devices.slices.replace([]),
+        lambda: devices.device_classes.replace([]),
+        devices.slices.lose,
+    ):
+        change()
+        known.append(devices.is_known)
+    assert known == [False, True, False]
