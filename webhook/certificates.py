@@ -11,6 +11,7 @@ the entries are to be at a time, so that calling it now and then does all renewa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -28,6 +29,7 @@ SUCCESSOR, SUCCESSOR_KEY = "successor.crt", "successor.key"
 NAMES = (BUNDLE, LEAF, LEAF_KEY, AUTHORITY, AUTHORITY_KEY, SUCCESSOR, SUCCESSOR_KEY)
 
 Entries = dict[str, bytes]
+IsTrusted = Callable[[bytes], bool]
 
 
 class Terms(NamedTuple):
@@ -42,20 +44,26 @@ class Terms(NamedTuple):
     trust_lead: timedelta
 
 
-def advance(entries: Entries | None, terms: Terms, now: datetime) -> Entries:
+def advance(
+    entries: Entries | None, terms: Terms, now: datetime, is_trusted: IsTrusted = lambda pem: True
+) -> Entries:
     """What the entries are to be at a time; the same object if nothing is to change.
 
     Entries that cannot be read are treated like none: a new authority is made.
+
+    :param is_trusted: whether clients trust an authority, as far as that can be told; asked about a successor after the
+        trust lead.  One that is not trusted takes over only when the old one ends.
     """
     try:
         current = _Chain(entries) if entries is not None else None
     except (ValueError, KeyError):
         current = None
-    if entries is not None and current is not None and not current.is_due(terms, now):
-        return entries
-    if current is None:
+    if entries is None or current is None:
         return _issued({}, _authority(terms, now), [], terms, now)
-    return current.advanced(terms, now)
+    takes_over = current.successor_takes_over(terms, now, is_trusted)
+    if not takes_over and not current.is_due(terms, now):
+        return entries
+    return current.advanced(terms, now, takes_over=takes_over)
 
 
 def is_usable(entries: Entries | None) -> bool:
@@ -87,23 +95,24 @@ class _Chain:
         self.bundle = x509.load_pem_x509_certificates(entries[BUNDLE])
 
     def is_due(self, terms: Terms, now: datetime) -> bool:
-        """Whether something has to be done."""
+        """Whether something has to be done besides that."""
         return (
-            self._authority_due(terms, now)
+            self._authority_due(now)
             or self._leaf_due(terms, now)
             or any(now >= known.not_valid_after_utc for known in self.bundle)
         )
 
-    def _authority_due(self, terms: Terms, now: datetime) -> bool:
-        if self.successor is None:
-            return now >= _renewal(self.authority.certificate)
-        return self._successor_ready(terms, now)
+    def _authority_due(self, now: datetime) -> bool:
+        return self.successor is None and now >= _renewal(self.authority.certificate)
 
-    def _successor_ready(self, terms: Terms, now: datetime) -> bool:
-        """Whether the successor may sign: it is known long enough, or there is nothing else any more."""
-        assert self.successor is not None
+    def successor_takes_over(self, terms: Terms, now: datetime, is_trusted: IsTrusted) -> bool:
+        """Whether there is a successor that may sign: it is known, or there is nothing else any more."""
+        if self.successor is None:
+            return False
+        if now >= self.authority.certificate.not_valid_after_utc:
+            return True
         made = self.successor.certificate.not_valid_before_utc + BACKDATED
-        return now >= min(made + terms.trust_lead, self.authority.certificate.not_valid_after_utc)
+        return now >= made + terms.trust_lead and is_trusted(self.successor.pem)
 
     def _leaf_due(self, terms: Terms, now: datetime) -> bool:
         leaf = self.leaf.certificate
@@ -113,10 +122,10 @@ class _Chain:
             or _names(leaf) != {_general_name(name) for name in terms.names}
         )
 
-    def advanced(self, terms: Terms, now: datetime) -> Entries:
+    def advanced(self, terms: Terms, now: datetime, *, takes_over: bool) -> Entries:
         """The entries with everything done that is due."""
         authority, successor = self.authority, self.successor
-        if successor is not None and self._successor_ready(terms, now):
+        if takes_over and successor is not None:
             authority, successor = successor, None
         if now >= authority.certificate.not_valid_after_utc:
             authority, successor = _authority(terms, now), None

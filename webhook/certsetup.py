@@ -46,11 +46,19 @@ def make_keeper(config: Config, runtime: Path) -> Keeper | None:
     terms = certificate_terms(config)
     if terms is None:
         return None
+    injection = make_injection(config, runtime)
+    is_trusted = _anything if injection is None else injection.is_everywhere
+    directory = DirectoryStore(_directory(config, runtime))
     if config.get("tls", "secret") is None:
-        return Keeper(DirectoryStore(_directory(config, runtime)), terms)
+        return Keeper(directory, terms, is_trusted=is_trusted)
     api = api_server(config, SECRET_SECONDS)
     store = SecretStore(api, config.get("tls", "secret", "namespace"), config.get("tls", "secret", "name"))
-    return Keeper(store, terms, DirectoryStore(_directory(config, runtime)), api.close)
+    return Keeper(store, terms, directory, is_trusted, api.close)
+
+
+def _anything(pem: bytes) -> bool:
+    """Where nothing is injected nobody can tell what clients trust: the trust lead has to do."""
+    return True
 
 
 def make_tls(config: Config, runtime: Path) -> ServerTLS:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Protocol
 
-from webhook.certificates import Entries, Terms, advance, is_usable
+from webhook.certificates import Entries, IsTrusted, Terms, advance, is_usable
 
 CURRENT = "current"
 _ATTEMPTS = 10
@@ -37,19 +37,26 @@ class Store(Protocol):
         ...
 
 
-def maintain(store: Store, terms: Terms, now: datetime, spare: Entries | None = None) -> Entries:
+def maintain(
+    store: Store,
+    terms: Terms,
+    now: datetime,
+    spare: Entries | None = None,
+    is_trusted: IsTrusted = lambda pem: True,
+) -> Entries:
     """The entries that are valid now; makes, renews and rotates what is due.
 
     Whoever comes second adopts what the first has made.
 
     :param spare: put into the store if what is there is missing or damaged, so that clients need not learn of another
         authority.
+    :param is_trusted: as for :func:`webhook.certificates.advance`.
     :raises Conflict: if others are faster time and again.
     """
     for _ in range(_ATTEMPTS):
         stored, revision = store.load()
         known = spare if not is_usable(stored) and is_usable(spare) else stored
-        entries = advance(known, terms, now)
+        entries = advance(known, terms, now, is_trusted)
         if entries is stored:
             return entries
         try:
@@ -68,14 +75,17 @@ class Keeper:
         store: Store,
         terms: Terms,
         copy: DirectoryStore | None = None,
+        is_trusted: IsTrusted = lambda pem: True,
         after: Callable[[], None] = lambda: None,
     ) -> None:
         """
+        :param is_trusted: as for :func:`maintain`.
         :param after: called after each round, to let go of what was held for it.
         """
         self._store = store
         self._terms = terms
         self._copy = copy
+        self._is_trusted = is_trusted
         self._after = after
 
     def maintain(self, now: datetime) -> None:
@@ -85,10 +95,10 @@ class Keeper:
         """
         try:
             if self._copy is None:
-                maintain(self._store, self._terms, now)
+                maintain(self._store, self._terms, now, None, self._is_trusted)
                 return
             held, revision = self._copy.load()
-            entries = maintain(self._store, self._terms, now, held)
+            entries = maintain(self._store, self._terms, now, held, self._is_trusted)
             if entries != held:
                 self._copy.save(entries, revision)
         finally:

@@ -6,7 +6,7 @@ What is there is put right again and again, since whoever applies the manifests 
 from __future__ import annotations
 
 import logging
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Event
@@ -54,6 +54,18 @@ class Injection:
         while not ending.wait(SECONDS):
             self.inject()
 
+    def is_everywhere(self, pem: bytes) -> bool:
+        """Whether an authority is in all objects that are there and for us to care about."""
+        try:
+            found = [self._api.request("GET", target.path) for target in self._targets]
+        except Unavailable:
+            return False
+        return all(
+            code == NOT_FOUND
+            or (code == OK and isinstance(obj, dict) and (_is_cert_managers(obj) or _has(obj, pem)))
+            for code, obj in found
+        )
+
     def inject(self) -> None:
         """Put the bundle where it is not; what does not work is logged once, and tried again the next time."""
         for target in self._targets:
@@ -70,7 +82,7 @@ class Injection:
         code, obj = self._api.request("GET", target.path)
         if code != OK or not isinstance(obj, dict):
             return "there is no such object" if code == NOT_FOUND else f"GET: {code}"
-        if any(key.startswith(CERT_MANAGER) for key in mapping(obj, "metadata", "annotations")):
+        if _is_cert_managers(obj):
             return "its bundle is injected by cert-manager, as its annotations say"
         stale = [config for config in client_configs(obj) if config.get("caBundle") != bundle]
         if not stale:
@@ -82,6 +94,19 @@ class Injection:
         if code == OK:
             log(logging.INFO, "bundle injected", target=target.path, webhooks=len(stale))
         return "" if code in (OK, CONFLICT) else f"PUT: {code}"
+
+
+def _is_cert_managers(obj: dict[str, Any]) -> bool:
+    return any(key.startswith(CERT_MANAGER) for key in mapping(obj, "metadata", "annotations"))
+
+
+def _has(obj: dict[str, Any], pem: bytes) -> bool:
+    """Whether an authority is in every bundle of an object."""
+    try:
+        bundles = [b64decode(config["caBundle"]) for config in client_configs(obj)]
+    except (KeyError, TypeError, ValueError):
+        return False
+    return all(pem.strip() in bundle for bundle in bundles)
 
 
 def client_configs(obj: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pytest
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from webhook.certificates import BUNDLE, LEAF, LEAF_KEY, SUCCESSOR, Entries, Terms, advance
+from webhook.certificates import AUTHORITY, BUNDLE, LEAF, LEAF_KEY, SUCCESSOR, Entries, Terms, advance
 from webhook.certstore import Conflict, DirectoryStore, maintain
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -126,6 +126,28 @@ def test_damaged_entries_are_replaced() -> None:
     for entries in damaged:
         made = advance(entries, TERMS, START)
         assert trusts(bundle(made), made, START)
+
+
+def test_successor_waits_until_it_is_trusted() -> None:
+    """After the trust lead a successor signs as soon as clients are known to trust it, or when there is nothing else."""
+    entries = advance(None, TERMS, START)
+    entries = advance(entries, TERMS, START + 61 * DAY)
+    successor = entries[SUCCESSOR]
+    asked: list[bytes] = []
+
+    def not_yet(pem: bytes) -> bool:
+        asked.append(pem)
+        return False
+
+    for days in (62, 64, 80):
+        entries = advance(entries, TERMS, START + days * DAY, not_yet)
+        assert entries[SUCCESSOR] == successor
+        assert trusts(bundle(entries)[:1], entries, START + days * DAY)
+    assert set(asked) == {successor}
+    assert advance(entries, TERMS, START + 80 * DAY)[AUTHORITY] == successor
+    entries = advance(entries, TERMS, START + 90 * DAY, not_yet)
+    assert entries[AUTHORITY] == successor
+    assert trusts(bundle(entries), entries, START + 90 * DAY)
 
 
 def test_directory_is_adopted(tmp_path: Path) -> None:

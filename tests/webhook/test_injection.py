@@ -107,6 +107,22 @@ def test_cert_managers_objects_are_left_to_it(
     assert bundles(objects) == [None, None, BUNDLE]
 
 
+def test_an_authority_is_everywhere(injection: Injection, objects: Objects) -> None:
+    """An authority counts as trusted once it is in every bundle of the objects that are there and ours."""
+    assert not injection.is_everywhere(b"bundle")
+    injection.inject()
+    assert injection.is_everywhere(b"bundle")
+    assert not injection.is_everywhere(b"other")
+    webhook = objects.stored[VALIDATING.path]["webhooks"][1]["clientConfig"]
+    for wrong in ("*", 1, base64.b64encode(b"other").decode()):
+        webhook["caBundle"] = wrong
+        assert not injection.is_everywhere(b"bundle")
+    objects.stored[VALIDATING.path]["metadata"]["annotations"] = {"cert-manager.io/inject-ca-from": "a/b"}
+    assert injection.is_everywhere(b"bundle")
+    objects.down = True
+    assert not injection.is_everywhere(b"bundle")
+
+
 @pytest.mark.parametrize("trouble", ["conflict", "down"])
 def test_trouble_passes(injection: Injection, objects: Objects, trouble: str) -> None:
     """A conflict, or an API server without an answer, is tried again the next time."""
