@@ -220,15 +220,17 @@ def _shortage(kind: NodeKind, note: AlternativeNote) -> Iterator[str]:
 
 
 def _conflicts(explanation: Explanation) -> Iterator[str]:
-    if explanation.conflict is not None:
+    general, where = explanation.conflict, "without any one of these the others can be met"
+    # With one kind of node, what holds there holds anywhere, and names the claims that are in the way.
+    if general is not None and not (explanation.conflicts and len(explanation.kinds) == 1):
         yield ""
-        yield "  the conflict (without any one of these the others can be met somewhere):"
-        yield from _members(explanation.conflict)
+        yield f"  the conflict ({where} somewhere):"
+        yield from _members(general)
     for conflict in explanation.conflicts:
-        if explanation.conflict is not None and conflict.members == explanation.conflict.members:
+        if len(explanation.kinds) > 1 and general is not None and conflict.members == general.members:
             continue
         yield ""
-        yield f"  the conflict on {conflict.node}:"
+        yield f"  the conflict on {conflict.node} ({where} there):"
         yield from _members(conflict)
     if explanation.never:
         yield ""
