@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -132,12 +133,13 @@ def test_nodes() -> None:
 def test_devices_are_known_with_slices_and_classes() -> None:
     """Where one of both is not served, nothing is known."""
     devices = KnownDevices(Profile("1.37", {}))
-    known = []
-    for change in (
+    changes: list[Callable[[], None]] = [
         lambda: devices.slices.replace([]),
         lambda: devices.device_classes.replace([]),
         devices.slices.lose,
-    ):
+    ]
+    known = []
+    for change in changes:
         change()
         known.append(devices.is_known)
     assert known == [False, True, False]
