@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 
 class Environment:
     """The environment and what of it depends on feature gates.
@@ -15,7 +17,15 @@ class Environment:
     Immutable and hashable. Source: KEP-4381, KEP-5075, KEP-5491; k8s.io/dynamic-resource-allocation 0.37.
     """
 
-    __slots__ = ("_key", "derived", "functions", "has_multiple_allocations", "has_untyped_attributes", "kind")
+    __slots__ = (
+        "_hash",
+        "_key",
+        "derived",
+        "functions",
+        "has_multiple_allocations",
+        "has_untyped_attributes",
+        "kind",
+    )
 
     def __init__(
         self,
@@ -36,15 +46,24 @@ class Environment:
         #: equal for environments that declare the same functions
         self.functions = 2 if stored else int(list_attributes)
         self._key = (kind, self.has_multiple_allocations, self.has_untyped_attributes, derived)
+        self._hash = hash(self._key)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Environment) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        return self._hash
 
     def __repr__(self) -> str:
         return (
             f"Environment(kind={self.kind!r}, consumable_capacity={self.has_multiple_allocations}, "
             f"list_attributes={self.has_untyped_attributes}, derived={self.derived})"
         )
+
+
+@cache
+def environment_of(consumable_capacity: bool, list_attributes: bool, derived: bool) -> Environment:
+    """The environment for what a request brings, one object for the same gates."""
+    return Environment(
+        consumable_capacity=consumable_capacity, list_attributes=list_attributes, derived=derived
+    )

@@ -61,14 +61,10 @@ class Compiler:
 def _judge(expression: str, consumable_capacity: bool, list_attributes: bool, derived: bool) -> Verdict:
     # loaded with the first expression, since many objects have none
     from deviceselectors import compiler
-    from deviceselectors.environment import Environment
+    from deviceselectors.environment import environment_of
 
-    compiled = compiler.compile_expression(
-        expression,
-        Environment(
-            consumable_capacity=consumable_capacity, list_attributes=list_attributes, derived=derived
-        ),
-    )
+    environment = environment_of(consumable_capacity, list_attributes, derived)
+    compiled = compiler.compile_expression(expression, environment)
     if compiled.error is not None:
         return INTERNAL if compiled.error_type == compiler.INTERNAL else INVALID, compiled.error, 0
     limit = limits.CEL_EXPRESSION_COST

@@ -119,7 +119,13 @@ def walk(node: Node) -> Iterator[Node]:
     while waiting:
         node = waiting.pop()
         yield node
-        if not isinstance(node, (Literal, Ident)):
+        if type(node) is Select:
+            waiting.append(node.operand)
+        elif type(node) is Call:
+            waiting.extend(reversed(node.args))
+            if node.target is not None:
+                waiting.append(node.target)
+        elif not isinstance(node, (Literal, Ident)):
             waiting.extend(reversed(tuple(children(node))))
 
 

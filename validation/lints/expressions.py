@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from deviceselectors.environment import Environment
 
 _VALUE_TYPES = frozenset(("string", "int", "bool", "version", "strings", "ints", "bools", "versions"))
-_GUARDS = ("has(", "?", " in ", "hasValue")
 _ORDER = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
 _EQUALITY = {"_==_": "==", "_!=_": "!="}
 _COMPARISONS = {**_ORDER, **_EQUALITY}
@@ -57,7 +56,7 @@ class Expression:
         self.root = root
         nodes = list(walk(root))
         self.lookups = _distinct(nodes)
-        if any(guard in text for guard in _GUARDS):
+        if "has" in text or "?" in text or " in " in text:  # there may be guards
             self.unguarded = unguarded(root)
         else:
             self.unguarded = self.lookups

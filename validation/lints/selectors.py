@@ -76,13 +76,11 @@ def _read(written: str, facts: Facts) -> Expression | None:
 
 
 def _environment(facts: Facts) -> Environment:
-    from deviceselectors.environment import Environment
+    from deviceselectors.environment import environment_of
     from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES
 
     gates = facts.profile.gates
-    facts.environment = Environment(
-        consumable_capacity=CONSUMABLE_CAPACITY in gates, list_attributes=LIST_ATTRIBUTES in gates
-    )
+    facts.environment = environment_of(CONSUMABLE_CAPACITY in gates, LIST_ATTRIBUTES in gates, False)
     return facts.environment
 
 
