@@ -17,6 +17,8 @@ from allocator.pruning.symmetry import Symmetry
 MAX_DEVICES = 200
 """Larger pods are not looked at: each device is a level of recursion."""
 MAX_STEPS = 4_000
+"""For one question."""
+MAX_STEPS_IN_ALL = 12_000
 
 
 class _TooManyStepsError(Exception):
@@ -39,22 +41,20 @@ class Existence:
         self._solution: dict[int, tuple[Option, int]] = {}
         self._sizes: dict[int, float] = {}
         self._steps_left = 0
-        #: it has cost too much too often
-        self._given_up = 0
+        self._steps = 0
 
     def is_possible(self, tasks: Sequence[Task], state: State) -> bool:
         """False only if there is no solution; True may also mean that this could not be found out."""
-        if self._problem.has_admin or self._given_up > 3 or self._still_works(tasks, state):
+        if self._problem.has_admin or self._still_works(tasks, state):
             return True
-        if sum(task.slot.least for task in tasks) > MAX_DEVICES:
+        self._steps_left = min(MAX_STEPS, MAX_STEPS_IN_ALL - self._steps)
+        if self._steps_left <= 0 or sum(task.slot.least for task in tasks) > MAX_DEVICES:
             return True
-        self._steps_left = MAX_STEPS
         self._solution = {}
         mark = self._attempt.mark()
         try:
             return self._search(list(tasks), state)
         except _TooManyStepsError:
-            self._given_up += 1
             self._solution = {}
             return True
         finally:
@@ -90,6 +90,7 @@ class Existence:
         if key in self._failed:
             return False
         self._steps_left -= 1
+        self._steps += 1
         if self._steps_left < 0:
             raise _TooManyStepsError
         prospects = self._propagation.prospects(tasks, state)

@@ -15,7 +15,7 @@ from allocator.pruning.state import States
 from allocator.pruning.symmetry import StandIns, Symmetry
 from allocator.search import Choice, Goal, Outcome, Search
 
-MAX_STEPS = 20_000
+MAX_STEPS = 10_000
 EASY_STEPS = 100
 """How many steps a search takes before it asks whether there is any solution; most need fewer."""
 

@@ -200,7 +200,8 @@ class Symmetry:
         bonds: set[Bond] = set()
         kinds = []
         for slot, option, left, untried in tasks:
-            kinds.append((self._kinds[slot.place], left, untried & self._problem.relevant))
+            chosen = -1 if option is None else slot.options.index(option)
+            kinds.append((self._kinds[slot.place], chosen, left, untried & self._problem.relevant))
             for each in slot.options if option is None else (option,):
                 wanted |= each.static & untried
             bonds |= self._own_bonds[slot.place]
