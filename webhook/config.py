@@ -62,6 +62,7 @@ def load_config(file: str) -> Config:
     if problems:
         raise ConfigError(problems)
     document = documents[0]
+    _spell_out(document.value, schema_of_config())
     problems = list(_violations(document))
     if problems:
         raise ConfigError(sorted(problems, key=lambda problem: (problem.line, problem.column)))
@@ -73,6 +74,16 @@ def schema_of_config() -> dict[str, Any]:
     """The published JSON Schema of the file."""
     schema: dict[str, Any] = json.loads(files("webhook").joinpath("config.schema.json").read_text("utf-8"))
     return schema
+
+
+def _spell_out(value: Any, schema: dict[str, Any]) -> None:
+    """Read as a word what YAML takes for a truth value: an unquoted ``Off``."""
+    for name, member in schema.get("properties", {}).items():
+        found = value.get(name) if isinstance(value, dict) else None
+        if found is False and "Off" in member.get("enum", ()):
+            value[name] = "Off"
+        else:
+            _spell_out(found, member)
 
 
 def _violations(document: Document) -> Iterator[DocumentError]:

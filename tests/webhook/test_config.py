@@ -214,6 +214,19 @@ def test_policies_that_are_off(tmp_path: Path) -> None:
     assert (context.policies, context.labels, context.pods) == ((), None, None)
 
 
+def test_off_needs_no_quotes(tmp_path: Path) -> None:
+    """YAML takes Off for a truth value; where a word is expected it is one."""
+    config = load(
+        tmp_path,
+        TLS
+        + "lints: Off\npolicies: {feasibility: {mode: off}, adminAccess: {mode: Off, labels: [{key: a}]}}",
+    )
+    assert (config.get("lints"), config.get("policies", "feasibility", "mode")) == ("Off", "Off")
+    assert make_context(config).policies == ()
+    with pytest.raises(ConfigError, match="False is not of type 'string'"):
+        load(tmp_path, TLS + "listen: {address: Off}")
+
+
 def test_feasibility_needs_devices(tmp_path: Path) -> None:
     """It is told as soon as there are slices in the inventory, or the cluster is followed; unless it is off."""
     (tmp_path / "slice.yaml").write_text(SLICE)
