@@ -261,3 +261,29 @@ def test_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     """Neither does one that is not there."""
     assert main(["validate", "--kubeconfig", "/no/file"]) == 2
     assert capsys.readouterr().err == "claimcheck: --kubeconfig /no/file: no such file or directory\n"
+
+
+def test_explain(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`explain` takes nodes, slices, classes and what claims hold from the cluster."""
+    kinds = ("resourceclaims", "deviceclasses", "resourceslices")
+    cluster.versions = {"v1": kinds}
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, "devices": [{"name": "g0"}]}
+    cluster.lists[f"{GROUP}/v1/resourceslices"] = [{"metadata": {"name": "s"}, "spec": spec}]
+    cluster.lists["/api/v1/nodes"] = [{"metadata": {"name": "n1"}}]
+    holder = _claim("holder")
+    result = {"request": "gpu", "driver": "gpu.example.com", "pool": "n1", "device": "g0"}
+    holder["status"] = {"allocation": {"devices": {"results": [result]}}}
+    cluster.lists[f"{GROUP}/v1/resourceclaims"] = [holder, _claim("waiting")]
+    asks = tmp_path / "pod.yaml"
+    spec = {
+        "containers": [{"name": "app", "image": "app"}],
+        "resourceClaims": [{"name": "gpu", "resourceClaimName": "waiting"}],
+    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod", "namespace": "team"}, "spec": spec}
+    asks.write_text(json.dumps(pod), encoding="utf-8")
+    config = _kubeconfig(tmp_path, _address(cluster))
+    assert main(["explain", "-f", str(asks), "--kubeconfig", config]) == 1
+    text = capsys.readouterr().out
+    assert "-1 allocated to claim team/holder" in text
+    assert "- if claim team/holder were released (on n1)" in text
