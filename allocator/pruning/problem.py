@@ -140,7 +140,7 @@ class Problem:
     def _suitable(self, option: Option) -> int | None:
         """The candidates that can be taken if nothing else is; None if one of them ends the search."""
         attempt, alternative = self.attempt, option.alternative
-        found = 0
+        start, found = attempt.mark(), 0
         try:
             for index, device in enumerate(self.devices):
                 if (
@@ -155,6 +155,7 @@ class Problem:
                         found |= 1 << index
                     attempt.undo(mark)
         except AllocationError:
+            attempt.undo(start)
             return None
         return found
 
