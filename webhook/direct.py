@@ -23,7 +23,20 @@ PATIENCE_SECONDS = 1.0
 MAX_REMEMBERED = 1000
 _END = b"\r\n\r\n"
 _NEEDED = frozenset((b"host", b"content-type", b"content-length"))
-_HARMLESS = frozenset((b"accept", b"accept-encoding", b"user-agent"))
+# They change nothing about the answer. An API server sends the first three, some more when it is told who it is to show
+# itself as, or to trace requests.
+_HARMLESS = frozenset(
+    (
+        b"accept",
+        b"accept-encoding",
+        b"user-agent",
+        b"authorization",
+        b"traceparent",
+        b"tracestate",
+        b"baggage",
+    )
+)
+_KEEP = (b"connection", b"keep-alive")  # says what is so anyway
 _BREAKS = (b"\r", b"\n", b"\0")
 
 
@@ -153,6 +166,8 @@ def _read_head(text: bytes) -> Head | None:
     for line in lines:
         name, _, value = line.partition(b":")
         name = name.lower()
+        if (name, value.strip(b" \t").lower()) == _KEEP:
+            continue
         if name in headers or name not in _NEEDED | _HARMLESS or any(part in value for part in _BREAKS):
             return None
         headers[name] = value.strip(b" \t")

@@ -26,9 +26,10 @@ API_SERVERS = [
     b"Accept: application/json, */*",
     b"Accept-Encoding: gzip",
 ]
+TRACED = [*API_SERVERS, b"Traceparent: 00-0-0-01", b"authorization: Bearer a", b"Connection: Keep-Alive"]
 
 
-@pytest.mark.parametrize("lines", [USUAL, API_SERVERS], ids=["least", "api-server"])
+@pytest.mark.parametrize("lines", [USUAL, API_SERVERS, TRACED], ids=["least", "api-server", "traced"])
 def test_usual_heads(lines: list[bytes]) -> None:
     """What API servers send is understood; the query is for nobody."""
     assert head_of(b"\r\n".join(lines)) == Head("/validate", 12)
