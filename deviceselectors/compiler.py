@@ -7,12 +7,12 @@ from threading import Lock
 
 from deviceselectors.ast import Node
 from deviceselectors.checker import check
-from deviceselectors.cost import UNLIMITED, estimate
 from deviceselectors.declarations import SEMVER_TYPE, attribute_type
 from deviceselectors.environment import Environment
 from deviceselectors.issues import Issues, Source
 from deviceselectors.names import resolve_dotted_names
 from deviceselectors.parser import parse
+from deviceselectors.plainness import is_plain
 from deviceselectors.types import (
     ANY_TYPE,
     BOOL_TYPE,
@@ -24,6 +24,7 @@ from deviceselectors.types import (
     TypeSizeError,
 )
 from deviceselectors.validators import ServerPanicError
+from resourceapi.limits import CEL_EXPRESSION_COST
 
 #: Kinds of errors, as the API server's validation tells them apart.
 INVALID = "RuleInvalid"
@@ -40,18 +41,17 @@ class Compiled:
     """What came of compiling an expression; shared between threads, not to be changed.
 
     `error` is the detail of the API server's field error and `error_type` its kind (INVALID or INTERNAL), both None
-    for a good expression, which has `ast` (type checked), `output_type` and `max_cost`, the estimate of its cost
-    (2**64 - 1 is "no bound known"). `issues` has the places of errors in the source.
+    for a good expression, which has `ast` (type checked) and `output_type`. `issues` has the places of errors in the source.
     """
 
     __slots__ = (
+        "_max_cost",
         "ast",
         "environment",
         "error",
         "error_type",
         "expression",
         "issues",
-        "max_cost",
         "output_type",
     )
 
@@ -63,12 +63,28 @@ class Compiled:
         self.output_type: Type | None = None
         self.error: str | None = None
         self.error_type: str | None = None
-        self.max_cost = UNLIMITED
+        self._max_cost: int | None = None
 
     def fail(self, error: str, error_type: str = INVALID) -> Compiled:
         self.error = error
         self.error_type = error_type
         return self
+
+    @property
+    def max_cost(self) -> int:
+        """The estimate of the greatest cost; 2**64 - 1 is "no bound known", which is also said of a bad expression."""
+        if self._max_cost is None:
+            from deviceselectors.cost import UNLIMITED, estimate
+
+            self._max_cost = UNLIMITED if self.ast is None else estimate(self.ast)
+        return self._max_cost
+
+    @property
+    def is_too_complex(self) -> bool:
+        """Whether the cost may exceed the limit for an expression."""
+        if self.ast is not None and is_plain(self.expression, self.ast):
+            return False
+        return self.max_cost > CEL_EXPRESSION_COST
 
 
 _cache: OrderedDict[tuple[str, Environment], Compiled] = OrderedDict()
@@ -123,7 +139,6 @@ def _compile(compiled: Compiled) -> Compiled:
             return compiled.fail(complaint, INTERNAL)
     compiled.ast = root
     compiled.output_type = root.type
-    compiled.max_cost = estimate(root)
     return compiled
 
 

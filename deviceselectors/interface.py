@@ -14,7 +14,7 @@ _MAX_KNOWN_LENGTH = 4096  # of expression and error text, which can be a hundred
 TOO_COMPLEX = "too complex, exceeds cost limit"
 
 Verdict = tuple[str, str, int]
-"""Kind of field error (empty: none), its detail, and the estimated cost."""
+"""Kind of field error (empty: none), its detail, and the estimated cost of a derived attribute's expression."""
 
 
 class ExpressionChecker(Protocol):
@@ -23,7 +23,10 @@ class ExpressionChecker(Protocol):
     def check(
         self, expression: str, path: Path, gates: frozenset[str], *, derived: bool
     ) -> tuple[FieldError | None, int]:
-        """What is wrong with the expression at ``path``, if anything, and its estimated cost (0 if it has none)."""
+        """What is wrong with the expression at ``path``, if anything, and its estimated cost.
+
+        The cost is 0 if the expression has none, or is not that of a derived attribute: only those are added up.
+        """
         ...
 
 
@@ -67,9 +70,9 @@ def _judge(expression: str, consumable_capacity: bool, list_attributes: bool, de
     compiled = compiler.compile_expression(expression, environment)
     if compiled.error is not None:
         return INTERNAL if compiled.error_type == compiler.INTERNAL else INVALID, compiled.error, 0
-    limit = limits.CEL_EXPRESSION_COST
-    if derived:
-        limit = min(limit, limits.DERIVED_ATTRIBUTES_COST)
-    if compiled.max_cost > limit:
-        return FORBIDDEN, TOO_COMPLEX, compiled.max_cost
-    return "", "", compiled.max_cost
+    if not derived:
+        return (FORBIDDEN, TOO_COMPLEX, 0) if compiled.is_too_complex else ("", "", 0)
+    cost = compiled.max_cost
+    if cost > min(limits.CEL_EXPRESSION_COST, limits.DERIVED_ATTRIBUTES_COST):
+        return FORBIDDEN, TOO_COMPLEX, cost
+    return "", "", cost

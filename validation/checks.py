@@ -70,7 +70,7 @@ class Checks:
         declared.unique_by_hand(field, items, path, self.errors)
 
     def expression(self, expression: str, path: Path, *, derived: bool = False) -> int:
-        """Check a CEL expression and return its estimated cost (0 if it does not compile)."""
+        """Check a CEL expression and return its estimated cost; see :class:`ExpressionChecker`."""
         error, cost = self.expressions.check(expression, path, self.gates, derived=derived)
         if error is not None:
             self.errors.append(error)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from deviceselectors.ast import Call, Literal, Node, Select
 from deviceselectors.lookups import ATTRIBUTES, Key, Lookup, as_lookup, domain_of, member, unguarded, walk
-from resourceapi.limits import CEL_EXPRESSION_COST
 from validation.lints.table import AS_TEXT, CONSTANT, TYPE_LOOKUP, Lint
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def read(text: str, environment: Environment) -> Expression | None:
     from deviceselectors.compiler import compile_expression
 
     compiled = compile_expression(text, environment)
-    if compiled.ast is None or compiled.max_cost > CEL_EXPRESSION_COST:
+    if compiled.ast is None or compiled.is_too_complex:
         return None
     return Expression(text, compiled.ast)
 
