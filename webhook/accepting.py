@@ -18,7 +18,7 @@ from webhook.logs import log
 
 HANDSHAKE_SECONDS = 10.0
 # How long a process that has more leaves a connection to the others.
-DEFER_SECONDS = 0.003
+DEFER_SECONDS = 0.01
 # How long to take no more after the process has run out of something.
 PAUSE_SECONDS = 1.0
 _BYTES = 4
