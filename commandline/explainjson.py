@@ -10,7 +10,7 @@ from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraints import Clash
 from allocator.explaining.explanation import Explanation, Funnel, NodeKind
 from allocator.explaining.remedies import Remedy
-from allocator.explaining.steps import Loss, Step
+from allocator.explaining.verdicts import Loss, Step
 
 if TYPE_CHECKING:
     from commandline.explained import Explained

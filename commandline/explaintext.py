@@ -10,7 +10,7 @@ from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraints import Clash
 from allocator.explaining.explanation import ERROR, FITS, Explanation, Funnel, NodeKind
-from allocator.explaining.steps import CLASS, POOL, SELECTOR, Loss, Step
+from allocator.explaining.verdicts import CLASS, POOL, SELECTOR, Loss, Step
 from commandline.reports.text import printable
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from allocator.demand import ClaimDemand
+from allocator.demand import Alternative, ClaimDemand
 from allocator.explaining.changes import requests_of, with_alternatives
 from allocator.explaining.trials import Trials, Variation
 from allocator.explaining.world import allocation_of, full_name
@@ -48,7 +48,9 @@ def _about(
         if sub == best:
             yield AlternativeNote(where, name, f"is chosen on {node}")
         elif sub > best:
-            yield AlternativeNote(where, name, f"never gets tried on {node}, as {names[best]} fits")
+            alone = sum(len(requests_of(claim)) for claim in trials.claims) == 1
+            what = "never gets tried" if alone else "is not needed"
+            yield AlternativeNote(where, name, f"{what} on {node}, as {names[best]} fits")
         else:
             only = Variation(with_alternatives(trials.claims, at[0], at[1], [sub]))
             if not trials.fits_on(node, only):
@@ -56,21 +58,27 @@ def _about(
 
 
 def untried(trials: Trials, demand: Sequence[ClaimDemand]) -> list[AlternativeNote]:
-    """For a pod that does not fit: alternatives that are never tried, wherever it is."""
+    """For a pod that does not fit: alternatives that can never be chosen, since a claim has too few places."""
+    unallocated = [index for index, claim in enumerate(trials.claims) if allocation_of(claim) is None]
     notes = []
-    for claim in demand:
-        others = {
-            request.name: min((0 if each.takes_all else each.count) for each in request.alternatives)
-            for request in claim.requests
-        }
-        for request in claim.requests:
-            rest = sum(count for name, count in others.items() if name != request.name)
-            for alternative in request.alternatives:
-                count = 0 if alternative.takes_all else alternative.count
-                if request.is_list and count + rest > ALLOCATION_RESULTS:
+    for index, claim in zip(unallocated, demand, strict=True):
+        least = {request.name: min(map(_count, request.alternatives)) for request in claim.requests}
+        for place, request in enumerate(claim.requests):
+            rest = sum(least.values()) - least[request.name]
+            for sub, alternative in enumerate(request.alternatives):
+                count = _count(alternative)
+                if not request.is_list or count + rest <= ALLOCATION_RESULTS:
+                    continue
+                only = with_alternatives(trials.claims, index, place, [sub])
+                if not trials.fits_anywhere(only, None):
                     text = (
-                        f"never gets tried: its {count} devices and the {rest} that other requests need at least are "
-                        f"more than the {ALLOCATION_RESULTS} that a claim can have"
+                        f"can never be chosen: its {count} devices and the {rest} that other requests need at least "
+                        f"are more than the {ALLOCATION_RESULTS} that a claim can have"
                     )
                     notes.append(AlternativeNote(claim.name, alternative.name, text))
     return notes
+
+
+def _count(alternative: Alternative) -> int:
+    """How many devices it needs at least."""
+    return 1 if alternative.takes_all else alternative.count

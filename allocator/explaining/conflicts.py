@@ -40,8 +40,8 @@ class Conflict(NamedTuple):
 def anywhere(trials: Trials) -> Conflict | None:
     """Demands of the pod that no node meets, given what is allocated (as one member)."""
     members = demands(trials.claims)
-    if trials.world.claims:
-        count = len(trials.world.claims)
+    if trials.others:
+        count = len(trials.others)
         text = f"what {count} allocated claim{'s' if count > 1 else ''} hold{'' if count > 1 else 's'}"
         members.append(Member(ALLOCATED, "", text))
 
@@ -54,7 +54,7 @@ def anywhere(trials: Trials) -> Conflict | None:
 
 def on_node(trials: Trials, node: str) -> Conflict | None:
     """Demands that cannot all be met on a node, allocated claims one by one."""
-    held = trials.world.users_of(trials.world.pools_near(node))
+    held = trials.held_near(node)
     members = [*demands(trials.claims), *(Member(CLAIM, name, f"claim {name}") for name in held)]
 
     def feasible(kept: Sequence[Member]) -> bool:

@@ -14,8 +14,9 @@ from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraints import Clash
 from allocator.explaining.remedies import Finder, Remedy
 from allocator.explaining.selecting import Expressions
-from allocator.explaining.steps import SELECTING, NodeView, Step
+from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import OutOfTime, Trials, placed
+from allocator.explaining.verdicts import SELECTING, Step
 from allocator.explaining.world import World
 from allocator.scheduling import FATAL, NodeAnswer
 
@@ -116,7 +117,7 @@ def _look_closer(explanation: Explanation, trials: Trials) -> None:
         found = conflicts.on_node(trials, kind.nodes[0])
         if found is not None:
             explanation.conflicts.append(found)
-    if trials.world.claims:
+    if trials.others:
         explanation.never = not trials.fits_anywhere(trials.claims, None)
     names = [kind.nodes[0] for kind in first] + [node for kind in first for node in kind.nodes[1:3]]
     views = {name: NodeView(trials.world, name, expressions) for name in names}

@@ -154,11 +154,11 @@ def _all_tolerating(claims: tuple[Object, ...], taint: Taint) -> tuple[Object, .
 
 def _releases(finder: Finder) -> Iterator[Remedy]:
     """Allocated claims whose end would make room: single ones, or as few as are needed together."""
-    trials, world = finder.trials, finder.trials.world
+    trials = finder.trials
     found = False
     tried: set[str] = set()
     for node in finder.nodes:
-        held = world.users_of(world.pools_near(node))
+        held = trials.held_near(node)
         if not held or not trials.fits_on(node, Variation(trials.claims, frozenset(held))):
             continue
         single = []

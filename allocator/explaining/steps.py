@@ -6,75 +6,41 @@ this to `allocator.attempt`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from allocator.attempt import OPTIONAL_NODE_OPERATIONS
 from allocator.capacity import CapacityError, added, consumed, has_room
 from allocator.constraints import extended, published
 from allocator.demand import Alternative
-from allocator.devices import Device, Object, PoolId
+from allocator.devices import Device, Object
 from allocator.errors import AllocationError
+from allocator.explaining.accounts import Accounts
 from allocator.explaining.selecting import Expressions
+from allocator.explaining.verdicts import (
+    ALLOCATED,
+    ATTRIBUTE,
+    CAPACITY,
+    CLASS,
+    COUNTER,
+    GATE,
+    GROUP,
+    NODE,
+    OPERATION,
+    POOL,
+    SELECTOR,
+    TAINT,
+    Judge,
+    Loss,
+    Step,
+    Verdict,
+    judged,
+    named,
+)
 from allocator.explaining.world import World
-from allocator.groups import admits
 from allocator.kinds import value_of
-from allocator.ledgers import Ledger
-from allocator.pools import Pool, pools_of
+from allocator.pools import pools_of
 from allocator.selection import Selectors
 from allocator.taints import prevents
-
-POOL, NODE, GATE, CLASS, SELECTOR, TAINT, ALLOCATED, CAPACITY, COUNTER, GROUP, ATTRIBUTE, OPERATION = (
-    "pool",
-    "node",
-    "gate",
-    "class",
-    "selector",
-    "taint",
-    "allocated",
-    "capacity",
-    "counters",
-    "groups",
-    "attribute",
-    "operations",
-)
-#: These say which devices are asked for; what comes after says which of them can be had.
-SELECTING = (POOL, NODE, GATE, CLASS, SELECTOR)
-
-
-class Loss(NamedTuple):
-    """Why devices drop out: `devices` of them, the first being `example`, for a reason; `claims` hold what is missing."""
-
-    reason: str
-    devices: int
-    example: str = ""
-    claims: tuple[str, ...] = ()
-
-
-class Step(NamedTuple):
-    """A rule that costs devices: `left` pass it. `about`: the expression, class, constraint, … that it is about.
-
-    `failed`: of the devices that drop out, those on which a selector fails rather than gives false.
-    """
-
-    rule: str
-    about: str
-    left: int
-    lost: tuple[Loss, ...]
-    failed: int = 0
-    missing: str = ""
-
-
-class Verdict(NamedTuple):
-    """Why a device drops out."""
-
-    reason: str
-    claims: tuple[str, ...] = ()
-    missing: str = ""
-    failed: bool = False
-
-
-Judge = Callable[[Device], Verdict | None]
 
 
 class NodeView:
@@ -85,8 +51,7 @@ class NodeView:
         self.node = world.nodes[node]
         self.features = world.features
         self.pools = pools_of(world.inventory, self.node, world.features)
-        self._by_id = {pool.id: pool for pool in self.pools}
-        self._ledgers: dict[PoolId, Ledger] = {}
+        self._accounts = Accounts(world, self.pools)
         self.expressions = expressions
         self._selectors = Selectors()
 
@@ -101,7 +66,7 @@ class NodeView:
         left = self.devices()
         found = [Step(POOL, "", len(left), tuple(self._pool_losses()))]
         for rule, about, judge in self._rules(alternative):
-            step, left = _judged(rule, about, judge, left)
+            step, left = judged(rule, about, judge, left)
             if step.lost:
                 found.append(step)
         return found, left
@@ -118,8 +83,8 @@ class NodeView:
         yield ALLOCATED, "", lambda device: self._allocated(alternative, device)
         if self.features.consumable_capacity:
             yield CAPACITY, "", lambda device: self._capacity(alternative, device)
-        yield COUNTER, "", lambda device: self._counters(device)
-        yield GROUP, "", lambda device: self._groups(device)
+        yield COUNTER, "", self._accounts.counters
+        yield GROUP, "", self._accounts.groups
         yield OPERATION, "", self._operations
         for _, constraint in alternative.constraints:
             judge = self._constraint(alternative, constraint.attribute)
@@ -195,53 +160,6 @@ class NodeView:
         holders = tuple(self.world.holders.get(device.id, ()))
         return Verdict(", ".join(short) + (f" beside {named(holders)}" if holders else ""), holders)
 
-    def _counters(self, device: Device) -> Verdict | None:
-        pool, ledger = self._ledger(device)
-        if ledger is None:
-            return None
-        wanted: dict[tuple[str, str], object] = {}
-        available = dict(ledger.available)
-        for name, counters, _ in device.consumes:
-            for counter, amount in counters.items():
-                wanted[name, counter] = amount
-                available[name, counter] = available[name, counter].sub(amount)
-        short = [key for key, left in available.items() if left.sign() < 0]
-        if not short:
-            return None
-        name = short[0][0]
-        texts = [
-            f"{counter} needs {wanted[key]}, has {ledger.available[key]}"
-            if (key := (name, counter)) in wanted
-            else f"{counter} is overdrawn: {ledger.available[key]}"
-            for of, counter in short
-            if of == name
-        ]
-        more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
-        holders = self._drawing(pool, {of for of, _ in short})
-        beside = f", beside {named(holders)}" if holders else ""
-        return Verdict(f"counter set {name}: {', '.join(texts[:3])}{more}{beside}", holders)
-
-    def _groups(self, device: Device) -> Verdict | None:
-        pool, ledger = self._ledger(device)
-        if ledger is None:
-            return None
-        for name, _, groups in device.consumes:
-            if not self.features.compatibility_groups:
-                if name in ledger.remembered:
-                    holders = self._drawing(pool, {name})
-                    return Verdict(f"counter set {name}: claims remember groups, the gate is off", holders)
-                continue
-            common = ledger.groups.get(name)
-            if not admits(common, groups):
-                holders = self._drawing(pool, {name})
-                used = "devices without groups" if common and common.without_groups else _set(common)
-                asked = _set_of(groups) if groups else "no groups"
-                return Verdict(
-                    f"counter set {name}: in use with {used} by {named(holders)}, the device has {asked}",
-                    holders,
-                )
-        return None
-
     def _operations(self, device: Device) -> Verdict | None:
         features = self.features
         if not device.slice.skips or not features.knows_node_operations:
@@ -273,27 +191,6 @@ class NodeView:
             return self._selectors.derive(name, expression, device)
         return published(device, name)
 
-    def _ledger(self, device: Device) -> tuple[Pool, Ledger | None]:
-        """The pool, and its ledger if the device would be charged."""
-        pool = self._by_id[device.slice.pool]
-        shared = device.multiple and self.features.consumable_capacity
-        if not device.consumes or (shared and self.world.allocated.is_shared(device.id)):
-            return pool, None
-        ledger = self._ledgers.get(pool.id)
-        if ledger is None:
-            ledger = self._ledgers[pool.id] = Ledger(pool, self.world.allocated)
-        return pool, ledger
-
-    def _drawing(self, pool: Pool, names: Iterable[str]) -> tuple[str, ...]:
-        """The claims that hold devices on counter sets of a pool."""
-        sets = set(names)
-        found: dict[str, None] = {}
-        for device in (*pool.devices, *pool.elsewhere):
-            holders = self.world.holders.get(device.id)
-            if holders and any(entry.counter_set in sets for entry in device.consumes):
-                found.update(dict.fromkeys(holders))
-        return tuple(found)
-
 
 def blocking_taints(device: Device, alternative: Alternative) -> list[Object]:
     """The taints that keep the request from the device."""
@@ -306,44 +203,9 @@ def taint_text(taint: Object) -> str:
     return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"
 
 
-def named(claims: Sequence[str]) -> str:
-    """`claim a/b`, `claims a/b, c/d and 4 more`."""
-    if not claims:
-        return "a claim that is not known"
-    shown = ", ".join(claims[:3])
-    more = f" and {len(claims) - 3} more" if len(claims) > 3 else ""
-    return f"claim{'s' if len(claims) > 1 else ''} {shown}{more}"
-
-
-def _judged(rule: str, about: str, judge: Judge, devices: Sequence[Device]) -> tuple[Step, list[Device]]:
-    left: list[Device] = []
-    lost: dict[tuple[str, tuple[str, ...]], list[Device]] = {}
-    failed, missing = 0, ""
-    for device in devices:
-        verdict = judge(device)
-        if verdict is None:
-            left.append(device)
-            continue
-        lost.setdefault((verdict.reason, verdict.claims), []).append(device)
-        failed += verdict.failed
-        missing = missing or verdict.missing
-    losses = tuple(
-        Loss(reason, len(members), str(members[0].id), claims) for (reason, claims), members in lost.items()
-    )
-    return Step(rule, about, len(left), losses, failed, missing), left
-
-
 def _unservable(alternative: Alternative, device: Device) -> str:
     lacking = [name for name in alternative.capacity if name not in device.capacity]
     if lacking:
         return f"has no capacity {', '.join(sorted(lacking))}"
     wanted = ", ".join(f"{name}: {amount}" for name, amount in alternative.capacity.items())
     return f"the policy of the device admits no {wanted or 'default request'}"
-
-
-def _set(common: object) -> str:
-    return _set_of(getattr(common, "groups", ()) or ())
-
-
-def _set_of(groups: Iterable[str]) -> str:
-    return "groups {" + ", ".join(sorted(groups)) + "}"

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from allocator.devices import Object
-from allocator.explaining.world import Taint, World
+from allocator.explaining.world import Taint, World, allocation_of, full_name
 from allocator.features import Features
 from allocator.scheduling import FATAL, Mode, NodeAnswer
 
@@ -24,7 +24,7 @@ class OutOfTime(Exception):
 class Variation(NamedTuple):
     """A changed problem: other claims for the pod, and a changed cluster.
 
-    `released`: claims that hold nothing any more, None: no claim does. `without_taint`: taken off all devices.
+    `released`: claims that hold nothing any more, None: those of others do not. `without_taint`: taken off all devices.
     """
 
     claims: tuple[Object, ...]
@@ -45,6 +45,8 @@ class Trials:
         self.world = world
         self.claims = tuple(claims)
         self.nodes = nodes
+        #: allocated claims of the pod itself, which keep what they hold
+        self.own = frozenset(full_name(claim) for claim in claims if allocation_of(claim) is not None)
         self._end = monotonic() + seconds
         self._near: dict[object, World] = {}
 
@@ -68,9 +70,10 @@ class Trials:
 
     @cached_property
     def _empty(self) -> World:
-        """The world in which nothing is allocated."""
+        """The world in which nothing is allocated to others."""
         world = self.world
-        return World(world.features, world.nodes.values(), world.classes, world.slices.values())
+        own = [world.claims[name] for name in world.claims if name in self.own]
+        return World(world.features, world.nodes.values(), world.classes, world.slices.values(), own)
 
     def on(self, node: str, variation: Variation) -> NodeAnswer:
         """What one node answers."""
@@ -80,6 +83,15 @@ class Trials:
 
     def fits_on(self, node: str, variation: Variation) -> bool:
         return self.on(node, variation).result is not None
+
+    def held_near(self, node: str) -> list[str]:
+        """The claims of others that hold devices which may be for a node."""
+        return [name for name in self.world.users_of(self.world.pools_near(node)) if name not in self.own]
+
+    @property
+    def others(self) -> list[str]:
+        """The allocated claims of others."""
+        return [name for name in self.world.claims if name not in self.own]
 
     def first_fit(self, nodes: Iterable[str], variation: Variation) -> str | None:
         """The first of these nodes on which the variation fits."""
@@ -97,9 +109,10 @@ class Trials:
         if near is None:
             if len(self._near) >= _WORLDS:
                 self._near.clear()
+            released = variation.released
             near = self._near[key] = self.world.around(
                 node,
-                released=variation.released,
+                released=self.others if released is None else released,
                 without_taint=variation.without_taint,
                 features=variation.features,
             )

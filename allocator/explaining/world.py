@@ -89,19 +89,16 @@ class World:
         self,
         node: str,
         *,
-        released: Iterable[str] | None = (),
+        released: Iterable[str] = (),
         without_taint: Taint | None = None,
         features: Features | None = None,
     ) -> World:
-        """The part of the world that matters on one node, with changes: claims `released` (None: all of them), a taint
-        gone, other features.
-        """
+        """The part of the world that matters on one node, with changes: claims `released`, a taint gone, other features."""
         pools = self.pools_near(node)
         names = {slice.name for pool in pools for slice in self.inventory.of_pool(pool)}
         slices = [self.slices[name] for name in sorted(names, key=self._places.__getitem__)]
-        held = (
-            [] if released is None else [name for name in self.users_of(pools) if name not in set(released)]
-        )
+        gone = set(released)
+        held = [name for name in self.users_of(pools) if name not in gone]
         if without_taint is not None:
             slices = [_without_taint(slice, without_taint) for slice in slices]
         claims = [self.claims[name] for name in held]

@@ -1,0 +1,99 @@
+"""Counters and compatibility groups: what allocated devices leave of them for one device more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from allocator.devices import Device, PoolId
+from allocator.explaining.verdicts import Verdict, named
+from allocator.explaining.world import World
+from allocator.groups import Common, admits
+from allocator.ledgers import CounterKey, Ledger
+from allocator.pools import Pool
+from resourceapi.quantity import Quantity
+
+#: Counters that are named for one device.
+_MAX_COUNTERS = 3
+
+
+class Accounts:
+    """The counter sets of the pools that a node sees."""
+
+    def __init__(self, world: World, pools: Iterable[Pool]) -> None:
+        self._world = world
+        self._pools = {pool.id: pool for pool in pools}
+        self._ledgers: dict[PoolId, Ledger] = {}
+
+    def counters(self, device: Device) -> Verdict | None:
+        """Why counters do not suffice for the device, if so: no counter of the pool may be overdrawn then."""
+        ledger = self._ledger(device)
+        if ledger is None:
+            return None
+        wanted: dict[CounterKey, Quantity] = {}
+        left = dict(ledger.available)
+        for name, counters, _ in device.consumes:
+            for counter, amount in counters.items():
+                wanted[name, counter] = amount
+                left[name, counter] = left[name, counter].sub(amount)
+        short = [key for key, amount in left.items() if amount.sign() < 0]
+        if not short:
+            return None
+        name = short[0][0]
+        texts = [_shortage(key, wanted.get(key), ledger.available[key]) for key in short if key[0] == name]
+        more = f" and {len(texts) - _MAX_COUNTERS} more" if len(texts) > _MAX_COUNTERS else ""
+        holders = self._drawing(device.slice.pool, {key[0] for key in short})
+        beside = f", beside {named(holders)}" if holders else ""
+        return Verdict(f"counter set {name}: {', '.join(texts[:_MAX_COUNTERS])}{more}{beside}", holders)
+
+    def groups(self, device: Device) -> Verdict | None:
+        """Why the device may not join those that are on its counter sets, if so."""
+        ledger = self._ledger(device)
+        if ledger is None:
+            return None
+        for name, _, groups in device.consumes:
+            common = ledger.groups.get(name)
+            if self._world.features.compatibility_groups and admits(common, groups):
+                continue
+            holders = self._drawing(device.slice.pool, {name})
+            if self._world.features.compatibility_groups:
+                used = f"in use with {_used(common)} by {named(holders)}"
+                return Verdict(f"counter set {name}: {used}, the device has {_listed(groups)}", holders)
+            if name in ledger.remembered:
+                return Verdict(
+                    f"counter set {name}: {named(holders)} with groups, but their gate is off", holders
+                )
+        return None
+
+    def _ledger(self, device: Device) -> Ledger | None:
+        """What is left in the device's pool; None if the device would not be charged."""
+        shared = device.multiple and self._world.features.consumable_capacity
+        if not device.consumes or (shared and self._world.allocated.is_shared(device.id)):
+            return None
+        pool = device.slice.pool
+        ledger = self._ledgers.get(pool)
+        if ledger is None:
+            ledger = self._ledgers[pool] = Ledger(self._pools[pool], self._world.allocated)
+        return ledger
+
+    def _drawing(self, pool: PoolId, names: set[str]) -> tuple[str, ...]:
+        """The claims that hold devices on counter sets of a pool."""
+        found: dict[str, None] = {}
+        for device in (*self._pools[pool].devices, *self._pools[pool].elsewhere):
+            holders = self._world.holders.get(device.id)
+            if holders and any(entry.counter_set in names for entry in device.consumes):
+                found.update(dict.fromkeys(holders))
+        return tuple(found)
+
+
+def _shortage(key: CounterKey, wanted: Quantity | None, available: Quantity) -> str:
+    if wanted is None:
+        return f"{key[1]} is overdrawn: {available}"
+    return f"{key[1]} needs {wanted}, has {available}"
+
+
+def _used(common: Common | None) -> str:
+    return "no groups" if common is None or common.without_groups else _listed(common.groups)
+
+
+def _listed(groups: frozenset[str]) -> str:
+    return "groups {" + ", ".join(sorted(groups)) + "}" if groups else "no groups"
