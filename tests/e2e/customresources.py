@@ -14,6 +14,7 @@ import yaml
 from resourceapi.releases import KINDS
 from tests.e2e.client import Client
 from tests.e2e.controlplane import ApiServer, control_plane
+from tests.e2e.deployed import add_account, configuration, objects_of
 from tests.webhook.running import Running, running
 from webhook.crds import CRD_VERSIONS, definitions
 
@@ -37,24 +38,18 @@ class Served(NamedTuple):
 
 @contextlib.contextmanager
 def served_by_crds(directory: Path, namespaces: Mapping[str, Mapping[str, str]]) -> Iterator[Served]:
-    """Start both and let them know each other; `namespaces` (name to labels) exist and are known to the service."""
-    objects = [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": dict(labels)}}
-        for name, labels in namespaces.items()
-    ]
-    inventory = {"apiVersion": "v1", "kind": "List", "items": objects}
-    (directory / "inventory.yaml").write_text(yaml.safe_dump(inventory))
-    with (
-        running(
-            directory,
-            apiServer={"serves": "CustomResources"},
-            inventory=["inventory.yaml"],
-            logging={"level": "info"},
-        ) as service,
-        control_plane("1.37", flags=FLAGS) as server,
-    ):
-        for each in objects:
-            _create(server.client, "/api/v1/namespaces", each)
+    """Start both, the service as it is deployed, and let them know each other; `namespaces` (name to labels) exist."""
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(control_plane("1.37", flags=FLAGS))
+        for name, labels in namespaces.items():
+            metadata = {"name": name, "labels": dict(labels)}
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+            _create(server.client, "/api/v1/namespaces", namespace)
+        deployed = objects_of("crd-served")
+        token = directory / "token"
+        token.write_text(add_account(server.client, deployed))
+        config = configuration(deployed, server, token)
+        service = stack.enter_context(running(directory, **config, logging={"level": "info"}))
         install(server.client, service)
         yield Served(server, service)
 
@@ -69,12 +64,12 @@ def install(client: Client, service: Running, bundle: str | None = None) -> None
         bundle = base64.b64encode(service.authority.read_bytes()).decode()
     for definition in definitions(url=url, ca_bundle=bundle):
         _create(client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
-    for configuration in [*yaml.safe_load_all(WEBHOOKS.read_text()), *yaml.safe_load_all(BASE.read_text())]:
-        for webhook in configuration["webhooks"]:
+    for asking in [*yaml.safe_load_all(WEBHOOKS.read_text()), *yaml.safe_load_all(BASE.read_text())]:
+        for webhook in asking["webhooks"]:
             path = webhook["clientConfig"]["service"]["path"]
             webhook["clientConfig"] = {"url": url + path, "caBundle": bundle}
-        plural = configuration["kind"].lower() + "s"
-        _create(client, f"/apis/admissionregistration.k8s.io/v1/{plural}", configuration)
+        plural = asking["kind"].lower() + "s"
+        _create(client, f"/apis/admissionregistration.k8s.io/v1/{plural}", asking)
     paths = [
         f"/apis/{GROUP}/{version}/{kind.resource}"
         for kind in KINDS.values()

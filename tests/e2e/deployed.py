@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from commandline import deployment
-from tests.e2e.client import Client
+from tests.e2e.client import Answer, Client
 from tests.e2e.controlplane import ApiServer
 from tests.webhook.running import Running
 
@@ -39,6 +39,27 @@ def configuration(objects: list[Object], server: ApiServer, token_file: Path) ->
         address=access["server"], tokenFile=str(token_file), caFile=access["certificate-authority"]
     )
     return whole
+
+
+def apply(client: Client, obj: Object, **query: str) -> Answer:
+    """Server-side apply."""
+    group = "/api/v1" if obj["apiVersion"] == "v1" else f"/apis/{obj['apiVersion']}"
+    metadata = obj["metadata"]
+    namespace = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+    kind = obj["kind"].lower()
+    plural = f"{kind[:-1]}ies" if kind.endswith("y") else kind + ("es" if kind.endswith("s") else "s")
+    path = f"{group}{namespace}/{plural}/{metadata['name']}"
+    options = {"fieldManager": "e2e", "fieldValidation": "Strict", **query}
+    return client.ask("PATCH", path, obj, options, content_type="application/apply-patch+yaml")
+
+
+def add_account(client: Client, objects: list[Object]) -> str:
+    """Create the service's namespace, account and rights; a token of the account."""
+    for obj in objects:
+        if obj["kind"] in ("Namespace", "ServiceAccount") or "Role" in obj["kind"]:
+            answer = apply(client, obj)
+            assert answer.code in (200, 201), answer.body
+    return account_token(client)
 
 
 def account_token(client: Client) -> str:

@@ -16,9 +16,8 @@ import pytest
 from tests.e2e.binaries import binaries
 from tests.e2e.client import Client
 from tests.e2e.controlplane import control_plane
-from tests.e2e.deployed import NAMESPACE, account_token, configuration, objects_of, register_overlay
+from tests.e2e.deployed import NAMESPACE, add_account, configuration, objects_of, register_overlay
 from tests.e2e.kubectl import Kubectl, Output
-from tests.e2e.test_manifests import apply
 from tests.webhook.examples import ADMIN, claim
 from tests.webhook.running import Running, running
 
@@ -101,11 +100,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         kubectl = Kubectl(server, directory / "cache")
         for obj in OBJECTS:
             assert kubectl.send("create", obj).code == 0
-        for obj in objects_of(OVERLAY):
-            if obj["kind"] in ("Namespace", "ServiceAccount") or "Role" in obj["kind"]:
-                assert apply(server.client, obj).code == 201
         token = directory / "token"
-        token.write_text(account_token(server.client))
+        token.write_text(add_account(server.client, objects_of(OVERLAY)))
         config = configuration(objects_of(OVERLAY), server, token)
         config["policies"]["adminAccessLabels"]["users"] = [DEPLOYER]
         service = stack.enter_context(running(directory, **config))

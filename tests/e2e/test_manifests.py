@@ -15,9 +15,9 @@ import yaml
 
 from commandline import deployment
 from tests.e2e.binaries import binaries
-from tests.e2e.client import Answer, Client
 from tests.e2e.controlplane import ApiServer, control_plane
 from tests.e2e.customresources import FLAGS
+from tests.e2e.deployed import apply
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 NAMESPACE = "claimcheck-system"
@@ -32,18 +32,6 @@ def render(directory: Path) -> list[Object]:
     command = [kubectl, "kustomize", str(directory)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return list(yaml.safe_load_all(text))
-
-
-def apply(client: Client, obj: Object, **query: str) -> Answer:
-    """Server-side apply."""
-    group = "/api/v1" if obj["apiVersion"] == "v1" else f"/apis/{obj['apiVersion']}"
-    metadata = obj["metadata"]
-    namespace = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
-    kind = obj["kind"].lower()
-    plural = f"{kind[:-1]}ies" if kind.endswith("y") else kind + ("es" if kind.endswith("s") else "s")
-    path = f"{group}{namespace}/{plural}/{metadata['name']}"
-    options = {"fieldManager": "e2e", "fieldValidation": "Strict", **query}
-    return client.ask("PATCH", path, obj, options, content_type="application/apply-patch+yaml")
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ import pytest
 from tests.e2e.client import Answer, Client
 from tests.e2e.controlplane import control_plane
 from tests.e2e.customresources import GROUP, served_by_crds
-from tests.e2e.deployed import NAMESPACE, objects_of, register_overlay
-from tests.e2e.test_manifests import apply
+from tests.e2e.deployed import NAMESPACE, apply, objects_of, register_overlay
 from tests.webhook.examples import claim
 from tests.webhook.running import running
 
@@ -24,7 +23,7 @@ ASKING = ("CustomResourceDefinition", "MutatingWebhookConfiguration", "Validatin
 @pytest.fixture(scope="module")
 def orphaned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A server whose CRDs and webhooks ask a service that has ended; a claim is there from before."""
-    namespaces: dict[str, dict[str, str]] = {"team": {}, NAMESPACE: {}}
+    namespaces: dict[str, dict[str, str]] = {"team": {}}
     with served_by_crds(tmp_path_factory.mktemp("outage"), namespaces) as served:
         assert create(served.server.client, "team", "before").code == 201
         served.service.process.terminate()

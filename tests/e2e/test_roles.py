@@ -16,8 +16,16 @@ import yaml
 from tests.e2e.client import Answer, Client
 from tests.e2e.controlplane import control_plane
 from tests.e2e.customresources import FLAGS, GROUP, install
-from tests.e2e.deployed import ACCOUNT, NAMESPACE, account_token, configuration, objects_of, register_overlay
-from tests.e2e.test_manifests import Object, apply
+from tests.e2e.deployed import (
+    ACCOUNT,
+    NAMESPACE,
+    Object,
+    add_account,
+    apply,
+    configuration,
+    objects_of,
+    register_overlay,
+)
 from tests.webhook.examples import claim
 from tests.webhook.running import Running, running
 
@@ -89,11 +97,8 @@ def audited(
     rendered = objects_of(overlay, certificates="own")
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(control_plane("1.37", flags=flags))
-        for obj in rendered:
-            if obj["kind"] in ("Namespace", "ServiceAccount") or "Role" in obj["kind"]:
-                assert apply(server.client, obj).code == 201
         token = directory / "token"
-        token.write_text(account_token(server.client))
+        token.write_text(add_account(server.client, rendered))
         config = configuration(rendered, server, token)
         config["quota"].update(recountSeconds=1, graceSeconds=2)  # usage is counted anew all the time
         config["tls"].update(names=["127.0.0.1"], leafDays=LEAF_SECONDS / 86400)  # and the leaf renewed
