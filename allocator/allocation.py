@@ -47,7 +47,7 @@ class Allocator:
         self.allocated = allocated
         self._classes = classes
         self.new_share_id = share_id
-        self._selectors = Selectors()
+        self.selectors = Selectors()
 
     def demand(self, claims: Sequence[Object]) -> list[ClaimDemand]:
         """What claims of a pod ask for, to be looked for on any number of nodes."""
@@ -73,20 +73,21 @@ class Allocator:
         claims: Sequence[ClaimDemand],
         ledger: Callable[[Pool], Ledger] | None = None,
         arrange: Arrangement | None = None,
+        hard: Callable[[], None] | None = None,
     ) -> list[tuple[Taken, ...]] | None:
         """The devices that each claim gets of the pools that a node sees, in the order in which they are tried.
 
         `ledger`: what is left of a pool's counters, if somebody keeps account. `arrange`: another order for devices.
-        Raises as `allocate`.
+        `hard` is called before a search that takes long, and may raise what ends it. Raises as `allocate`.
         """
-        attempt = Attempt(node, pools, self.allocated, self.features, self._selectors, ledger)
+        attempt = Attempt(node, pools, self.allocated, self.features, self.selectors, ledger)
         all_devices: dict[Alternative, Sequence[Device]] = {}
         for claim in claims:
             _check_claim(claim, pools, attempt, all_devices)
         candidates = _candidates(pools)
         if arrange is not None:
             candidates = arrange(list(candidates))
-        if solve(attempt, claims, candidates, all_devices, self.features):
+        if solve(attempt, claims, candidates, all_devices, self.features, hard):
             return [attempt.taken(claim) for claim in claims]
         if any(pool.invalid for pool in pools):
             raise NodeError("invalid resource pools were encountered")

@@ -34,6 +34,19 @@ def declares_node_operations(node: Object) -> bool:
     return OPTIONAL_NODE_OPERATIONS in ((node.get("status") or {}).get("declaredFeatures") or ())
 
 
+def selects_kind(alternative: Alternative, device: Device, features: Features, selectors: Selectors) -> bool:
+    """Whether devices of a device's kind are what is asked for, wherever they are. Raises AllocationError."""
+    outcome = alternative.selected.get(device.kind)
+    if outcome is None:
+        outcome = (
+            (features.binding_conditions or not device.kind.has_conditions)
+            and (features.compatibility_groups or not device.groups)
+            and all(selectors.match(selector, device) for selector in alternative.selectors)
+        )
+        remember(alternative.selected, device.kind, outcome)
+    return outcome
+
+
 class Taken(NamedTuple):
     """A device taken for an alternative; `capacity` is what a share consumes, None if the device is not shared."""
 
@@ -124,17 +137,9 @@ class Attempt:
         """Whether the device is one that is asked for, on this node. Raises AllocationError for bad expressions."""
         outcome = alternative.selected.get(device.kind)
         if outcome is None:
-            outcome = self._selects_kind(alternative, device)
-            remember(alternative.selected, device.kind, outcome)
+            outcome = selects_kind(alternative, device, self._features, self._selectors)
         # Selectors come first, so their errors count even on a device for another node.
         return outcome and (not device.slice.per_device or device.reaches(self._node))
-
-    def _selects_kind(self, alternative: Alternative, device: Device) -> bool:
-        if device.kind.has_conditions and not self._features.binding_conditions:
-            return False
-        if device.groups and not self._features.compatibility_groups:
-            return False
-        return all(self._selectors.match(selector, device) for selector in alternative.selectors)
 
     def could_serve(self, alternative: Alternative, device: Device) -> bool:
         """Whether the capacity of the device would do if nobody else used it."""

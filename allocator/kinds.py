@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from functools import cached_property
+from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
@@ -99,6 +100,12 @@ class DeviceKind:
         self.derived: dict[str, Object] = {}
 
     @cached_property
+    def frame(self) -> str:
+        """All of it but attributes, to compare."""
+        frame = {name: value for name, value in self.spec.items() if name != "attributes"}
+        return intern(canonical([self.driver, frame | {"nodeName": "nodeName" in frame}]))
+
+    @cached_property
     def prepared(self) -> PreparedDevice:
         """Such a device as CEL expressions see it."""
         from deviceselectors.runtime.device import prepare_device
@@ -114,9 +121,11 @@ class DeviceKind:
 class SliceKind:
     """What slices have in common that differ only in names, nodes and generation; compared by identity."""
 
-    __slots__ = ("__weakref__", "devices")
+    __slots__ = ("__weakref__", "devices", "frame")
 
-    def __init__(self, devices: tuple[DeviceKind, ...]) -> None:
+    def __init__(self, frame: str, devices: tuple[DeviceKind, ...]) -> None:
+        #: all but the devices, to compare
+        self.frame = frame
         self.devices = devices
 
 
@@ -154,10 +163,10 @@ class Kinds:
         own = {name: value for name, value in spec.items() if name not in ("devices", "pool")}
         if "nodeName" in own:
             own["nodeName"] = True
-        key = (canonical(own), tuple(devices))
+        key = (intern(canonical(own)), tuple(devices))
         kind = self._slices.get(key)
         if kind is None:
-            kind = self._slices[key] = SliceKind(key[1])
+            kind = self._slices[key] = SliceKind(*key)
         return kind
 
 

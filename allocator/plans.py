@@ -5,7 +5,7 @@ Claims that differ in nothing but names ask for the same, so the pods of a deplo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from allocator.allocation import Allocator, Arrangement
 from allocator.attempt import Taken
@@ -13,6 +13,7 @@ from allocator.demand import ClaimDemand
 from allocator.devices import Object
 from allocator.errors import AllocationError, NodeError
 from allocator.kinds import canonical
+from allocator.likeness import Likeness
 from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate
 from allocator.states import PoolState
@@ -42,13 +43,23 @@ NO_FIT = Outcome()
 FATAL_OUTCOME = Outcome(error_kind=FATAL)
 
 
+class _KnownError(Exception):
+    """The outcome is known; nothing is wrong."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+
+
 class Plan:
     """What claims ask for, whatever their names are."""
 
-    __slots__ = ("demand", "outcomes")
+    __slots__ = ("alike", "demand", "likeness", "outcomes")
 
-    def __init__(self, demand: list[ClaimDemand]) -> None:
+    def __init__(self, demand: list[ClaimDemand], likeness: Likeness) -> None:
         self.demand = demand
+        self.likeness = likeness
+        #: of nodes on which the search is hard, by what they are like
+        self.alike: dict[object, Outcome] = {}
         #: by class, and by the state of shared pools if there are any
         self.outcomes: dict[object, Outcome] = {}
 
@@ -74,7 +85,9 @@ class Plans:
         if plan is None:
             if len(self._plans) >= _MAX_PLANS or self._outcomes >= _MAX_OUTCOMES:
                 self.clear()
-            plan = self._plans[key] = Plan(self._allocator.demand(claims))
+            demand = self._allocator.demand(claims)
+            likeness = Likeness(demand, self._allocator.features, self._allocator.selectors)
+            plan = self._plans[key] = Plan(demand, likeness)
         return plan
 
     def outcome(self, plan: Plan, entry: NodeEntry, node_class: NodeClass) -> Outcome:
@@ -89,8 +102,29 @@ class Plans:
 
     def _find(self, plan: Plan, entry: NodeEntry) -> Outcome:
         states = self._nodes.view_of(entry).states()
+        hard: list[object] = []
+
+        def recall() -> None:
+            """Before a search that takes long: perhaps there was one on a node that is alike."""
+            like = plan.likeness.of(entry.node, entry.declares, states)
+            if like in plan.alike:
+                raise _KnownError(plan.alike[like])
+            hard.append(like)
+
         try:
-            taken = self._search(entry, states, plan.demand)
+            outcome = self._outcome(plan, entry, states, recall)
+        except _KnownError as known:
+            return known.outcome
+        if hard:
+            plan.alike[hard[0]] = outcome
+            self._outcomes += 1
+        return outcome
+
+    def _outcome(
+        self, plan: Plan, entry: NodeEntry, states: Sequence[PoolState], hard: Callable[[], None]
+    ) -> Outcome:
+        try:
+            taken = self._search(entry, states, plan.demand, hard=hard)
         except AllocationError:
             return FATAL_OUTCOME
         except NodeError as error:
@@ -114,10 +148,11 @@ class Plans:
         states: Sequence[PoolState],
         demand: list[ClaimDemand],
         arrange: Arrangement | None = None,
+        hard: Callable[[], None] | None = None,
     ) -> list[tuple[Taken, ...]] | None:
         of_pool = {state.pool: state for state in states}
         return self._allocator.find(
-            entry.node, list(of_pool), demand, lambda pool: of_pool[pool].ledger, arrange
+            entry.node, list(of_pool), demand, lambda pool: of_pool[pool].ledger, arrange, hard
         )
 
     def fatal_error(self, entry: NodeEntry, claims: Sequence[Object]) -> str:

@@ -41,8 +41,11 @@ class Pool:
 
     def shape(self, node: Object) -> Shape:
         """Something to compare: pools of equal shape that are equally used serve claims on their nodes alike."""
-        reached = tuple(_reached(slice, node) for slice in self.slices if slice.per_device)
-        return self.id.driver, self.incomplete, bool(self.invalid), self.kinds, reached
+        return self.id.driver, self.incomplete, bool(self.invalid), self.kinds, self.reached(node)
+
+    def reached(self, node: Object) -> tuple[tuple[bool, ...], ...]:
+        """Of slices whose devices are for nodes of their own, which can be used on a node."""
+        return tuple([_reached(slice, node) for slice in self.slices if slice.per_device])
 
     @property
     def usable(self) -> bool:

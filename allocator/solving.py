@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from allocator.attempt import Attempt
 from allocator.demand import Alternative, ClaimDemand
@@ -21,8 +21,12 @@ def solve(
     candidates: Sequence[Device],
     all_devices: Mapping[Alternative, Sequence[Device]],
     features: Features,
+    hard: Callable[[], None] | None = None,
 ) -> bool:
-    """Whether there is a solution; the attempt has the first one then. Raises AllocationError and SearchLimitError."""
+    """Whether there is a solution; the attempt has the first one then. Raises AllocationError and SearchLimitError.
+
+    `hard` is called where foresight is needed, which takes long, and may raise what ends the search.
+    """
     start = attempt.mark()
     easy = Descent(attempt, candidates, all_devices).run(claims)
     if easy is not None:
@@ -32,6 +36,8 @@ def solve(
         return Search(attempt, claims, candidates, all_devices, PATIENCE).run()
     except UndecidedError:
         attempt.undo(start)
+    if hard is not None:
+        hard()
     from allocator.pruning.problem import Problem
     from allocator.pruning.search import PrunedSearch
 

@@ -62,8 +62,11 @@ def random_slice(draw: random.Random) -> Object:
     return slice_of(*devices, **spec)
 
 
-def on_every_node(slice: Object) -> list[Object]:
-    """Slices like one of a node's own, with other names, for all nodes; any other slice as it is."""
+def on_every_node(slice: Object, *, serial: bool = False) -> list[Object]:
+    """Slices like one of a node's own, with other names, for all nodes; any other slice as it is.
+
+    `serial`: every device has an attribute that no other has.
+    """
     spec = slice["spec"]
     at = spec.get("nodeName")
     if at is None or spec["pool"]["name"] != at:
@@ -76,11 +79,17 @@ def on_every_node(slice: Object) -> list[Object]:
                 **spec,
                 "nodeName": each,
                 "pool": {**spec["pool"], "name": each},
-                "devices": [{**one, "name": f"{each}-{one['name']}"} for one in spec.get("devices", ())],
+                "devices": [_renamed(one, each, serial) for one in spec.get("devices", ())],
             },
         }
         for each in NODES
     ]
+
+
+def _renamed(device: Object, at: str, serial: bool) -> Object:
+    name = f"{at}-{device['name']}"
+    attributes = device["attributes"] | ({"serial": {"string": name}} if serial else {})
+    return {**device, "name": name, "attributes": attributes}
 
 
 def _place(draw: random.Random, pool: str, at: str) -> tuple[Object, bool]:
@@ -123,7 +132,7 @@ def random_claim(draw: random.Random, name: str) -> Object:
     constraints = []
     if draw.random() < 0.35:
         kind = draw.choice(["matchAttribute", "distinctAttribute"])
-        constraints.append({kind: f"{DRIVER}/root"})
+        constraints.append({kind: f"{DRIVER}/{draw.choice(['root', 'root', 'root', 'serial'])}"})
     return claim(*requests, name=name, constraints=constraints)
 
 

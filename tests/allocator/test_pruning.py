@@ -21,11 +21,11 @@ PATIENCE = 20_000
 EXAMPLES = 250
 
 
-def plainly(attempt: Any, claims: Any, candidates: Any, all_devices: Any, features: Any) -> bool:
+def plainly(attempt: Any, claims: Any, candidates: Any, all_devices: Any, features: Any, *_: Any) -> bool:
     return Search(attempt, claims, candidates, all_devices, PATIENCE).run()
 
 
-def pruned(attempt: Any, claims: Any, candidates: Any, all_devices: Any, features: Any) -> bool:
+def pruned(attempt: Any, claims: Any, candidates: Any, all_devices: Any, features: Any, *_: Any) -> bool:
     return PrunedSearch(Problem(attempt, claims, candidates, all_devices, features)).run()
 
 
