@@ -29,6 +29,9 @@ EMPTY: Object = {}
 # What a review may wait for this, which it could do without.  Where more is needed, the next review of the same
 # selectors goes on from there.
 SECONDS = 0.003
+# What all reviews may wait together: a share of the time, which may be saved up.
+SHARE = 0.1
+MOST_SAVED = 0.05
 # Outcomes and characters of expressions, whose programs take about as much memory, in units of 100 bytes or so.
 MAX_REMEMBERED = 200_000
 MAX_REASONS = 4096
@@ -38,6 +41,23 @@ FRACTIONAL_RANGE = "DRAFractionalCapacityRange"
 
 class OverBudget(Exception):
     """It cannot be told in time."""
+
+
+class Allowance:
+    """Time to spend; ``with`` gives the seconds that there are, and takes what they have cost."""
+
+    def __init__(self) -> None:
+        self._saved = MOST_SAVED
+        self._since = perf_counter()
+
+    def __enter__(self) -> float:
+        now = perf_counter()
+        self._saved = min(MOST_SAVED, self._saved + SHARE * (now - self._since))
+        self._since = now
+        return max(0.0, min(SECONDS, self._saved))
+
+    def __exit__(self, *_: object) -> None:
+        self._saved -= perf_counter() - self._since
 
 
 class Demand(NamedTuple):
@@ -64,6 +84,7 @@ class Feasibility:
         )
         self._consumable = CONSUMABLE_CAPACITY in gates
         self._fractional = FRACTIONAL_RANGE in gates
+        self._allowance = Allowance()
 
     def problems(self, spec: Object, at: Path) -> list[str]:
         """Why the claim with this spec, which stands at a path, can never be satisfied; nothing if it can, or if that
@@ -71,9 +92,12 @@ class Feasibility:
 
         ``spec`` is of v1 in normal form.
         """
+        with self._allowance as seconds:
+            return self._problems(spec, at, perf_counter() + seconds, seconds)
+
+    def _problems(self, spec: Object, at: Path, deadline: float, seconds: float) -> list[str]:
         devices = self._devices
-        deadline = perf_counter() + SECONDS
-        if not devices.is_known or not devices.lock.acquire(timeout=SECONDS):
+        if not devices.is_known or not devices.lock.acquire(timeout=seconds):
             return []
         try:
             found = feasibility(spec, at, _Inventory(self, deadline), devices.classes)
@@ -83,7 +107,7 @@ class Feasibility:
             return []
         finally:
             devices.lock.release()
-        problem = devices.fitting.problem(spec) if may_ask else ""
+        problem = devices.fitting.problem(spec, seconds) if may_ask else ""
         return [f"{render(at)}: {problem}"] if problem else found
 
     def count(self) -> int:
@@ -311,7 +335,7 @@ class _Inventory:
 
 
 def _check(deadline: float) -> None:
-    if perf_counter() > deadline:
+    if perf_counter() >= deadline:
         raise OverBudget
 
 

@@ -1,7 +1,7 @@
 """Whether the requests of a claim can be satisfied together on any node, if nobody else used devices.
 
 That is for the allocator to tell, which may take its time: it works in a thread of its own, on its own picture of the
-cluster.  A review waits for it for a moment; what comes later is for the next review of the same demands.
+cluster.  A review may wait for it for a moment; what comes later is for the next review of the same demands.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from webhook.logs import LOGGER
 
 Object = dict[str, Any]
 EMPTY: Object = {}
-SECONDS = 0.003
+# Longer work is followed by a rest.
+SHORT = 0.003
 MOST_PENDING = 50
 MAX_RESULTS = 4096
 MAX_EVALUATIONS = 500_000
@@ -78,8 +79,8 @@ class Fitting:
         """Nothing is known of nodes any more."""
         self.has_nodes = False
 
-    def problem(self, spec: Object) -> str:
-        """Why no node can serve a claim with this spec; nothing if one can, or if that is not known yet.
+    def problem(self, spec: Object, seconds: float) -> str:
+        """Why no node can serve a claim with this spec; nothing if one can, or if that is not known in so many seconds.
 
         The spec gets its defaults.
         """
@@ -95,7 +96,7 @@ class Fitting:
         self.start()
         self._queue.put(question)
         if question.is_first:
-            question.answered.wait(SECONDS)
+            question.answered.wait(seconds)
         return question.answer
 
 
@@ -179,7 +180,7 @@ def _serve(queue: SimpleQueue[Change | Question | None], features: Features) -> 
 
 def _rest(worked: float) -> None:
     """Leave the processor to reviews for most of the time."""
-    if worked > SECONDS:
+    if worked > SHORT:
         sleep(min(REST * worked, LONGEST_REST))
 
 

@@ -79,6 +79,7 @@ def known() -> KnownDevices:
 @pytest.fixture
 def outlook(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> Feasibility:
     monkeypatch.setattr(feasibility, "SECONDS", 60.0)
+    monkeypatch.setattr(feasibility, "MOST_SAVED", 600.0)
     return Feasibility(known, PROFILE.gates)
 
 
@@ -263,12 +264,13 @@ def test_time_is_bounded(
     many: KnownDevices, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A review gets its answer when the time is up; with the next ones the search goes on where it was."""
-    outlook = Feasibility(many, PROFILE.gates)
     ticks = _clock()
     monkeypatch.setattr(feasibility, "perf_counter", lambda: next(ticks))
     monkeypatch.setattr(
         feasibility, "SECONDS", 300.0
     )  # of which the clock lets one pass whenever it is looked at
+    monkeypatch.setattr(feasibility, "MOST_SAVED", 1_000_000.0)
+    outlook = Feasibility(many, PROFILE.gates)
     wanted = one("gpu", model("none"))
     reviews = [warnings(outlook, wanted) for _ in range(40)]
     assert reviews[0] == []
@@ -283,6 +285,25 @@ def _clock() -> Iterator[float]:
     while True:
         now += 1.0
         yield now
+
+
+def test_reviews_share_what_time_there_is(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many reviews come, only a share of the time goes into this; what is known already is said for nothing."""
+    now = [0.0]
+    monkeypatch.setattr(feasibility, "perf_counter", lambda: now[0])
+    allowance = feasibility.Allowance()
+    spent = 0.0
+    for _ in range(1000):
+        with allowance as seconds:
+            spent += seconds
+            now[0] += seconds
+        now[0] += 0.001
+    assert feasibility.MOST_SAVED <= spent <= feasibility.MOST_SAVED + 1.1 * feasibility.SHARE * now[0]
+    outlook = Feasibility(known, PROFILE.gates)
+    assert warnings(outlook, one("nic"))
+    monkeypatch.setattr(feasibility, "SECONDS", -1.0)
+    assert warnings(outlook, one("nic"))
+    assert warnings(outlook, one("gpu", model("b200"))) == []
 
 
 def test_others_are_not_waited_for(

@@ -46,8 +46,8 @@ TOGETHER = "spec: no node can satisfy this together, even if nobody else used it
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> KnownDevices:
-    monkeypatch.setattr(fitting, "SECONDS", 60.0)
     monkeypatch.setattr(feasibility, "SECONDS", 60.0)
+    monkeypatch.setattr(feasibility, "MOST_SAVED", 600.0)
     devices = KnownDevices(PROFILE)
     devices.slices.replace(copy.deepcopy(SLICES))
     devices.device_classes.replace(copy.deepcopy(CLASSES))
@@ -162,7 +162,7 @@ def test_answer_that_comes_late(
     outlook: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A review does not wait for long: the next one of the same demands gets the answer."""
-    monkeypatch.setattr(fitting, "SECONDS", 0.001)
+    monkeypatch.setattr(feasibility, "SECONDS", 0.001)
     busy = threading.Event()
     known.fitting.change(lambda cluster: busy.wait(10))
     wanted = IMPOSSIBLE["constraint"][0]
@@ -177,7 +177,6 @@ def test_answer_that_comes_late(
 
 def test_questions_are_bounded(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many demands come while the allocator is busy, only some of them wait."""
-    monkeypatch.setattr(fitting, "SECONDS", 0.0)
     asked: list[Object] = []
 
     def record(cluster: Cluster, spec: Object) -> str:
@@ -188,7 +187,7 @@ def test_questions_are_bounded(known: KnownDevices, monkeypatch: pytest.MonkeyPa
     busy = threading.Event()
     known.fitting.change(lambda cluster: busy.wait(10))
     for count in range(1, 200):
-        assert known.fitting.problem(requests(exactly("gpu", count=count))["spec"]) == ""
+        assert known.fitting.problem(requests(exactly("gpu", count=count))["spec"], 0.0) == ""
     busy.set()
     done = threading.Event()
     known.fitting.change(lambda cluster: done.set())
