@@ -22,22 +22,13 @@ MAX_HEAD_BYTES = 4096
 PATIENCE_SECONDS = 1.0
 MAX_REMEMBERED = 1000
 _END = b"\r\n\r\n"
-_NEEDED = frozenset((b"host", b"content-type", b"content-length"))
+_NEEDED = frozenset(("host", "content-type", "content-length"))
 # They change nothing about the answer. An API server sends the first three, some more when it is told who it is to show
 # itself as, or to trace requests.
 _HARMLESS = frozenset(
-    (
-        b"accept",
-        b"accept-encoding",
-        b"user-agent",
-        b"authorization",
-        b"traceparent",
-        b"tracestate",
-        b"baggage",
-    )
+    ("accept", "accept-encoding", "user-agent", "authorization", "traceparent", "tracestate", "baggage")
 )
-_KEEP = (b"connection", b"keep-alive")  # says what is so anyway
-_BREAKS = (b"\r", b"\n", b"\0")
+_KEEP = ("connection", "keep-alive")  # says what is so anyway
 
 
 class Head(NamedTuple):
@@ -161,26 +152,28 @@ def head_of(text: bytes) -> Head | None:
 
 
 def _read_head(text: bytes) -> Head | None:
-    first, *lines = text.split(b"\r\n")
-    headers: dict[bytes, bytes] = {}
+    if not text.isascii():
+        return None
+    first, *lines = text.decode("ascii").split("\r\n")
+    if not (first.isprintable() and all(map(str.isprintable, lines))):
+        return None
+    headers: dict[str, str] = {}
     for line in lines:
-        name, _, value = line.partition(b":")
-        name = name.lower()
-        if (name, value.strip(b" \t").lower()) == _KEEP:
+        name, _, value = line.partition(":")
+        name, value = name.lower(), value.strip(" ")
+        if (name, value.lower()) == _KEEP:
             continue
-        if name in headers or name not in _NEEDED | _HARMLESS or any(part in value for part in _BREAKS):
+        if name in headers or name not in _NEEDED | _HARMLESS:
             return None
-        headers[name] = value.strip(b" \t")
-    method, _, target = first.partition(b" ")
-    target, _, version = target.partition(b" ")
-    path, _, query = target.partition(b"?")
-    length = headers.get(b"content-length", b"")
-    if (method, version, headers.get(b"content-type")) != (b"POST", b"HTTP/1.1", b"application/json"):
+        headers[name] = value
+    method, _, target = first.partition(" ")
+    target, _, version = target.partition(" ")
+    length = headers.get("content-length", "")
+    if (method, version, headers.get("content-type")) != ("POST", "HTTP/1.1", "application/json"):
         return None
-    plain = path.isascii() and query.isascii() and (path + query).decode("ascii", "replace").isprintable()
-    if not plain or not headers.keys() >= _NEEDED or not (length.isdigit() and len(length) < 9):
+    if not (headers.keys() >= _NEEDED and length.isdigit() and len(length) < 9):
         return None
-    return Head(path.decode("ascii"), int(length))
+    return Head(target.partition("?")[0], int(length))
 
 
 _REASONS = {status.value: status.phrase for status in HTTPStatus}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import socket
@@ -9,10 +10,15 @@ import ssl
 from collections.abc import Iterator
 
 import pytest
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.http_parser import HttpRequestParser
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.webhook.examples import admission, claim
 from tests.webhook.running import Running, running
 from webhook.direct import Head, head_of
+from webhook.service import WEBHOOKS
 
 USUAL = [
     b"POST /validate?timeout=10s HTTP/1.1",
@@ -66,6 +72,47 @@ def test_unusual_heads(name: str) -> None:
     """Whatever is not quite plain is for the general server."""
     line, text = UNUSUAL[name]
     assert head_of(b"\r\n".join([*USUAL[:line], text, *USUAL[line + 1 :]])) is None
+
+
+PIECES = st.one_of(
+    st.sampled_from(TRACED + [text for _, text in UNUSUAL.values()]),
+    st.sampled_from(
+        [b"Content-Length: 012", b"Content-Length: 1_2", b"Host:", b"Accept:\x7f", b"Accept: \xff", b""]
+    ),
+    st.binary(max_size=12),
+)
+
+
+@given(
+    first=st.sampled_from(
+        [USUAL[0], b"POST /validate? HTTP/1.1", b"POST /mutate?a b HTTP/1.1", b"POST /convert HTTP/1.1 "]
+    ),
+    rest=st.permutations(USUAL[1:]),
+    more=st.lists(PIECES, max_size=3),
+    noise=st.tuples(st.integers(0, 200), st.binary(max_size=2)),
+)
+def test_what_is_understood_is_understood_alike(
+    first: bytes, rest: list[bytes], more: list[bytes], noise: tuple[int, bytes]
+) -> None:
+    """A head that is taken for plain is one to the general server's parser, and says the same."""
+    text = b"\r\n".join([first, *rest, *more])
+    at, inserted = noise
+    text = text[:at] + inserted + text[at:]
+    head = head_of(text) if b"\r\n\r\n" not in text else None
+    if head is None or head.path not in WEBHOOKS:
+        return
+    loop = asyncio.new_event_loop()
+    try:
+        parser = HttpRequestParser(BaseProtocol(loop), loop, 2**16)
+        ((message, _),), upgraded, rest_of_data = parser.feed_data(text + b"\r\n\r\n")
+    finally:
+        loop.close()
+    assert (message.method, message.url.path) == ("POST", head.path)
+    assert int(message.headers["Content-Length"]) == head.length
+    assert message.headers["Content-Type"] == "application/json"
+    special = [message.should_close, message.upgrade, message.chunked, message.compression, upgraded]
+    assert not any(special)
+    assert rest_of_data == b""
 
 
 @pytest.fixture(scope="module")
