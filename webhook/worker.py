@@ -142,7 +142,8 @@ class _Worker:
         except CertificateError as error:
             self.metrics.reloads.labels("certificate", "failure").inc()
             log(logging.ERROR, "certificate not replaced", reason=str(error))
-        found = _fingerprint(watched_files(self.config))
+        # there may be many of them
+        found = await asyncio.to_thread(lambda: _fingerprint(watched_files(self.config)))
         if found != self._seen:
             self._seen = found
             await self._reload(service)
