@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 from typing import Any
 
+from resourceapi.decoding import decode
 from validation.server import Server
 from webhook.context import Context
 from webhook.converting import convert
+from webhook.devices import KnownDevices
+from webhook.feasibility import Feasibility
 from webhook.mutating import mutate
 from webhook.validating import validate
 
@@ -27,6 +30,17 @@ _CLAIM: dict[str, Any] = {
                 }
             ]
         }
+    },
+}
+
+_CLASS: dict[str, Any] = {"metadata": {"name": "example.com"}, "spec": {}}
+_SLICE: dict[str, Any] = {
+    "metadata": {"name": "warm-up"},
+    "spec": {
+        "driver": "warm-up",
+        "nodeName": "warm-up",
+        "pool": {"name": "warm-up", "resourceSliceCount": 1},
+        "devices": [{"name": "warm-up"}],
     },
 }
 
@@ -51,5 +65,15 @@ def warm_up(server: Server) -> None:
     convert(
         {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": objects}, context
     )
+    _evaluate(server)
     gc.collect()
     gc.freeze()
+
+
+def _evaluate(server: Server) -> None:
+    """Evaluate a selector on a device, and explain why it is false."""
+    devices = KnownDevices(server.profile)
+    devices.slices.replace([_SLICE])
+    devices.device_classes.replace([_CLASS])
+    spec = decode(server.profile.schemas["v1"], "ResourceClaim", _CLAIM).object["spec"]
+    Feasibility(devices, server.profile.gates).problems(spec, ("spec",))
