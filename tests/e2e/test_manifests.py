@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import shutil
 import subprocess
+import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.e2e.binaries import binaries
 from tests.e2e.controlplane import ApiServer, control_plane
 from tests.e2e.customresources import FLAGS
 from tests.e2e.deployed import apply
+from tests.e2e.kubectl import Kubectl
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 NAMESPACE = "claimcheck-system"
@@ -62,6 +64,21 @@ def test_api_server_takes_them(overlay: str, server: ApiServer) -> None:
         answer = apply(server.client, obj, dryRun="All")
         assert answer.code in (200, 201), (obj["kind"], answer.body)
         assert answer.warnings == [], obj["kind"]
+
+
+@pytest.mark.parametrize(("overlay", "server"), OVERLAYS, indirect=["server"])
+def test_kubectl_applies_what_the_command_prints(overlay: str, server: ApiServer, tmp_path: Path) -> None:
+    """In another namespace, with own certificates: nothing is unknown, and nothing is warned about."""
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}}
+    assert apply(server.client, namespace).code in (200, 201)
+    command = [sys.executable, "-m", "commandline.main", "manifests", "--mode", overlay]
+    command += ["--namespace", "elsewhere", "--image", "registry.example.com/claimcheck:1"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    (tmp_path / "manifests.yaml").write_text(text)
+    kubectl = Kubectl(server, tmp_path / "cache")
+    done = kubectl("apply", "--server-side", "--dry-run=server", "-f", str(tmp_path / "manifests.yaml"))
+    assert (done.code, done.errors) == (0, "")
+    assert len(done.text.splitlines()) == len(list(yaml.safe_load_all(text)))
 
 
 @pytest.mark.parametrize(("overlay", "server"), OVERLAYS, indirect=["server"])
