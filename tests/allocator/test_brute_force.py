@@ -26,7 +26,7 @@ from tests.allocator.objects import (
 
 MODEL = f"{DRIVER}/model"
 SETS = ("s", "t")
-EXAMPLES = 150
+EXAMPLES = 2_500
 
 
 def inventory_of(random: Random) -> tuple[list[Part], dict[str, int]]:
