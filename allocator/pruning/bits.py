@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -22,4 +22,12 @@ def lowest_bits(mask: int, count: int) -> int:
         lowest = mask & -mask
         found |= lowest
         mask ^= lowest
+    return found
+
+
+def union(masks: Iterable[int]) -> int:
+    """All members of some sets."""
+    found = 0
+    for mask in masks:
+        found |= mask
     return found

@@ -10,7 +10,8 @@ from collections.abc import Hashable, Sequence
 
 from allocator.pruning.bits import bits
 from allocator.pruning.problem import Option, Problem
-from allocator.pruning.propagation import Propagation, Prospect, Task
+from allocator.pruning.propagation import Propagation
+from allocator.pruning.prospects import Prospect, Task
 from allocator.pruning.state import State, States
 from allocator.pruning.symmetry import Symmetry
 

@@ -10,7 +10,8 @@ from allocator.errors import SearchLimitError
 from allocator.pruning.bits import bits
 from allocator.pruning.existence import Existence
 from allocator.pruning.problem import Problem
-from allocator.pruning.propagation import Propagation, Task
+from allocator.pruning.propagation import Propagation
+from allocator.pruning.prospects import Task
 from allocator.pruning.state import States
 from allocator.pruning.symmetry import StandIns, Symmetry
 from allocator.search import Choice, Goal, Outcome, Search

@@ -14,7 +14,7 @@ from typing import Any
 from allocator.demand import ClaimDemand
 from allocator.pruning.bits import bits
 from allocator.pruning.problem import Option, Problem
-from allocator.pruning.propagation import Task
+from allocator.pruning.prospects import ALL, Task
 from allocator.pruning.state import State
 from allocator.pruning.values import ValueMap
 from resourceapi.limits import ALLOCATION_RESULTS
@@ -199,21 +199,24 @@ class Symmetry:
         wanted = 0
         bonds: set[Bond] = set()
         kinds = []
+        tried = 0
         for slot, option, left, untried in tasks:
             chosen = -1 if option is None else slot.options.index(option)
-            kinds.append((self._kinds[slot.place], chosen, left, untried & self._problem.relevant))
+            kinds.append((self._kinds[slot.place], chosen, left, untried != ALL))
+            # One request at most is begun.
+            tried |= ~untried
             for each in slot.options if option is None else (option,):
                 wanted |= each.static & untried
             bonds |= self._own_bonds[slot.place]
         claims = {task.slot.claim for task in tasks}
         taken = [len(self._problem.attempt.taken(self._problem.claims[claim])) for claim in sorted(claims)]
         crowded = tuple(taken) if self._crowded else ()
-        return tuple(sorted(kinds)), crowded, self._situation(wanted, sorted(bonds), state)
+        return tuple(sorted(kinds)), crowded, self._situation(wanted, sorted(bonds), state, tried)
 
-    def _situation(self, wanted: int, bonds: Iterable[Bond], state: State) -> Hashable:
+    def _situation(self, wanted: int, bonds: Iterable[Bond], state: State, tried: int = 0) -> Hashable:
         pins, bound = self._pins(bonds)
         cells = sorted(
-            self._state_of(cell, state, wanted, pins.get(id(cell), ()))
+            self._state_of(cell, state, wanted, pins.get(id(cell), ()), tried)
             for cell in self.cells
             if cell.devices & wanted
         )
@@ -247,8 +250,11 @@ class Symmetry:
             self.cell_of, state, lambda cell: self._state_of(cell, state, wanted, pins.get(id(cell), ()))
         )
 
-    def _state_of(self, cell: Cell, state: State, wanted: int, pins: Hashable) -> int:
-        """A number for the state of a cell; the same for cells of one shape in the same state."""
+    def _state_of(self, cell: Cell, state: State, wanted: int, pins: Hashable, tried: int = 0) -> int:
+        """A number for the state of a cell; the same for cells of one shape in the same state.
+
+        `tried`: candidates that a request which is begun must not take any more.
+        """
         free = state.free & wanted
         description = (
             cell.shape,
@@ -256,6 +262,7 @@ class Symmetry:
             tuple([state.left[place] for place in cell.sets]),
             tuple([state.common[place] for place in cell.sets]),
             pins,
+            tuple([(members & free & tried).bit_count() for members in cell.classes]) if tried else (),
         )
         return self._numbers.setdefault(description, len(self._numbers))
 

@@ -1,0 +1,157 @@
+"""What each remaining request could have if it were alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from allocator.pruning.bits import bits, union
+from allocator.pruning.problem import Option, Problem, Slot
+from allocator.pruning.state import State
+from allocator.search import Goal
+from resourceapi.limits import ALLOCATION_RESULTS
+
+ALL = -1
+"""All candidates, as a set."""
+
+
+class Task(NamedTuple):
+    """A request that is to be served, or the rest of it."""
+
+    slot: Slot
+    #: the option that has been chosen, if one has
+    option: Option | None = None
+    #: how many devices the option still wants
+    wanted: int = 0
+    #: candidates that may be taken for it; each combination is tried once only
+    untried: int = ALL
+
+
+class Outlook:
+    """An option that may still serve its request: how many devices it wants, and which ones it could have."""
+
+    __slots__ = ("devices", "option", "wanted")
+
+    def __init__(self, option: Option, wanted: int, devices: int) -> None:
+        self.option = option
+        self.wanted = wanted
+        self.devices = devices
+
+    def is_hopeless(self) -> bool:
+        if self.option.everything is not None:
+            return self.devices.bit_count() != self.wanted or not self.option.everything
+        return self.devices.bit_count() < self.wanted
+
+
+class Prospect:
+    """A request that is yet to be served, with the options that are left."""
+
+    __slots__ = ("options", "slot")
+
+    def __init__(self, slot: Slot, options: list[Outlook]) -> None:
+        self.slot = slot
+        self.options = options
+
+    @property
+    def least(self) -> int:
+        """How many devices it takes at least."""
+        return min(each.wanted for each in self.options)
+
+    @property
+    def devices(self) -> int:
+        """All devices that it could have."""
+        return union(each.devices for each in self.options)
+
+    @property
+    def has_admin_access(self) -> bool:
+        """Whether it does not mind that others hold a device; such a request has one option."""
+        return self.options[0].option.alternative.admin_access
+
+    def drop_hopeless(self) -> bool:
+        """Whether there still is an option."""
+        self.options = [each for each in self.options if not each.is_hopeless()]
+        return bool(self.options)
+
+
+class HopelessError(Exception):
+    """Not all requests can be served."""
+
+
+def drop_hopeless(prospects: Iterable[Prospect]) -> None:
+    """Raises HopelessError if a request has no option left."""
+    hopeful = [prospect.drop_hopeless() for prospect in prospects]
+    if not all(hopeful):
+        raise HopelessError
+
+
+class Prospects:
+    """Makes the prospects of what is to be done."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+
+    def tasks(self, goal: Goal) -> list[Task]:
+        """What is to be done from a goal on, up to where looking at devices may be an error."""
+        problem = self._problem
+        start = problem.first[goal.claim] + goal.request
+        tasks = [Task(slot) for slot in problem.slots[start : problem.horizons[start]]]
+        if goal.alternative is not None:
+            slot = problem.slots[start]
+            option = next(each for each in slot.options if each.alternative is goal.alternative)
+            tasks[0] = Task(slot, option, option.wanted - goal.devices, self._untried(goal, option))
+        return tasks
+
+    def _untried(self, goal: Goal, option: Option) -> int:
+        if goal.devices == 0:
+            return ALL
+        if option.everything is None:
+            return ALL << goal.start
+        rest = self._problem.all_of(option)[goal.devices :]
+        return sum(1 << index for index in rest)
+
+    def alone(self, tasks: Sequence[Task], state: State) -> list[Prospect]:
+        """What each task could have. Raises HopelessError."""
+        allowed = ~state.blocked()
+        prospects = []
+        for slot, chosen, wanted, untried in tasks:
+            if chosen is not None:
+                devices = self._available(chosen, chosen.static & allowed & untried, state)
+                options = [Outlook(chosen, wanted, devices)]
+            else:
+                options = [
+                    Outlook(option, option.wanted, self._available(option, option.static & allowed, state))
+                    for option in slot.options
+                ]
+            prospects.append(Prospect(slot, options))
+        drop_hopeless(prospects)
+        self._check_limit(prospects)
+        return prospects
+
+    def _available(self, option: Option, devices: int, state: State) -> int:
+        problem, alternative = self._problem, option.alternative
+        if alternative.admin_access:
+            devices &= ~state.held.get(option.claim, 0)
+        else:
+            devices &= state.free
+        for place, distinct, values in option.bonds:
+            remembered = problem.attempt.constraint_state(alternative.claim, place)
+            if remembered and distinct:
+                devices &= ~values.unlike(remembered)
+            elif remembered:
+                devices &= values.having(remembered)
+        for index in bits(devices & state.in_use):
+            if not problem.attempt.has_capacity(alternative, problem.devices[index]):
+                devices &= ~(1 << index)
+        return devices
+
+    def _check_limit(self, prospects: Iterable[Prospect]) -> None:
+        """A claim's status holds only so many devices."""
+        problem = self._problem
+        room: dict[int, int] = {}
+        for prospect in prospects:
+            claim = prospect.slot.claim
+            if claim not in room:
+                room[claim] = ALLOCATION_RESULTS - len(problem.attempt.taken(problem.claims[claim]))
+            room[claim] -= prospect.least
+            if room[claim] < 0:
+                raise HopelessError
