@@ -101,9 +101,11 @@ def _processes(options: Namespace, files: list[str | DocumentError]) -> int:
         return 1
     if options.jobs:
         return min(int(options.jobs), len(files))
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    pays = len(files) >= MANY_FILES or sum(map(_size, files)) >= MANY_BYTES
-    return min(processors, MOST_PROCESSES, len(files)) if pays else 1
+    if len(files) < MANY_FILES and sum(map(_size, files)) < MANY_BYTES:
+        return 1
+    from commandline.processors import usable_processors
+
+    return min(usable_processors(), MOST_PROCESSES, len(files))
 
 
 def _size(file: str | DocumentError) -> int:
