@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
+from random import random
 from threading import Event
 from typing import Any, Protocol
 from urllib.parse import urlencode, urlsplit
@@ -21,7 +22,7 @@ PAGE = 500
 WATCH_SECONDS = 60
 # More than a watch lasts: what takes longer is a connection that nobody answers any more.
 SOCKET_SECONDS = WATCH_SECONDS + 15.0
-PAUSE_SECONDS = 1.0
+PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0
 NOT_SERVED_SECONDS = 15.0
 JSON = "application/json"
 # what an API server gives of an object to those who need no more: no spec, no status
@@ -102,7 +103,8 @@ class Watch:
         self._item_type = METADATA.format("") if metadata_only else JSON
 
     def run(self, ending: Event) -> None:
-        """Follow the cluster until told to end; what goes wrong is logged and tried again."""
+        """Follow the cluster until told to end; what goes wrong is logged and tried again, ever more rarely."""
+        failures = 0
         while not ending.is_set():
             try:
                 listing = _Listing(self._connection, self.path, self._list_type)
@@ -111,6 +113,7 @@ class Watch:
                 self.synced.set()
                 while not ending.is_set():
                     revision = self._watch(revision)
+                    failures = 0
             except NotServed:
                 if not self.synced.is_set():
                     log(logging.INFO, "not served", path=self.path)
@@ -120,7 +123,8 @@ class Watch:
             except (OSError, http.client.HTTPException, ValueError, WatchError) as error:
                 reason = str(error) or type(error).__name__
                 log(logging.WARNING, "cluster is not followed", path=self.path, reason=reason)
-                ending.wait(PAUSE_SECONDS)
+                ending.wait(_pause(failures))
+                failures += 1
 
     def _watch(self, revision: str) -> str:
         """Take over changes until the API server ends the watch; the revision to go on from."""
@@ -184,6 +188,12 @@ def _get(
     if response.status != 200:
         raise WatchError(f"GET {path}: {response.status} {response.reason}")
     return response
+
+
+def _pause(failures: int) -> float:
+    """How long to wait after so many failures; not all replicas come back at once."""
+    longest = min(LONGEST_PAUSE_SECONDS, PAUSE_SECONDS * 2.0 ** min(failures, 10))
+    return longest * (0.5 + random() / 2)
 
 
 def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
