@@ -19,7 +19,7 @@ import pytest
 from webhook.certificates import Terms
 from webhook.certstore import DirectoryStore, maintain
 from webhook.known import Labels
-from webhook.watching import Connection, Watch
+from webhook.watching import Connection, Watch, _pause
 
 
 def namespace(name: str, revision: int, **labels: str) -> dict[str, Any]:
@@ -189,3 +189,8 @@ def test_collection_that_is_no_longer_served(watch: Following, cluster: Cluster)
     cluster.broken = 404
     cluster.events.put(None)
     until(lambda: watch.labels == {})
+
+
+def test_pauses_grow() -> None:
+    """The longer the cluster does not answer, the more rarely it is asked: up to twice a minute."""
+    assert [0.5 <= _pause(0) <= 1, 2 <= _pause(2) <= 4, 15 <= _pause(1_000_000) <= 30] == [True] * 3
