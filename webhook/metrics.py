@@ -62,18 +62,7 @@ class Metrics:
             ["webhook", "kind", "verdict", "reason"],
             registry=registry,
         )
-        self.claims = _claims_gauge(
-            "claimcheck_resource_claims",
-            "ResourceClaims in the cluster, with and without firstAvailable.",
-            ClaimLabels._fields,
-            registry,
-        )
-        self.allocated_claims = _claims_gauge(
-            "claimcheck_allocated_resource_claims",
-            "ResourceClaims in the cluster that are allocated, with and without firstAvailable.",
-            ClaimLabels._fields[1:],
-            registry,
-        )
+        self.claims, self.allocated_claims = _claim_gauges(registry)
         self.reloads = Counter(
             "claimcheck_config_reloads",
             "Attempts to read a changed configuration or certificate.",
@@ -130,8 +119,20 @@ class Metrics:
         return generate_latest(registry), CONTENT_TYPE_LATEST
 
 
-def _claims_gauge(
-    name: str, documentation: str, labels: tuple[str, ...], registry: CollectorRegistry
-) -> Gauge:
-    """Every process counts the same claims; who has looked last is right."""
-    return Gauge(name, documentation, labels, registry=registry, multiprocess_mode="livemostrecent")
+def _claim_gauges(registry: CollectorRegistry) -> tuple[Gauge, Gauge]:
+    """All claims, and those that are allocated. Every process counts the same claims; who has looked last is right."""
+    total = Gauge(
+        "claimcheck_resource_claims",
+        "ResourceClaims in the cluster, with and without firstAvailable.",
+        ClaimLabels._fields,
+        registry=registry,
+        multiprocess_mode="livemostrecent",
+    )
+    allocated = Gauge(
+        "claimcheck_allocated_resource_claims",
+        "ResourceClaims in the cluster that are allocated, with and without firstAvailable.",
+        ClaimLabels._fields[1:],
+        registry=registry,
+        multiprocess_mode="livemostrecent",
+    )
+    return total, allocated

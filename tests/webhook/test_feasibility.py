@@ -13,7 +13,7 @@ import pytest
 from allocator.devices import Slice
 from resourceapi.releases import Profile
 from tests.webhook.examples import admission, context
-from webhook import feasibility
+from webhook import devicesearch, feasibility
 from webhook.devices import KnownDevices
 from webhook.feasibility import Feasibility
 from webhook.validating import validate
@@ -265,7 +265,8 @@ def test_time_is_bounded(
 ) -> None:
     """A review gets its answer when the time is up; with the next ones the search goes on where it was."""
     ticks = _clock()
-    monkeypatch.setattr(feasibility, "perf_counter", lambda: next(ticks))
+    for module in (feasibility, devicesearch):
+        monkeypatch.setattr(module, "perf_counter", lambda: next(ticks))
     monkeypatch.setattr(
         feasibility, "SECONDS", 300.0
     )  # of which the clock lets one pass whenever it is looked at
@@ -290,7 +291,8 @@ def _clock() -> Iterator[float]:
 def test_reviews_share_what_time_there_is(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many reviews come, only a share of the time goes into this; what is known already is said for nothing."""
     now = [0.0]
-    monkeypatch.setattr(feasibility, "perf_counter", lambda: now[0])
+    for module in (feasibility, devicesearch):
+        monkeypatch.setattr(module, "perf_counter", lambda: now[0])
     allowance = feasibility.Allowance()
     spent = 0.0
     for _ in range(1000):
