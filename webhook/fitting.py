@@ -103,11 +103,13 @@ class Fitting:
 class Question:
     """A spec that somebody may wait to know about."""
 
-    def __init__(self, results: _Results, key: str, spec: Object, *, is_first: bool) -> None:
+    def __init__(self, results: _Results, key: str, spec: Object, *, is_first: bool, generation: int) -> None:
         """
         :param is_first: whether no other is before it.
+        :param generation: how often the cluster had changed.
         """
         self.is_first = is_first
+        self.generation = generation
         self.key = key
         self.spec = spec
         self.answer = ""
@@ -128,6 +130,7 @@ class _Results:
         self._lock = Lock()
         self._known: dict[str, str] = {}
         self._pending: dict[str, Question] = {}
+        self._generation = 0
 
     def get(self, key: str) -> str | None:
         return self._known.get(key)
@@ -137,15 +140,16 @@ class _Results:
         with self._lock:
             if key in self._pending or len(self._pending) >= MOST_PENDING:
                 return None
-            question = Question(self, key, spec, is_first=not self._pending)
+            is_first = not self._pending
+            question = Question(self, key, spec, is_first=is_first, generation=self._generation)
             self._pending[key] = question
             return question
 
     def keep(self, question: Question) -> None:
         """Keep the answer unless something has changed since the question was asked."""
         with self._lock:
-            if self._pending.get(question.key) is question:
-                del self._pending[question.key]
+            del self._pending[question.key]
+            if question.generation == self._generation:
                 if len(self._known) >= MAX_RESULTS:
                     self._known.clear()
                 self._known[question.key] = question.answer
@@ -153,7 +157,7 @@ class _Results:
     def forget(self) -> None:
         with self._lock:
             self._known.clear()
-            self._pending.clear()
+            self._generation += 1
 
 
 def _serve(queue: SimpleQueue[Change | Question | None], features: Features) -> None:

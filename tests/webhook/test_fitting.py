@@ -187,6 +187,8 @@ def test_questions_are_bounded(known: KnownDevices, monkeypatch: pytest.MonkeyPa
     busy = threading.Event()
     known.fitting.change(lambda cluster: busy.wait(10))
     for count in range(1, 200):
+        if count % 30 == 0:
+            known.fitting.put_node("another", {"number": str(count)})
         assert known.fitting.problem(requests(exactly("gpu", count=count))["spec"], 0.0) == ""
     busy.set()
     done = threading.Event()
