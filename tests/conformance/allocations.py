@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from allocator.demand import name_of
@@ -23,7 +24,7 @@ def answer(case: Case) -> Object:
     gates = scenario["features"]
     features = Features(GATES if "all" in gates else gates, group_snapshots=False)
     classes = [_decoded("DeviceClass", each) for each in scenario["deviceClasses"]]
-    slices = [_decoded("ResourceSlice", each) for each in scenario["resourceSlices"]]
+    slices = _told_apart([_decoded("ResourceSlice", each) for each in scenario["resourceSlices"]])
     by_name = {name_of(device_class): device_class for device_class in classes}
     cluster = Cluster(features, scenario["nodes"], by_name, slices)
     claims: dict[str, Object] = {}
@@ -69,6 +70,17 @@ def _pod(
 
 def _decoded(kind: str, value: Json) -> Object:
     return decode(_SCHEMA, kind, value).object
+
+
+def _told_apart(slices: list[Object]) -> list[Object]:
+    """Further slices of a name get names of their own, next in order: scenarios may have what no cluster can have."""
+    seen: Counter[str] = Counter()
+    for slice in slices:
+        name = name_of(slice)
+        if seen[name]:
+            slice.setdefault("metadata", {})["name"] = f"{name}\0{seen[name]:04}"
+        seen[name] += 1
+    return slices
 
 
 def _remember(claims: dict[str, Object], claim: Object) -> Object:
