@@ -1,6 +1,6 @@
 """The first way down: most pods get the first devices that can be taken, one after the other, or do not fit at once.
 
-This is what the search in `allocator.search` does as long as it need not go back, with less ado.
+The descent is what the search in `allocator.search` does as long as it need not go back, with less ado.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from allocator.attempt import Attempt
 from allocator.demand import Alternative, ClaimDemand, RequestDemand
 from allocator.devices import Device
+from allocator.errors import AllocationError
 from resourceapi.limits import ALLOCATION_RESULTS
 
 
@@ -88,3 +89,41 @@ class Descent:
             return None
         attempt.undo(mark)
         return False
+
+
+def is_short(
+    attempt: Attempt,
+    claims: Sequence[ClaimDemand],
+    candidates: Sequence[Device],
+    all_devices: Mapping[Alternative, Sequence[Device]],
+) -> bool:
+    """Whether there is surely no solution, as a request has too few devices even if the others take none.
+
+    Nothing has been taken yet. Where expressions may fail this is not the way to find out: the search might end there.
+    """
+    if all_devices:
+        return False
+    requests = [request for claim in claims for request in claim.requests]
+    try:
+        # All are looked at: any of them may have an error.
+        served = [_may_be_served(attempt, request, candidates) for request in requests]
+    except AllocationError:
+        return False
+    return not all(served)
+
+
+def _may_be_served(attempt: Attempt, request: RequestDemand, candidates: Sequence[Device]) -> bool:
+    """Raises AllocationError if any device might end the search."""
+    enough = False
+    for alternative in request.alternatives:
+        if alternative.derived:
+            raise AllocationError("attributes are derived when devices are taken")
+        found = [
+            device
+            for device in candidates
+            if attempt.selects(alternative, device)
+            and attempt.is_free(alternative, device)
+            and attempt.has_capacity(alternative, device)
+        ]
+        enough = enough or len(found) >= alternative.count
+    return enough

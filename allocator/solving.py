@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from allocator.attempt import Attempt
 from allocator.demand import Alternative, ClaimDemand
-from allocator.descent import Descent
+from allocator.descent import Descent, is_short
 from allocator.devices import Device
 from allocator.features import Features
 from allocator.search import Search, UndecidedError
@@ -32,6 +32,8 @@ def solve(
     if easy is not None:
         return easy
     attempt.undo(start)
+    if is_short(attempt, claims, candidates, all_devices):
+        return False
     try:
         return Search(attempt, claims, candidates, all_devices, PATIENCE).run()
     except UndecidedError:
