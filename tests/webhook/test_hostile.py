@@ -64,7 +64,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield started
         prober.end()
         assert prober.problems == []
-        assert prober.asked > 10
+        assert prober.asked > 0
         messages = {entry.get("message") for entry in started.logged}
         assert not messages & {"worker ended", "review failed"}
         # whatever clients do wrong is no error of the service, and worth one line
