@@ -229,9 +229,8 @@ def _pod_policy(config: Config, nodes: HostNames) -> PreScheduledPods | None:
 
 
 def _outlook(config: Config, known: _Known, profile: Profile) -> Feasibility | None:
-    if config.get("policies", "feasibility", "mode") == OFF or not known.may_know_devices:
-        return None
-    return Feasibility(known.devices, profile.gates)
+    mode = config.get("policies", "feasibility", "mode")
+    return Feasibility(mode, known.devices, profile.gates) if mode != OFF and known.may_know_devices else None
 
 
 def _policies(config: Config) -> Iterator[Policy]:

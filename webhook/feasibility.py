@@ -15,7 +15,7 @@ from typing import Any
 
 from deviceselectors.environment import Environment
 from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES
-from resourceapi.fieldpath import Path, render
+from resourceapi.fieldpath import Path
 from resourceapi.quantity import Quantity
 from webhook.devices import DeviceKind, KnownDevices
 from webhook.devicesearch import Demand, OverBudget, Search, expressions
@@ -32,6 +32,8 @@ MOST_SAVED = 0.05
 # Outcomes and characters of expressions, whose programs take about as much memory, in units of 100 bytes or so.
 MAX_REMEMBERED = 200_000
 MAX_REASONS = 4096
+Problem = tuple[Path, str]
+"""Where in the claim something is impossible, and why."""
 ALL = "All"
 FRACTIONAL_RANGE = "DRAFractionalCapacityRange"
 
@@ -58,7 +60,8 @@ class Feasibility:
 
     name = "feasibility"
 
-    def __init__(self, devices: KnownDevices, gates: frozenset[str]) -> None:
+    def __init__(self, mode: str, devices: KnownDevices, gates: frozenset[str]) -> None:
+        self.mode = mode
         self._devices = devices
         self._searches: OrderedDict[Demand, Search] = OrderedDict()
         self._reasons: dict[tuple[str, Demand, int], str] = {}
@@ -71,7 +74,7 @@ class Feasibility:
         self._fractional = FRACTIONAL_RANGE in gates
         self._allowance = Allowance()
 
-    def problems(self, spec: Object, at: Path) -> list[str]:
+    def problems(self, spec: Object, at: Path) -> list[Problem]:
         """Why the claim with this spec, which stands at a path, can never be satisfied; nothing if it can, or if that
         cannot be told in time.
 
@@ -80,7 +83,7 @@ class Feasibility:
         with self._allowance as seconds:
             return self._problems(spec, at, perf_counter() + seconds, seconds)
 
-    def _problems(self, spec: Object, at: Path, deadline: float, seconds: float) -> list[str]:
+    def _problems(self, spec: Object, at: Path, deadline: float, seconds: float) -> list[Problem]:
         devices = self._devices
         if not devices.is_known or not devices.lock.acquire(timeout=seconds):
             return []
@@ -93,7 +96,7 @@ class Feasibility:
         finally:
             devices.lock.release()
         problem = devices.fitting.problem(spec, seconds) if may_ask else ""
-        return [f"{render(at)}: {problem}"] if problem else found
+        return [(at, problem)] if problem else found
 
     def count(self) -> int:
         """How many devices there are."""
@@ -182,19 +185,21 @@ class _Inventory:
         return search.explain(kind, self._deadline)
 
 
-def feasibility(spec: Object, at: Path, inventory: _Inventory, classes: Mapping[str, Object]) -> list[str]:
+def feasibility(
+    spec: Object, at: Path, inventory: _Inventory, classes: Mapping[str, Object]
+) -> list[Problem]:
     """What is impossible in a claim, request by request; of alternatives all have to be.
 
     :raises OverBudget: if that takes too long.
     """
-    found = []
+    found: list[Problem] = []
     for index, request in enumerate(spec.get("devices", EMPTY).get("requests") or ()):
         path = (*at, "devices", "requests", index)
         alternatives = request.get("firstAvailable")
         if not alternatives:
             reason = _impossible(request.get("exactly", EMPTY), inventory, classes)
             if reason:
-                found.append(f"{render(path)}: no device can satisfy this request: {reason}")
+                found.append((path, f"no device can satisfy this request: {reason}"))
             continue
         reasons = [_impossible(alternative, inventory, classes) for alternative in alternatives]
         if all(reasons):
@@ -202,7 +207,7 @@ def feasibility(spec: Object, at: Path, inventory: _Inventory, classes: Mapping[
                 f"{alternative.get('name', '')}: {reason}"
                 for alternative, reason in zip(alternatives, reasons, strict=True)
             )
-            found.append(f"{render(path)}: no device can satisfy any of the alternatives: {listed}")
+            found.append((path, f"no device can satisfy any of the alternatives: {listed}"))
     return found
 
 

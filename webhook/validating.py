@@ -8,7 +8,8 @@ from typing import Any
 from conversion.paths import to_version
 from quota.api import Unavailable
 from quota.reservations import Busy
-from resourceapi.fielderrors import FieldError
+from resourceapi.fielderrors import FieldError, forbidden
+from resourceapi.fieldpath import render
 from resourceapi.releases import split_api_version
 from validation import statuses
 from validation.headers import in_headers
@@ -51,13 +52,12 @@ class _Verdict:
         :raises AdmissionError: if it is refused.
         """
         self._guard_labels()
-        errors = [*self._broken_rules(), *self._violated_policies()]
+        errors = [*self._broken_rules(), *self._violated_policies()] or list(self._impossible_demands())
         if errors:
             name = self.request.name or name_of(self.request.object)
             raise AdmissionError(statuses.invalid(self.request.kind, name, errors).status())
         self._fit_into_quota()
         self.warnings.extend(self._lints())
-        self._look_for_devices()
 
     def _guard_labels(self) -> None:
         """
@@ -72,17 +72,20 @@ class _Verdict:
             raise AdmissionError(guard.refusal(self.request, problems).status())
         self.warnings += problems
 
-    def _look_for_devices(self) -> None:
-        """Say it if no device can ever be what a claim asks for."""
+    def _impossible_demands(self) -> Iterator[FieldError]:
+        """What no device can ever be, if that is enforced; otherwise it becomes warnings."""
         outlook = self.context.outlook
         subject = self._subject() if outlook is not None else None
-        if outlook is None or subject is None:
+        at, spec = claim_spec(subject) if subject is not None else ((), {})
+        found = outlook.problems(spec, at) if outlook is not None and at else []
+        if outlook is None or not found:
             return
-        at, spec = claim_spec(subject)
-        found = outlook.problems(spec, at)
-        if found:
-            self.audit[outlook.name] = "warned"
-            self.warnings += found
+        self.audit[outlook.name] = "refused" if outlook.mode == ENFORCE else "warned"
+        for path, problem in found:
+            if outlook.mode == ENFORCE:
+                yield forbidden(path, problem)
+            else:
+                self.warnings.append(f"{render(path)}: {problem}")
 
     def _fit_into_quota(self) -> None:
         """Charge a new claim to the quotas of its namespace; last, because it is not given back.

@@ -7,7 +7,7 @@ from typing import Any
 
 from resourceapi.decoding import decode
 from validation.server import Server
-from webhook.context import Context
+from webhook.context import WARN, Context
 from webhook.converting import convert
 from webhook.devices import KnownDevices
 from webhook.feasibility import Feasibility
@@ -76,4 +76,4 @@ def _evaluate(server: Server) -> None:
     devices.slices.replace([_SLICE])
     devices.device_classes.replace([_CLASS])
     spec = decode(server.profile.schemas["v1"], "ResourceClaim", _CLAIM).object["spec"]
-    Feasibility(devices, server.profile.gates).problems(spec, ("spec",))
+    Feasibility(WARN, devices, server.profile.gates).problems(spec, ("spec",))

@@ -80,7 +80,7 @@ def known() -> KnownDevices:
 def outlook(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> Feasibility:
     monkeypatch.setattr(feasibility, "SECONDS", 60.0)
     monkeypatch.setattr(feasibility, "MOST_SAVED", 600.0)
-    return Feasibility(known, PROFILE.gates)
+    return Feasibility("Warn", known, PROFILE.gates)
 
 
 def exactly(class_name: str = "gpu", *expressions: str, **more: Any) -> Object:
@@ -197,6 +197,31 @@ def test_every_request_counts(outlook: Feasibility) -> None:
     ]
 
 
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_enforce_mode_refuses(known: KnownDevices, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """In Enforce mode what is known to be impossible is refused, with a cause for each request."""
+    monkeypatch.setattr(feasibility, "SECONDS", 60.0)
+    obj = one("gpus") if version == "v1" else claim({"name": "r", **exactly("gpus")})
+    obj["apiVersion"] = f"resource.k8s.io/{version}"
+    judged = context(rules=False, outlook=Feasibility("Enforce", known, PROFILE.gates))
+    response = validate(admission(obj), judged)["response"]
+    assert response["status"]["code"] == 422
+    assert response["status"]["details"]["causes"] == [
+        {
+            "field": "spec.devices.requests[0]",
+            "message": "Forbidden: no device can satisfy this request: there is no DeviceClass 'gpus'",
+            "reason": "FieldValueForbidden",
+        }
+    ]
+    assert response["auditAnnotations"] == {"feasibility": "refused"}
+
+
+@pytest.mark.parametrize("obj", CLASSES[:1] + SLICES[:1], ids=["DeviceClass", "ResourceSlice"])
+def test_other_kinds_demand_nothing(outlook: Feasibility, obj: Object) -> None:
+    """Classes and slices are not looked at."""
+    assert warnings(outlook, obj) == []
+
+
 def test_templates_and_versions(outlook: Feasibility) -> None:
     """Templates are judged by the claim in them; older versions by what they mean."""
     template = {**one("gpus"), "kind": "ResourceClaimTemplate", "spec": {"spec": one("gpus")["spec"]}}
@@ -213,9 +238,9 @@ def test_updates_of_metadata_are_not_looked_at(outlook: Feasibility) -> None:
 def test_nothing_is_said_about_what_is_not_known(known: KnownDevices) -> None:
     """Without slices, or without classes, nothing can be told."""
     assert warnings(None, one("gpus")) == []
-    assert warnings(Feasibility(KnownDevices(PROFILE), PROFILE.gates), one("gpus")) == []
+    assert warnings(Feasibility("Warn", KnownDevices(PROFILE), PROFILE.gates), one("gpus")) == []
     known.device_classes.lose()
-    assert warnings(Feasibility(known, PROFILE.gates), one("gpus")) == []
+    assert warnings(Feasibility("Warn", known, PROFILE.gates), one("gpus")) == []
 
 
 def test_cluster_without_devices(outlook: Feasibility, known: KnownDevices) -> None:
@@ -271,7 +296,7 @@ def test_time_is_bounded(
         feasibility, "SECONDS", 300.0
     )  # of which the clock lets one pass whenever it is looked at
     monkeypatch.setattr(feasibility, "MOST_SAVED", 1_000_000.0)
-    outlook = Feasibility(many, PROFILE.gates)
+    outlook = Feasibility("Warn", many, PROFILE.gates)
     wanted = one("gpu", model("none"))
     reviews = [warnings(outlook, wanted) for _ in range(40)]
     assert reviews[0] == []
@@ -301,7 +326,7 @@ def test_reviews_share_what_time_there_is(known: KnownDevices, monkeypatch: pyte
             now[0] += seconds
         now[0] += 0.001
     assert feasibility.MOST_SAVED <= spent <= feasibility.MOST_SAVED + 1.1 * feasibility.SHARE * now[0]
-    outlook = Feasibility(known, PROFILE.gates)
+    outlook = Feasibility("Warn", known, PROFILE.gates)
     assert warnings(outlook, one("nic"))
     monkeypatch.setattr(feasibility, "SECONDS", -1.0)
     assert warnings(outlook, one("nic"))

@@ -57,7 +57,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> KnownDevices:
 
 @pytest.fixture
 def outlook(known: KnownDevices) -> Feasibility:
-    return Feasibility(known, PROFILE.gates)
+    return Feasibility("Warn", known, PROFILE.gates)
 
 
 def requests(*details: Object, **constraint: Any) -> Object:
