@@ -10,10 +10,7 @@ QUOTA_FILE = "/sys/fs/cgroup/cpu.max"
 
 def usable_processors() -> int:
     """The processors that the process may run on, or the share of them that its container gets, rounded up."""
-    if hasattr(os, "sched_getaffinity"):
-        count = len(os.sched_getaffinity(0))
-    else:
-        count = os.cpu_count() or 1
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(count, _quota(count))
 
 
