@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 _EMPTY: Object = {}
-_MAX_REMEMBERED = 1024
+#: What is kept of each kind at most; there may be as many kinds as devices.
+PER_KIND = 64
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -73,7 +74,7 @@ class DeviceKind:
     What has been found out about one of them may be kept here: it goes when the last of them goes.
     """
 
-    def __init__(self, driver: str, spec: Object, room: Room) -> None:
+    def __init__(self, driver: str, spec: Object, room: Room, *, stable: bool = False) -> None:
         """`spec`: an element of `spec.devices` in normal form, of v1, without its name; `room`: its capacities."""
         self.driver = driver
         self.room = room
@@ -82,6 +83,7 @@ class DeviceKind:
         self.capacity = room.capacities
         self.taints: list[Object] = spec.get("taints") or []
         self.multiple = spec.get("allowMultipleAllocations") is True
+        self._stable = stable
         self.consumes = tuple(
             Consumption(
                 entry.get("counterSet", ""),
@@ -111,7 +113,8 @@ class DeviceKind:
         from deviceselectors.runtime.device import prepare_device
 
         device = {
-            "allowMultipleAllocations": self.multiple,
+            # The stable allocator does not tell expressions.
+            "allowMultipleAllocations": self.multiple and not self._stable,
             "attributes": {name: attribute or {} for name, attribute in self.attributes.items()},
             "capacity": {name: {"value": str(total)} for name, total in self.room.totals.items()},
         }
@@ -132,7 +135,9 @@ class SliceKind:
 class Kinds:
     """One object per kind, as long as there is something of that kind."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, stable: bool = False) -> None:
+        """`stable`: kinds as kube-scheduler's stable allocator knows them."""
+        self.stable = stable
         self._devices: WeakValueDictionary[tuple[str, str], DeviceKind] = WeakValueDictionary()
         self._rooms: WeakValueDictionary[str, Room] = WeakValueDictionary()
         self._slices: WeakValueDictionary[tuple[str, tuple[DeviceKind, ...]], SliceKind] = (
@@ -148,7 +153,8 @@ class Kinds:
         )
         kind = self._devices.get(key)
         if kind is None:
-            kind = self._devices[key] = DeviceKind(driver, own, self._room(own.get("capacity") or {}))
+            room = self._room(own.get("capacity") or {})
+            kind = self._devices[key] = DeviceKind(driver, own, room, stable=self.stable)
         return kind
 
     def _room(self, capacities: dict[str, Object]) -> Room:
@@ -170,9 +176,9 @@ class Kinds:
         return kind
 
 
-def remember(memory: dict[Key, Value], key: Key, value: Value) -> None:
+def remember(memory: dict[Key, Value], key: Key, value: Value, limit: int = 1024) -> None:
     """Keep something that could be found out again; not too much of it."""
-    if len(memory) >= _MAX_REMEMBERED:
+    if len(memory) >= limit:
         memory.clear()
     memory[key] = value
 

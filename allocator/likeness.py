@@ -21,6 +21,7 @@ from allocator.selection import Selectors
 from allocator.states import PoolState
 
 _ERROR = "error"
+_MAX_KINDS = 256
 
 
 class Likeness:
@@ -54,14 +55,14 @@ class Likeness:
         known = self._slices.get(slice.kind)
         if known is None:
             known = (slice.kind.frame, *[self._device(device) for device in slice.devices])
-            remember(self._slices, slice.kind, known)
+            remember(self._slices, slice.kind, known, _MAX_KINDS)
         return known
 
     def _device(self, device: Device) -> object:
         known = self._devices.get(device.kind)
         if known is None:
             known = (device.kind.frame, *[self._seen_by(each, device) for each in self._alternatives])
-            remember(self._devices, device.kind, known)
+            remember(self._devices, device.kind, known, _MAX_KINDS)
         return known
 
     def _seen_by(self, alternative: Alternative, device: Device) -> object:

@@ -18,7 +18,7 @@ from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate
 from allocator.states import PoolState
 
-_MAX_PLANS = 1024
+_MAX_PLANS = 512
 _MAX_OUTCOMES = 200_000
 
 FATAL, NODE = "fatal", "node"

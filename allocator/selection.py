@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from allocator.devices import Device
 from allocator.errors import AllocationError
-from allocator.kinds import remember
+from allocator.kinds import PER_KIND, remember
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
@@ -34,7 +34,7 @@ class Selectors:
         outcome = known.get(selector.expression)
         if outcome is None:
             outcome = self._evaluate(selector, device)
-            remember(known, selector.expression, outcome)
+            remember(known, selector.expression, outcome, PER_KIND)
         if outcome.__class__ is str:
             raise AllocationError(f"{selector.place} on device {device.id}: CEL runtime error: {outcome}")
         return outcome  # type: ignore[return-value]
@@ -61,7 +61,7 @@ class Selectors:
             except EvaluationError as error:
                 text = f"evaluate derived attribute {name} on device {device.id} failed: {error.message}"
                 raise AllocationError(text) from None
-            remember(known, expression, found)
+            remember(known, expression, found, PER_KIND)
         return found
 
     def _program(self, expression: str, *, derived: bool) -> Program | str:
