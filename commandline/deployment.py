@@ -71,6 +71,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help="what happens while nobody answers, for one webhook (the first part of its name) or all; may be repeated",
     )
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="a configuration of your own, without `listen` and `tls`, which depend on the other options",
+    )
     parser.add_argument("--service-monitor", action="store_true", help="add one for the Prometheus operator")
     parser.add_argument("--no-network-policy", action="store_true", help="leave out the NetworkPolicy")
     parser.add_argument(
@@ -115,6 +120,10 @@ def rendered(options: Namespace) -> list[Object]:
 
     directory = _manifests() / "overlays"
     objects = render_value(kustomization(options), directory)
+    if options.config:
+        from commandline import ownconfig
+
+        ownconfig.use(objects, options.config)
     _set_failure_policies(objects, options.failure_policy)
     if options.no_network_policy:
         objects = [obj for obj in objects if obj["kind"] != "NetworkPolicy"]

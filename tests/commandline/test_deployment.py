@@ -132,6 +132,45 @@ def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixt
     assert captured.out == ""
 
 
+OWN_CONFIG = """# ours
+apiServer: {serves: BuiltIn, namespaces: Watch}
+policies:
+  adminAccess: {mode: Enforce, labels: [{key: a.example.com/b}, {key: c, value: d}]}
+  adminAccessLabels: {mode: Enforce, groups: [admins]}
+"""
+
+
+def test_own_configuration(manifests: Any, tmp_path: Path) -> None:
+    """It takes the place of the overlay's, but for what the manifests depend on; the API server asks about its labels."""
+    (tmp_path / "own.yaml").write_text(OWN_CONFIG)
+    usual, found = manifests(), manifests("--config", str(tmp_path / "own.yaml"))
+    text = found["ConfigMap", "claimcheck"]["data"]["webhook.yaml"]
+    given = usual["ConfigMap", "claimcheck"]["data"]["webhook.yaml"].splitlines()[:2]
+    assert text == OWN_CONFIG + "\n".join([*given, ""])
+    (namespaces,) = found["ValidatingWebhookConfiguration", "claimcheck-namespaces"]["webhooks"]
+    (condition,) = namespaces["matchConditions"]
+    assert condition["expression"].startswith(
+        "['resource.kubernetes.io/admin-access', 'a.example.com/b', 'c'].exists(key, object.metadata"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lints: Warn\npolices: {}\n", "own.yaml:2:1: polices: unknown field"),
+        ("lints: Warn\ntls: {directory: d}\n", "own.yaml:4:1: tls: the key is there already in line 2"),
+        ("[]", "own.yaml:1:1"),
+    ],
+)
+def test_own_configuration_with_mistakes(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are told with their line, as the service would tell them."""
+    (tmp_path / "own.yaml").write_text(text)
+    assert main(["manifests", "--config", str(tmp_path / "own.yaml")]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_json(capsys: pytest.CaptureFixture[str], manifests: Any) -> None:
     """The same as a List in JSON."""
     assert main(["manifests", "-o", "json"]) == 0

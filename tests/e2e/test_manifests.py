@@ -68,11 +68,16 @@ def test_api_server_takes_them(overlay: str, server: ApiServer) -> None:
 
 @pytest.mark.parametrize(("overlay", "server"), OVERLAYS, indirect=["server"])
 def test_kubectl_applies_what_the_command_prints(overlay: str, server: ApiServer, tmp_path: Path) -> None:
-    """In another namespace, with own certificates: nothing is unknown, and nothing is warned about."""
+    """In another namespace, with own certificates, and a configuration of one's own: nothing is unknown, and nothing is
+    warned about."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}}
     assert apply(server.client, namespace).code in (200, 201)
     command = [sys.executable, "-m", "commandline.main", "manifests", "--mode", overlay]
     command += ["--namespace", "elsewhere", "--image", "registry.example.com/claimcheck:1"]
+    if overlay == "built-in-guard":
+        labels = "labels: [{key: a.example.com/b}]"
+        (tmp_path / "own.yaml").write_text(f"policies: {{adminAccessLabels: {{mode: Warn, {labels}}}}}\n")
+        command += ["--config", str(tmp_path / "own.yaml")]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     (tmp_path / "manifests.yaml").write_text(text)
     kubectl = Kubectl(server, tmp_path / "cache")

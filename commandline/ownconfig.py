@@ -1,0 +1,69 @@
+"""Somebody's own configuration in the manifests, in the place of the overlay's; the API server asks accordingly."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from commandline.errors import UsageError
+
+Object = dict[str, Any]
+NAME = "webhook.yaml"
+# Where the service listens and what its certificates are depends on the other manifests: the first lines of an overlay's.
+GIVEN = ("listen", "tls")
+CONDITION = "label-changes"
+
+
+def use(objects: list[Object], file: str) -> None:
+    """Put the configuration in a file into the ConfigMap, without what the manifests say about `listen` and `tls`.
+
+    :raises UsageError: if it cannot be used; what is wrong has been printed.
+    """
+    (config_map,) = (obj for obj in objects if obj["kind"] == "ConfigMap")
+    given = config_map["data"][NAME].splitlines()[: len(GIVEN)]
+    try:
+        text = Path(file).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"manifests: --config {file}: {error}") from None
+    # at the end, so that mistakes are in the lines that they have in the file
+    whole = "\n".join([text.rstrip(), *given, ""])
+    config = _checked(whole, file)
+    config_map["data"][NAME] = whole
+    _ask_about_labels(objects, config)
+
+
+def _checked(text: str, file: str) -> Object:
+    """The configuration, if the service would take it."""
+    from webhook.config import ConfigError, load_config
+
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / NAME
+        path.write_text(text, "utf-8")
+        try:
+            value: Object = load_config(str(path)).document.value
+        except ConfigError as error:
+            for problem in error.problems:
+                print(str(problem).replace(str(path), file), file=sys.stderr)
+            raise UsageError(
+                f"manifests: --config {file} is no configuration ({' and '.join(GIVEN)} are given by the manifests)"
+            ) from None
+    return value
+
+
+def _ask_about_labels(objects: list[Object], config: Object) -> None:
+    """Let the API server ask about changes of the labels that the configuration guards."""
+    from webhook.labelguard import BUILT_IN
+
+    policies = config.get("policies") or {}
+    guard = policies.get("adminAccessLabels") or {}
+    labels = guard.get("labels", (policies.get("adminAccess") or {}).get("labels", ()))
+    keys = dict.fromkeys([BUILT_IN.key, *(label["key"] for label in labels)])
+    listed = ", ".join("'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'" for key in keys)
+    for obj in objects:
+        for webhook in obj.get("webhooks", ()):
+            for condition in webhook.get("matchConditions", ()):
+                if condition["name"] == CONDITION:
+                    _, _, rest = condition["expression"].partition("]")
+                    condition["expression"] = f"[{listed}]{rest}"
