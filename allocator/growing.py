@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from allocator.demand import name_of
 from allocator.devices import Object, node_name
+from allocator.packing import pack
 from allocator.podnodes import excluded
 from allocator.scheduling import Cluster, Mode
 from allocator.simulation import Placement, Pod, Simulation
@@ -167,7 +168,7 @@ class _Expansion:
             self._simulation.reset()
             made = self._made.pop(index)
             self._take_out(made)
-            found = self._simulation.batch(opened, ROUND_SECONDS)
+            found = pack(self._simulation, opened, ROUND_SECONDS)
             if all(each.node for each in found):
                 saved = found
             else:

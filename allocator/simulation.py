@@ -1,14 +1,8 @@
-"""Pods placed one after the other in a cluster that exists only here, in order or in whatever order places most.
-
-A batch is packed largest first: what costs most when nothing is there yet (`allocator.fitting.waste`) has the fewest places
-to go. If pods are left over they move to the front and all are placed again, as long as there is time and it helps.
-"""
+"""Pods placed one after the other in a cluster that exists only here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from random import Random
-from time import monotonic
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,9 +12,6 @@ from allocator.devices import Object
 from allocator.fitting.waste import Waste
 from allocator.plans import FATAL
 from allocator.scheduling import Cluster, Mode
-
-#: How long a batch is packed anew, in seconds, and how often without success.
-BATCH_SECONDS, BATCH_ROUNDS = 10.0, 200
 
 MODES = {Mode.FIRST_FIT.value: Mode.FIRST_FIT, Mode.BEST_FIT.value: Mode.BEST_FIT}
 """The objectives to choose from, by name."""
@@ -84,43 +75,18 @@ class Simulation:
         self._held.clear()
         self._claims.clear()
 
-    def batch(self, pods: Sequence[Pod], seconds: float = BATCH_SECONDS) -> list[Placement]:
-        """Place as many pods as can be found out within the time, which is for packing anew; in the order of `pods`."""
-        end = monotonic() + seconds
-        order = sorted(range(len(pods)), key=self._costs(pods).__getitem__, reverse=True)
-        best = found = self._attempt(pods, order)
-        kept = list(order)
-        if _missing(best):
-            found = self._attempt(pods, range(len(pods)))
-            if _missing(found) < _missing(best):
-                best, kept, order = found, list(range(len(pods))), list(range(len(pods)))
-        random = Random(len(pods))
-        for _ in range(BATCH_ROUNDS):
-            left = [index for index in order if not found[index].node]
-            if not _missing(best) or monotonic() > end or not left:
-                break
-            order = _with_priority(order, left, random)
-            found = self._attempt(pods, order)
-            if _missing(found) < _missing(best):
-                best, kept = found, list(order)
-        if found is not best:
-            best = self._attempt(pods, kept)
-        return best
+    def remove(self, placement: Placement) -> None:
+        """Remove a pod that shares no claims with others."""
+        for name in placement.results:
+            self.cluster.release(self._claims[name])
+            self._held.discard(name)
 
-    def _attempt(self, pods: Sequence[Pod], order: Sequence[int]) -> list[Placement]:
-        self.reset()
-        placements = {index: self.place(pods[index], Mode.BEST_FIT) for index in order}
-        return [placements[index] for index in range(len(pods))]
-
-    def _costs(self, pods: Sequence[Pod]) -> list[tuple[bool, Waste, int]]:
-        """What each pod would cost if it came first; pods that do not even fit then come last."""
-        self.reset()
-        costs = []
-        for pod in pods:
-            found = self.weigh(pod)
-            wanted = sum(map(_wanted, pod.claims.values()))
-            costs.append((found is not None, found[1] if found is not None else (), wanted))
-        return costs
+    def restore(self, placement: Placement) -> None:
+        """Put a pod that has been removed where it was."""
+        for name, allocation in placement.results.items():
+            self._claims[name]["status"]["allocation"] = allocation
+            self.cluster.hold(self._claims[name])
+            self._held.add(name)
 
     def allocated(self, name: str) -> Object | None:
         """The claim of this name, if a pod has got devices for it."""
@@ -139,23 +105,5 @@ def _is_allocated(claim: Object) -> bool:
     return claim["status"].get("allocation") is not None
 
 
-def _wanted(claim: Object) -> int:
-    """How many devices a claim wants at least."""
-    devices = (claim.get("spec") or {}).get("devices") or {}
-    return sum((request.get("exactly") or {}).get("count", 1) for request in devices.get("requests") or ())
-
-
 def _error(answers: Iterable[NodeAnswer]) -> str:
     return next((answer.error for answer in answers if answer.error_kind == FATAL), "")
-
-
-def _missing(placements: Iterable[Placement]) -> int:
-    return sum(not placement.node for placement in placements)
-
-
-def _with_priority(order: Sequence[int], left: Sequence[int], random: Random) -> list[int]:
-    """An order in which those that were left over come earlier, each at a random place in the first half."""
-    rest = [index for index in order if index not in left]
-    for index in left:
-        rest.insert(random.randrange(len(rest) // 2 + 1), index)
-    return rest

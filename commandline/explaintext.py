@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from allocator.explaining.alternatives import AlternativeNote
-from allocator.explaining.conflicts import Conflict
+from allocator.explaining.conflicts import REQUEST, Conflict
 from allocator.explaining.constraints import Clash
 from allocator.explaining.explanation import ERROR, FITS, Explanation, Funnel, NodeKind
+from allocator.explaining.remedies import Remedy
 from allocator.explaining.verdicts import CLASS, POOL, SELECTOR, Loss, Step
 from commandline.reports.text import printable
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from commandline.results import Failure
 
 #: What is shown of long lists.
-MAX_KINDS, MAX_LOSSES, MAX_VALUES, MAX_EXCLUDED = 4, 4, 6, 4
+MAX_KINDS, MAX_LOSSES, MAX_VALUES, MAX_EXCLUDED, MAX_REQUESTS = 4, 4, 6, 4, 3
 _RULES = {
     "node": "on this node",
     "gate": "feature gates",
@@ -245,12 +246,24 @@ def _remedies(explanation: Explanation) -> Iterator[str]:
     yield ""
     if explanation.remedies:
         yield "  it would fit"
-        for remedy in explanation.remedies:
-            yield f"    - {remedy.text} ({_on(remedy.nodes)})"
+        yield from _each_remedy(explanation.remedies)
     elif explanation.complete:
         yield "  no single change that was tried would make it fit"
     if not explanation.complete:
         yield "  the time for looking further was over"
+
+
+def _each_remedy(remedies: Sequence[Remedy]) -> Iterator[str]:
+    """One line each; requests of which any one could be left out share a line if there are many."""
+    requests = [remedy for remedy in remedies if remedy.kind == REQUEST]
+    if len(requests) <= MAX_REQUESTS:
+        requests = []
+    for remedy in remedies:
+        if remedy not in requests:
+            yield f"    - {remedy.text} ({_on(remedy.nodes)})"
+        elif remedy is requests[0]:
+            names = ", ".join(each.subject for each in requests)
+            yield f"    - without any one of {len(requests)} requests: {names} ({_on(remedy.nodes)})"
 
 
 def _on(nodes: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from allocator.explaining.changes import constraints_of
 from allocator.explaining.world import full_name
 from allocator.fitting.leftover import Leftover, leftover
 from allocator.growing import Growth, Template, grow
+from allocator.packing import pack
 from allocator.podnodes import excluded
 from allocator.scheduling import Cluster
 from allocator.simulation import MODES, Placement, Pod, Simulation
@@ -71,7 +72,7 @@ def simulate(
     for objective in [*objectives, *([BATCH] if batch else [])]:
         cluster = _cluster(situation)
         simulation = Simulation(cluster)
-        found = simulation.batch(pods) if objective == BATCH else simulation.run(pods, MODES[objective])
+        found = pack(simulation, pods) if objective == BATCH else simulation.run(pods, MODES[objective])
         rest = leftover(cluster.pools(), cluster.allocated, attributes)
         report.runs.append(Run(objective, found, rest))
     if templates:

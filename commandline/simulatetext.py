@@ -27,8 +27,10 @@ def _lines(report: Report) -> Iterator[str]:
     for failure in report.failures:
         yield f"{failure.file}: error: {failure.message}"
     first = report.runs[0]
-    for run in report.runs:
-        yield f"{run.objective}: {run.placed} of {_number(len(run.placements), 'pod')} placed on {_number(run.nodes_used, 'node')}"
+    yield f"{first.objective}: {first.placed} of {_number(len(first.placements), 'pod')} placed on {_number(first.nodes_used, 'node')}"
+    if len(report.runs) > 1:
+        yield ""
+        yield from _comparison(report.runs)
     yield ""
     yield from _placements(first)
     if len(report.runs) > 1:
@@ -40,6 +42,19 @@ def _lines(report: Report) -> Iterator[str]:
     if report.growth is not None:
         yield ""
         yield from _growth(report.growth)
+
+
+def _comparison(runs: Sequence[Run]) -> Iterator[str]:
+    """A line per objective: what it places, and what could still be placed of each kind of partition."""
+    profiles = [(row.driver, row.profile) for row in runs[0].leftover.partitions]
+    head = ("objective", "placed", "of", "nodes", *(f"{profile} left" for _, profile in profiles))
+    yield from _table(head, (_compared(run, profiles) for run in runs), left=1)
+
+
+def _compared(run: Run, profiles: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    rests = {(row.driver, row.profile): str(row.placeable) for row in run.leftover.partitions}
+    numbers = (str(run.placed), str(len(run.placements)), str(run.nodes_used))
+    return (run.objective, *numbers, *(rests.get(profile, "0") for profile in profiles))
 
 
 def _placements(run: Run) -> Iterator[str]:
@@ -133,13 +148,14 @@ def _amount(number: float) -> str:
     return f"{number:g}"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 2) -> Iterator[str]:
+    """`left`: whether only the first column is of texts (1) or the last as well (2)."""
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     last = len(head) - 1
     for line in lines:
         cells = [
-            cell.ljust(width) if column in (0, last) else cell.rjust(width)
+            cell.ljust(width) if column == 0 or (column == last and left > 1) else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
         yield ("  " + "  ".join(cells)).rstrip()

@@ -61,6 +61,29 @@ ARRIVALS: dict[str, Sequence[str]] = {
 """In which order profiles come; nothing: shuffled."""
 
 
+def random_layouts(count: int, random: Random) -> list[Layout]:
+    """Ways to fill a GPU by taking whatever still fits, until nothing does."""
+    return [_random_layout(random) for _ in range(count)]
+
+
+def _random_layout(random: Random) -> Layout:
+    taken: set[int] = set()
+    compute, found = COMPUTE, []
+    while True:
+        fitting = [
+            (profile, set(range(start, start + memory)))
+            for profile, (starts, memory, slices) in PROFILES.items()
+            for start in starts
+            if slices <= compute and taken.isdisjoint(range(start, start + memory))
+        ]
+        if not fitting:
+            return found
+        profile, places = random.choice(fitting)
+        taken |= places
+        compute -= PROFILES[profile][2]
+        found.append(profile)
+
+
 def gpus(nodes: int, per_node: int) -> Cluster:
     """A cluster of such nodes, small partitions being listed first."""
     slices = []

@@ -8,6 +8,7 @@ import pytest
 
 from allocator.fitting.leftover import GroupRest, PartitionRest, ShareRest, leftover
 from allocator.growing import Growth, Template, grow
+from allocator.packing import pack
 from allocator.scheduling import Cluster, Mode
 from allocator.simulation import Placement, Pod, Simulation
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, wanted
@@ -52,7 +53,7 @@ def test_perfect_batches(family: str) -> None:
     for arrival in ARRIVALS:
         profiles = wanted(16, LAYOUTS[family], arrival, Random(f"batch {family}"))
         asked = pods(profiles)
-        placements = Simulation(gpus(4, 4)).batch(asked)
+        placements = pack(Simulation(gpus(4, 4)), asked)
         assert all(each.node for each in placements)
         assert [each.pod for each in placements] == [each.name for each in asked]
 
@@ -68,7 +69,7 @@ def test_large_ones_first() -> None:
     simulation = Simulation(cluster(*_two_and_one(), nodes=[node("n2"), node("n3")]))
     assert nodes(*simulation.run(asked, Mode.FIRST_FIT)) == ["n2", "n2", "", ""]
     simulation.reset()
-    assert nodes(*simulation.batch(asked[1:])) == ["n3", "n2", ""]
+    assert nodes(*pack(simulation, asked[1:])) == ["n3", "n2", ""]
 
 
 def _two_and_one() -> list[Object]:

@@ -18,9 +18,10 @@ from random import Random
 
 from allocator.demand import name_of
 from allocator.features import GATES, Features
+from allocator.packing import pack
 from allocator.scheduling import Cluster, Mode
 from allocator.simulation import Placement, Pod, Simulation
-from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, wanted
+from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, random_layouts, wanted
 from tests.allocator.objects import Object, decoded
 
 _NODES, _GPUS = 4, 4
@@ -50,6 +51,12 @@ def _fresh(seeds: int) -> Iterator[Line]:
                 profiles = wanted(_NODES * _GPUS, layouts, arrival, Random(f"{family} {seed}"))
                 yield _line(f"{family}, {arrival}, {seed}", gpus(_NODES, _GPUS), pods(profiles))
 
+    for arrival in ARRIVALS:
+        for seed in range(1000, 1000 + seeds):
+            random = Random(f"random {seed}")
+            profiles = wanted(_NODES * _GPUS, random_layouts(5, random), arrival, random)
+            yield _line(f"random layouts, {arrival}, {seed}", gpus(_NODES, _GPUS), pods(profiles))
+
 
 def _line(name: str, cluster: Cluster, asked: list[Pod]) -> Line:
     simulation = Simulation(cluster)
@@ -58,7 +65,7 @@ def _line(name: str, cluster: Cluster, asked: list[Pod]) -> Line:
     start = time.process_time()
     best = _placed(simulation.run(asked, Mode.BEST_FIT))
     spent = (time.process_time() - start) / len(asked) * 1e3
-    batch = _placed(simulation.batch(asked))
+    batch = _placed(pack(simulation, asked))
     print(f"{name:44}{len(asked):6}{first:11}{best:10}{batch:7}{spent:12.1f}", flush=True)
     return name, len(asked), first, best, batch
 
