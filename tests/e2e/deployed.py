@@ -62,9 +62,9 @@ def add_account(client: Client, objects: list[Object]) -> str:
     return account_token(client)
 
 
-def account_token(client: Client) -> str:
+def account_token(client: Client, namespace: str = NAMESPACE) -> str:
     """A token of the service's account, which is there already."""
-    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/claimcheck/token"
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/claimcheck/token"
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     answer = client.ask("POST", path, request)
     assert answer.code == 201, answer.body
