@@ -25,6 +25,8 @@ from allocator.states import PoolState
 
 #: So many counter sets or topology groups are tried as the first one at most.
 MAX_GROUPS = 8
+#: Searches for one pod beside first-fit's own on each kind of node; then those have to do.
+MAX_SEARCHES = 1_000
 
 Rank = tuple[int, tuple[int, ...]]
 """How far down the lists the alternatives are, all together and request by request."""
@@ -48,6 +50,11 @@ class BestPlans(Plans):
     def __init__(self, allocator: Allocator, nodes: Nodes, allocated: AllocatedState) -> None:
         super().__init__(allocator, nodes)
         self._allocated = allocated
+        self._left = MAX_SEARCHES
+
+    def begin(self) -> None:
+        """Another pod is asked for."""
+        self._left = MAX_SEARCHES
 
     def _find(self, plan: Plan, entry: NodeEntry) -> Outcome:
         states = self._nodes.view_of(entry).states()
@@ -64,6 +71,9 @@ class BestPlans(Plans):
         best: Solution = first
         key = (limit, waste.of(_flat(first)))
         for arrange in _arrangements(waste, sum(map(len, first))):
+            if self._left <= 0:
+                break
+            self._left -= 1
             found = self._again(entry, states, plan.demand, arrange)
             if found is None or not is_within(rank_of(plan.demand, found), limit):
                 continue

@@ -60,7 +60,7 @@ class Cluster:
         """`classes`: DeviceClasses by name."""
         self.nodes = {node_name(node): node for node in nodes}
         self.allocated = AllocatedState(features)
-        self.inventory = Inventory(slices)
+        self.inventory = Inventory(slices, stable=features.stable)
         self._classes = dict(classes)
         self._allocator = Allocator(features, self._classes, self.inventory, self.allocated)
         self._known = Nodes(self.nodes.values(), features, self.inventory, self.allocated)
@@ -144,6 +144,9 @@ class Cluster:
         """Find out now what all nodes see rather than with the first pod."""
         for entry in self._known.settled():
             self._known.class_of(entry)
+            for state in self._known.view_of(entry).states():
+                for device in state.pool.devices:
+                    device.kind.prepared  # noqa: B018 - a cached property
 
     def place(
         self,
@@ -226,6 +229,7 @@ class Cluster:
     ) -> int | None:
         """Ask all nodes; the one whose answer wastes least is chosen. Nothing is, where first-fit finds nothing."""
         first = self._ask(entries, claims, bound, Answers(self._allocator.new_share_id), 1)
+        self._best_plans.begin()
         self._ask(entries, claims, bound, answers, 0, plans=self._best_plans)
         if first is None:
             return None

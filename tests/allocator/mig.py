@@ -68,7 +68,8 @@ def random_layouts(count: int, random: Random) -> list[Layout]:
 
 def _random_layout(random: Random) -> Layout:
     taken: set[int] = set()
-    compute, found = COMPUTE, []
+    compute = COMPUTE
+    found: list[str] = []
     while True:
         fitting = [
             (profile, set(range(start, start + memory)))
