@@ -15,11 +15,11 @@ from allocator.errors import AllocationError, NodeError
 from allocator.kinds import canonical
 from allocator.likeness import Likeness
 from allocator.nodes import NodeClass, NodeEntry, Nodes
-from allocator.results import Pick, ResultTemplate
+from allocator.results import Pick, ResultTemplate, is_ordinary
 from allocator.states import PoolState
 
 _MAX_PLANS = 512
-_MAX_OUTCOMES = 200_000
+_MAX_OUTCOMES = 100_000
 
 FATAL, NODE = "fatal", "node"
 
@@ -53,11 +53,13 @@ class _KnownError(Exception):
 class Plan:
     """What claims ask for, whatever their names are."""
 
-    __slots__ = ("alike", "demand", "likeness", "outcomes")
+    __slots__ = ("alike", "demand", "fits", "likeness", "outcomes")
 
     def __init__(self, demand: list[ClaimDemand], likeness: Likeness) -> None:
         self.demand = demand
         self.likeness = likeness
+        #: by the devices that are taken
+        self.fits: dict[object, Outcome] = {}
         #: of nodes on which the search is hard, by what they are like
         self.alike: dict[object, Outcome] = {}
         #: by class, and by the state of shared pools if there are any
@@ -129,18 +131,39 @@ class Plans:
             return FATAL_OUTCOME
         except NodeError as error:
             return Outcome(error=str(error), error_kind=NODE)
-        return NO_FIT if taken is None else Outcome(self._templates(plan, states, taken))
+        return NO_FIT if taken is None else self._fit(plan, states, taken)
+
+    def _fit(self, plan: Plan, states: Sequence[PoolState], taken: Sequence[tuple[Taken, ...]]) -> Outcome:
+        """Classes with equal answers share one: where devices have serial numbers, each node is a class."""
+        if not all(is_ordinary(each) for of_claim in taken for each in of_claim):
+            return Outcome(self._templates(plan, states, taken))
+        key = tuple(
+            [
+                tuple(
+                    [
+                        (each.alternative, each.device.id.driver, pick)
+                        for each, pick in zip(*both, strict=True)
+                    ]
+                )
+                for both in zip(taken, _picks(states, taken), strict=True)
+            ]
+        )
+        found = plan.fits.get(key)
+        if found is None:
+            found = plan.fits[key] = Outcome(self._templates(plan, states, taken))
+        return found
 
     def _templates(
         self, plan: Plan, states: Sequence[PoolState], taken: Sequence[tuple[Taken, ...]]
     ) -> tuple[ResultTemplate, ...]:
         """What results are made from on any node of the class."""
-        places = {state.pool.id: place for place, state in enumerate(states)}
-        templates = []
-        for claim, each in zip(plan.demand, taken, strict=True):
-            picks = [_pick(places[device.slice.pool], states, device.id.device) for device, _, _ in each]
-            templates.append(ResultTemplate(claim, each, picks, self._allocator.features))
-        return tuple(templates)
+        features = self._allocator.features
+        return tuple(
+            [
+                ResultTemplate(claim, each, picks, features)
+                for claim, each, picks in zip(plan.demand, taken, _picks(states, taken), strict=True)
+            ]
+        )
 
     def _search(
         self,
@@ -164,5 +187,11 @@ class Plans:
         raise AssertionError("an error that does not come again")
 
 
-def _pick(place: int, states: Sequence[PoolState], device: str) -> Pick:
-    return place, states[place].place(device)
+def _picks(states: Sequence[PoolState], taken: Sequence[tuple[Taken, ...]]) -> list[list[Pick]]:
+    """The places of devices, by claim."""
+    places = {state.pool.id: (place, state) for place, state in enumerate(states)}
+    return [[_pick(*places[device.slice.pool], device.id.device) for device, _, _ in each] for each in taken]
+
+
+def _pick(place: int, state: PoolState, device: str) -> Pick:
+    return place, state.place(device)

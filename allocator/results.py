@@ -139,6 +139,20 @@ Pick = tuple[int, int]
 """A device by its place: which of the pools that the node sees, which device of the pool."""
 
 
+def is_ordinary(taken: Taken) -> bool:
+    """Whether the device has nothing to say in a result but who it is: it is on a node, and all of it is taken."""
+    device = taken.device
+    return (
+        taken.capacity is None
+        and not device.groups
+        and not device.slice.skips
+        and "nodeName" in device.slice.spec
+        and not device.slice.per_device
+        and "bindingConditions" not in device.spec
+        and "bindingFailureConditions" not in device.spec
+    )
+
+
 class ResultTemplate:
     """What the results of a claim on nodes that serve it alike have in common.
 
