@@ -94,10 +94,12 @@ class Slice:
         self.pool = PoolId(self.spec.get("driver", ""), pool.get("name", ""))
         self.generation: int = pool.get("generation", 0)
         self.count_in_pool: int = pool.get("resourceSliceCount", 0)
-        self.node_name: str = self.spec.get("nodeName") or ""
+        kinds = kinds or Kinds()
+        #: whether it counts on all nodes, whatever it says: as the stable allocator takes slices with counters
+        self.everywhere = kinds.stable and bool(self.spec.get("sharedCounters"))
+        self.node_name: str = "" if self.everywhere else self.spec.get("nodeName") or ""
         self.per_device: bool = self.spec.get("perDeviceNodeSelection") is True
         self.skips: list[str] = self.spec.get("skipNodeOperations") or []
-        kinds = kinds or Kinds()
         driver = self.pool.driver
         self.devices = tuple(
             Device(device or _EMPTY, self, kinds.of_device(driver, device or _EMPTY))
@@ -115,7 +117,7 @@ class Slice:
     @property
     def place(self) -> str:
         """What decides which nodes it reaches, and for which of them its devices are; to compare."""
-        if self.spec.get("allNodes") and not self.per_device:
+        if self.everywhere or (self.spec.get("allNodes") and not self.per_device):
             return "all"
         names = ("nodeName", "nodeSelector", "allNodes")
         specs = (self.spec, *(device.spec for device in self.devices if self.per_device))
@@ -128,6 +130,8 @@ class Slice:
 
     def reaches(self, node: Object) -> bool:
         """Whether the slice has something for the node; what it is for must be said in a known way."""
+        if self.everywhere:
+            return True
         if self.node_name or self.spec.get("allNodes") or "nodeSelector" in self.spec:
             return node_matches(self.spec, node)
         return self.per_device and any(node_matches(device.spec, node) for device in self.devices)

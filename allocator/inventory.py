@@ -65,11 +65,11 @@ _NO_SLICES = PoolSlices()
 class Inventory:
     """Slices by name; a change costs as much as the slice that changes. Not for several threads."""
 
-    def __init__(self, slices: Iterable[Object] = ()) -> None:
-        """`slices`: ResourceSlices of v1 in normal form."""
+    def __init__(self, slices: Iterable[Object] = (), *, stable: bool = False) -> None:
+        """`slices`: ResourceSlices of v1 in normal form; `stable`: as kube-scheduler's stable allocator reads them."""
         #: told of every change
         self.listeners: list[Listener] = []
-        self._kinds = Kinds()
+        self._kinds = Kinds(stable=stable)
         self._slices: dict[str, Slice] = {}
         self._by_pool: dict[PoolId, PoolSlices] = {}
         self._of_node: dict[str, dict[str, Slice]] = {}

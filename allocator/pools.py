@@ -107,8 +107,10 @@ def _add(slices: list[Slice], slice: Slice) -> None:
 def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features: Features) -> Pool | None:
     """The pool that these slices for a node belong to; None if they are obsolete."""
     pool = Pool(id)
-    expected, generation = slices[0].count_in_pool, slices[0].generation
     everywhere = inventory.of_pool(id)
+    if len(slices) > 1 and features.stable:
+        slices = _as_they_came(slices, everywhere.by_name)
+    expected, generation = slices[0].count_in_pool, slices[0].generation
     elsewhere: Sequence[Slice] = ()
     if len(slices) != expected:
         # Only now slices for other nodes are looked at; a newer generation among them goes unnoticed otherwise.
@@ -120,16 +122,14 @@ def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features:
             return pool
         names = {slice.name for slice in slices}
         elsewhere = [slice for slice in known.counting if slice.name not in names]
-    if len(slices) > 1:
-        slices = _in_order(slices, everywhere.by_name, features)
+    if len(slices) > 1 and not features.stable:
+        slices = sorted(slices, key=lambda slice: slice.name)
     _fill(pool, slices, elsewhere, features)
     return pool
 
 
-def _in_order(slices: Sequence[Slice], known: Iterable[str], features: Features) -> list[Slice]:
-    """The stable allocator takes slices as they come, the others by name."""
-    if not features.stable:
-        return sorted(slices, key=lambda slice: slice.name)
+def _as_they_came(slices: Sequence[Slice], known: Iterable[str]) -> list[Slice]:
+    """In the order in which the stable allocator takes slices, while the others take them by name."""
     order = {name: index for index, name in enumerate(known)}
     return sorted(slices, key=lambda slice: order[slice.name])
 

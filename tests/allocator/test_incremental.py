@@ -117,7 +117,10 @@ class World:
 
     def from_nothing(self, claims: list[Object]) -> list[NodeAnswer]:
         """The answers of all nodes, node by node."""
-        inventory = Inventory(with_rules(each, self.rules.values()) for each in self.slices.values())
+        inventory = Inventory(
+            (with_rules(each, self.rules.values()) for each in self.slices.values()),
+            stable=self.features.stable,
+        )
         allocated = AllocatedState(self.features)
         for each in self.claims:
             allocated.add(each["status"]["allocation"])

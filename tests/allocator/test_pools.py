@@ -33,7 +33,7 @@ def seen(*slices: Object, features: Features = ALL_FEATURES) -> list[str]:
             if pool.incomplete
             else pool.invalid or " ".join(device.id.device for device in pool.devices)
         )
-        for pool in pools_of(Inventory(slices), NODE, features)
+        for pool in pools_of(Inventory(slices, stable=features.stable), NODE, features)
     ]
 
 
@@ -128,6 +128,32 @@ def test_compatibility_groups_off() -> None:
 def test_stable_takes_slices_as_they_come() -> None:
     """The stable allocator does not sort them."""
     assert seen(of("b", "d"), of("a", "e"), features=Features(["DRAPartitionableDevices"])) == ["pool: d e"]
+
+
+STABLE_COUNTERS = {
+    "complete-without-any-device": ([{"nodeName": "other"}], ["pool: "]),
+    "incomplete": ([{"nodeName": "other", "count": 3}], ["pool: incomplete"]),
+    "invalid": (
+        [{"nodeName": "other"}, {"nodeName": "other", "name": "again"}],
+        ["pool: duplicate counter set name s"],
+    ),
+    "newer-than-the-devices": (
+        [{"nodeName": "n"}, {"nodeName": "other", "generation": 2, "count": 1}],
+        ["pool: "],
+    ),
+}
+
+
+@pytest.mark.parametrize(("counters", "expected"), STABLE_COUNTERS.values(), ids=STABLE_COUNTERS)
+def test_stable_takes_counters_of_all_nodes(counters: list[Object], expected: list[str]) -> None:
+    """Slices with counters count everywhere, so nodes see pools of which they have no device; others do not."""
+    slices = [
+        *(counter_slice({"s": {"m": "1"}}, **each) for each in counters),
+        of("devices", "d", nodeName="other", count=2),
+    ]
+    assert seen(*slices, features=Features(["DRAPartitionableDevices"])) == expected
+    if not any(each["nodeName"] == "n" for each in counters):
+        assert seen(*slices) == []
 
 
 def test_inventory_changes() -> None:

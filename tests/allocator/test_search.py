@@ -235,6 +235,15 @@ def test_class_is_named_in_errors() -> None:
     assert ask(world, claim(exactly())).error.startswith("class any: selector #1: CEL compile error: ")
 
 
+def test_expressions_and_shared_devices() -> None:
+    """To expressions that the stable allocator evaluates no device allows multiple allocations."""
+    world = slice_of(device("d", allowMultipleAllocations=True))
+    shared = claim(exactly(selectors=["device.allowMultipleAllocations"]))
+    assert devices_of(ask(cluster(world), shared)) == ["r=d"]
+    assert devices_of(ask(cluster(world, features=without("DRAConsumableCapacity")), shared)) == ["r=d"]
+    assert devices_of(ask(cluster(world, features=Features()), shared)) is None
+
+
 def test_device_in_use_is_not_evaluated() -> None:
     """A run-time error on a device that is held does not matter."""
     world = cluster(slice_of("c", device("d", attributes={"a": 1})), holders=[held("c")])
