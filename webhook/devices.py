@@ -39,7 +39,9 @@ class DeviceKind:
 
 
 class KnownDevices:
-    """The newest generation of each pool, by kinds, and the classes.
+    """All devices by kinds, and the classes.
+
+    While a pool is being updated old and new slices count: some nodes see the ones, some the others.
 
     Whoever reads takes ``lock``: changes come from other threads.  ``revision`` tells that something has changed.
     Nothing is known (``is_known``) before slices and classes have come.
@@ -66,7 +68,7 @@ class KnownDevices:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every pool has all its slices; others are being updated."""
+        """Whether every pool has its slices, all of them and no others; the rest are being updated."""
         return not self._incomplete
 
     def count(self) -> int:
@@ -128,12 +130,10 @@ class KnownDevices:
             if not kind.members:
                 del self.kinds[signature]
         slices = self._pools.get(pool, {}).values()
-        newest = max((slice.generation for slice in slices), default=0)
-        current = [slice for slice in slices if slice.generation == newest]
         self._incomplete.discard(pool)
-        if current and current[0].count_in_pool != len(current):
+        if any(slice.count_in_pool != len(slices) for slice in slices):
             self._incomplete.add(pool)
-        counted = [self._take(device) for slice in current for device in slice.devices]
+        counted = list(dict.fromkeys(self._take(device) for slice in slices for device in slice.devices))
         if counted:
             self._counted[pool] = counted
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import random
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,10 @@ from typing import Any
 import pytest
 
 from allocator.devices import Slice
+from allocator.features import Features
+from allocator.scheduling import Cluster, Mode
 from resourceapi.releases import Profile
+from tests.allocator import objects, random_clusters
 from tests.webhook.examples import admission, context
 from webhook import devicesearch, feasibility
 from webhook.devices import KnownDevices
@@ -250,22 +254,23 @@ def test_cluster_without_devices(outlook: Feasibility, known: KnownDevices) -> N
 
 
 def test_changes_of_the_inventory_are_noticed(outlook: Feasibility, known: KnownDevices) -> None:
-    """Slices and classes come, change and go; of a pool only the newest generation counts."""
-    wanted = one("gpu", model("b200"))
+    """Slices and classes come, change and go; while a pool is being updated its old slices count as well."""
+    wanted, other = one("gpu", model("b200")), one("gpu", model("c300"))
     assert warnings(outlook, wanted)
     known.slices.put(slice_of("node-2", device("gpu-0", "b200"), generation=2))
     assert warnings(outlook, wanted) == []
     known.slices.put(slice_of("node-2", device("gpu-0", "c300"), generation=3))
+    assert (warnings(outlook, wanted), warnings(outlook, other)) == ([], [])
+    known.slices.remove(slice_of("node-2", generation=2))
     assert warnings(outlook, wanted)
-    known.slices.remove(slice_of("node-2", generation=3))
-    assert warnings(outlook, wanted) == []
-    moved = slice_of("node-9", device("gpu-0", "c300"))
-    moved["metadata"]["name"] = "node-2-2"
+    moved = slice_of("node-9", device("gpu-0", "b200"))
+    moved["metadata"]["name"] = "node-2-3"
     known.slices.put(moved)
-    assert warnings(outlook, wanted)
+    assert warnings(outlook, wanted) == []
+    assert warnings(outlook, other)
     known.device_classes.remove(device_class("gpu"))
     assert warnings(outlook, one()) == [f"{AT}there is no DeviceClass 'gpu'"]
-    known.device_classes.put(device_class("gpu", model("c300")))
+    known.device_classes.put(device_class("gpu", model("b200")))
     assert warnings(outlook, one()) == []
 
 
@@ -379,3 +384,29 @@ def test_what_is_gone_leaves_nothing_behind(known: KnownDevices) -> None:
         assert sum(isinstance(obj, Slice) for obj in gc.get_objects()) == before
     finally:
         gc.enable()
+
+
+def test_never_wrong_in_random_clusters() -> None:
+    """What is called impossible the allocator cannot serve either, on any node, with nobody else using devices."""
+    draw = random.Random(7)
+    features = Features(PROFILE.gates - {"DRADeviceTaints"})
+    classes = {name: objects.device_class(name) for name in ("any", "other")}
+    called = 0
+    for _ in range(400):
+        nodes = [random_clusters.random_node(draw, name) for name in random_clusters.NODES]
+        slices = {
+            item["metadata"]["name"]: item for item in (random_clusters.random_slice(draw) for _ in range(6))
+        }
+        known = KnownDevices(PROFILE)
+        for item in slices.values():
+            known.put(Slice(item))
+        known.classes, known.has_slices, known.has_classes = classes, True, True
+        cluster = Cluster(features, nodes, classes, slices.values())
+        for _ in range(10):
+            wanted = random_clusters.random_claim(draw, "c")
+            outlook = Feasibility("Warn", known, PROFILE.gates)
+            if outlook.problems(copy.deepcopy(wanted["spec"]), ("spec",)):
+                called += 1
+                answers = cluster.place([wanted], Mode.ALL_NODES).nodes
+                assert all(answer.result is None for answer in answers), wanted["spec"]
+    assert called > 500
