@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 _EMPTY: Object = {}
 #: What is kept of each kind at most; there may be as many kinds as devices.
-PER_KIND = 64
+PER_KIND = 24
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
