@@ -8,6 +8,7 @@ import json
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from tests.e2e.controlplane import control_plane
 from tests.e2e.deployed import NAMESPACE, add_account, configuration, objects_of, register_overlay
 from tests.e2e.kubectl import Kubectl, Output
 from tests.webhook.examples import ADMIN, claim
-from tests.webhook.running import Running, running
+from tests.webhook.running import Running, running, write_config
 
 OVERLAY = "built-in-guard"
 DOCS_LABEL = "admin-access.dra.example.com"
@@ -35,6 +36,7 @@ class World(NamedTuple):
     client: Client
     kubectl: Kubectl
     service: Running
+    config: Object
 
 
 def of_core(kind: str, name: str, labels: dict[str, str] | None = None, **more: Any) -> Object:
@@ -72,6 +74,15 @@ SLICE = of_group(
         ],
     },
 )
+SCHEMA = {
+    "driver": "gpu.example.com",
+    "apiVersion": "gpu.example.com/v1",
+    "kind": "GpuConfig",
+    "schema": {
+        "properties": {"apiVersion": True, "kind": True, "sharing": {"enum": ["TimeSlicing", "MPS"]}},
+        "additionalProperties": False,
+    },
+}
 SUPERUSERS = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
     "kind": "ClusterRoleBinding",
@@ -104,10 +115,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         token.write_text(add_account(server.client, objects_of(OVERLAY)))
         config = configuration(objects_of(OVERLAY), server, token)
         config["policies"]["adminAccessLabels"]["users"] = [DEPLOYER]
+        config["policies"]["opaqueParameters"] = {"mode": "Enforce", "schemas": [SCHEMA]}
         service = stack.enter_context(running(directory, **config))
         until(lambda: service.ask("GET", "/readyz")[0] == 200)
         register_overlay(server.client, OVERLAY, service)
-        world = World(server.client, kubectl, service)
+        world = World(server.client, kubectl, service, config)
         until(lambda: "admin access" in create(world, claim(adminAccess=True)).errors)
         until(lambda: label(world, "team", f"{DOCS_LABEL}=", "--dry-run=server").code != 0)
         until(lambda: bool(create(world, pod()).warnings))
@@ -251,7 +263,26 @@ def _as_jane(world: World, path: str, obj: Object) -> Output:
     return world.kubectl.send("replace", obj, "--raw", path, user=JANE)
 
 
-# --- opaque: quota, feasibility, lints
+# --- parameters, quota, feasibility
+
+
+def configured(**parameters: Any) -> Object:
+    obj = claim()
+    named = {"apiVersion": "gpu.example.com/v1", "kind": "GpuConfig", **parameters}
+    obj["spec"]["devices"]["config"] = [{"opaque": {"driver": "gpu.example.com", "parameters": named}}]
+    return obj
+
+
+def test_parameters_are_checked(world: World) -> None:
+    """Of claims and of classes, with all that is wrong; good ones pass."""
+    assert create(world, configured(sharing="MPS")).code == 0
+    refused = create(world, configured(sharing="All", shring="MPS"))
+    assert "spec.devices.config[0].opaque.parameters.sharing: Invalid value" in refused.errors
+    assert "'shring' was unexpected" in refused.errors
+    config = configured(sharing="All")["spec"]["devices"]["config"]
+    device_class = of_group("DeviceClass", "configured", {"config": config})
+    refused = world.kubectl.send("create", device_class, "--dry-run=server")
+    assert "spec.config[0].opaque.parameters.sharing" in refused.errors
 
 
 def test_quota_says_what_is_short(world: World) -> None:
@@ -454,3 +485,31 @@ def test_audit_says_what_was_found(world: World) -> None:
     refused = [entry for entry in world.service.logged if entry.get("message") == "refused"]
     assert all(entry["uid"] for entry in refused)
     assert "admin access needs the label" in json.dumps(refused[-1])
+
+
+# --- the last: it changes what the others rely on
+
+
+def test_policies_can_be_switched(world: World) -> None:
+    """Each of them to warnings, and off, while the service runs."""
+    asking: dict[str, Callable[[], Output]] = {
+        "adminAccess": lambda: create(world, claim(adminAccess=True)),
+        "adminAccessLabels": lambda: label(world, "team", f"{DOCS_LABEL}=", "--dry-run=server"),
+        "opaqueParameters": lambda: create(world, configured(sharing="All")),
+        "preScheduledPods": lambda: create(world, pod(), "switched"),
+        "feasibility": lambda: create(world, claim(count=9)),
+    }
+    assert world.kubectl.send("create", of_core("Namespace", "switched")).code == 0
+    for mode in ("Warn", "Off"):
+        policies = {name: {**world.config["policies"].get(name, {}), "mode": mode} for name in asking}
+        write_config(world.service.directory, **{**world.config, "policies": policies})
+        for name, ask in asking.items():
+            until(partial(_is_as, ask, mode))
+            if name == "preScheduledPods":
+                assert "nodeSelector" not in ask().value["spec"]
+
+
+def _is_as(ask: Callable[[], Output], mode: str) -> bool:
+    """Whether a request is admitted, with a warning or without one."""
+    output = ask()
+    return output.code == 0 and bool(output.warnings) == (mode == "Warn")
