@@ -48,18 +48,21 @@ class Template(NamedTuple):
         ]
 
     def _slice(self, slice: Object, node: str, number: int) -> Object:
-        spec: Object = slice["spec"]
-        made = {name: value for name, value in spec.items() if name not in _PLACES}
-        made["pool"] = {**spec["pool"], "name": f"{spec['pool'].get('name', '')}-new-{number}"}
+        spec: Object = slice.get("spec") or {}
+        pool: Object = spec.get("pool") or {}
+        made = _without_place(spec)
+        made["pool"] = {**pool, "name": f"{pool.get('name', '')}-new-{number}"}
         if spec.get("perDeviceNodeSelection"):
             made["devices"] = [
-                {**{name: value for name, value in device.items() if name not in _PLACES}, "nodeName": node}
-                for device in spec.get("devices") or ()
+                {**_without_place(device or {}), "nodeName": node} for device in spec.get("devices") or ()
             ]
         else:
             made["nodeName"] = node
-        name = f"{slice['metadata'].get('name', '')}-new-{number}"
-        return {"metadata": {"name": name}, "spec": made}
+        return {"metadata": {"name": f"{name_of(slice)}-new-{number}"}, "spec": made}
+
+
+def _without_place(owner: Object) -> Object:
+    return {name: value for name, value in owner.items() if name not in _PLACES}
 
 
 class Way(NamedTuple):

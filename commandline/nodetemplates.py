@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from allocator.demand import name_of
 from allocator.devices import Object
 from allocator.growing import Template
 from commandline.clusterstate import ClusterState
@@ -32,10 +33,8 @@ def _templates(file: str, state: ClusterState) -> list[Template]:
         return [Template(node, tuple(own.slices)) for node in own.nodes.values()]
     of_node: dict[str, list[Object]] = {name: [] for name in own.nodes}
     for slice in own.slices:
-        name = slice["spec"].get("nodeName", "")
+        name = (slice.get("spec") or {}).get("nodeName", "")
         if name not in of_node:
-            raise UsageError(
-                f"--node-template {file}: slice {slice['metadata']['name']} is of none of its nodes"
-            )
+            raise UsageError(f"--node-template {file}: slice {name_of(slice)} is of none of its nodes")
         of_node[name].append(slice)
     return [Template(node, tuple(of_node[name])) for name, node in own.nodes.items()]

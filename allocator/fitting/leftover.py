@@ -11,7 +11,7 @@ from typing import NamedTuple
 from allocator.allocated import AllocatedState
 from allocator.constraints import published, values_of
 from allocator.devices import Device, PoolId
-from allocator.fitting.partitions import CounterSet, Filling, Shape, placeable
+from allocator.fitting.partitions import CounterSet, Filling, Shape, as_number, placeable
 from allocator.fitting.waste import STANDARD_DOMAIN
 from allocator.kinds import value_of
 from allocator.states import PoolState
@@ -88,7 +88,7 @@ class _Tally:
     @property
     def sufficient(self) -> int:
         bounds = [free // need for free, need in self.families.values() if need > 0]
-        return max(min(int(min(bounds, default=0)), self.whole), self.placeable)
+        return max(int(min([*bounds, self.whole])), self.placeable)
 
 
 def _partitions(states: Sequence[PoolState], allocated: AllocatedState) -> list[PartitionRest]:
@@ -222,8 +222,8 @@ def _shares(states: Sequence[PoolState], allocated: AllocatedState) -> list[Shar
             used = allocated.capacity.get(device.id) or {}
             gone = device.id in allocated.whole
             for name, capacity in device.capacity.items():
-                total = value_of(capacity).approximate_float()
-                taken = used[name].approximate_float() if name in used else 0.0
+                total = as_number(value_of(capacity))
+                taken = as_number(used[name]) if name in used else 0.0
                 key = (device.id.driver, name)
                 found.setdefault(key, []).append((total, 0.0 if gone else max(total - taken, 0.0)))
     return [

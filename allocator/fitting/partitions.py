@@ -16,12 +16,21 @@ from allocator.devices import Device
 from allocator.groups import Common, admits, joined
 from allocator.ledgers import Ledger
 from allocator.pools import Pool
+from resourceapi.quantity import Quantity
 
 #: Steps after which counting devices of a profile is content with what it has found.
 _MAX_STEPS = 2_000
 
+#: Larger numbers are as good as this one; infinite ones could not be reckoned with.
+_HUGE = 1e150
+
 Amounts = tuple[tuple[int, float], ...]
 """What a device takes: places of counters in their set, and amounts."""
+
+
+def as_number(amount: Quantity) -> float:
+    """An amount as a number to weigh with."""
+    return max(min(amount.approximate_float(), _HUGE), -_HUGE)
 
 
 class Variant(NamedTuple):
@@ -63,13 +72,13 @@ class CounterSet:
                 if entry.counter_set == name:
                     variant = self._variant(device, entry.groups)
                     self.variant[device] = variants.setdefault(variant, len(variants))
-        amounts = tuple(each.approximate_float() for each in totals.values())
+        amounts = tuple(as_number(each) for each in totals.values())
         self.shape = _interned(Shape(amounts, tuple(variants)))
 
     def _variant(self, device: Device, groups: frozenset[str]) -> Variant:
         takes = tuple(
             sorted(
-                (self.counters[counter], amount.approximate_float())
+                (self.counters[counter], as_number(amount))
                 for entry in device.consumes
                 if entry.counter_set == self.name
                 for counter, amount in entry.counters.items()
@@ -79,7 +88,7 @@ class CounterSet:
 
     def filling(self, ledger: Ledger, held: Iterable[Device]) -> Filling:
         """The state; `held`: the devices of the pool that are allocated."""
-        left = tuple(ledger.available[self.name, counter].approximate_float() for counter in self.counters)
+        left = tuple(as_number(ledger.available[self.name, counter]) for counter in self.counters)
         free = [0] * len(self.shape.variants)
         for variant in self.variant.values():
             free[variant] += 1
@@ -132,9 +141,9 @@ def _most(left: Sequence[float], variants: Sequence[tuple[Amounts, int]]) -> int
         if place == len(variants):
             return 0
         takes, free = variants[place]
-        counts = min((int(left[counter] // amount) for counter, amount in takes if amount > 0), default=free)
+        most = min((left[counter] // amount for counter, amount in takes if amount > 0), default=free)
         best = 0
-        for count in range(max(min(counts, free), 0), -1, -1):
+        for count in range(max(int(min(most, free)), 0), -1, -1):
             rest = list(left)
             for counter, amount in takes:
                 rest[counter] -= amount * count

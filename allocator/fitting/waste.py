@@ -15,7 +15,7 @@ from allocator.allocated import AllocatedState
 from allocator.attempt import Taken
 from allocator.constraints import published, values_of
 from allocator.devices import Device, DeviceId, PoolId
-from allocator.fitting.partitions import CounterSet, Filling, worth
+from allocator.fitting.partitions import CounterSet, Filling, as_number, worth
 from allocator.kinds import value_of
 from allocator.states import PoolState
 
@@ -57,7 +57,7 @@ class NodeWaste:
             for key in keys:
                 self._free[key] = self._free.get(key, 0) + 1
         for name, capacity in device.capacity.items():
-            amount = value_of(capacity).approximate_float()
+            amount = as_number(value_of(capacity))
             key = (device.id.driver, name)
             self._biggest[key] = max(self._biggest.get(key, 0.0), amount)
 
@@ -121,7 +121,7 @@ class NodeWaste:
 
     def _surplus(self, device: Device) -> float:
         return sum(
-            value_of(capacity).approximate_float() / biggest
+            as_number(value_of(capacity)) / biggest
             for name, capacity in device.capacity.items()
             if (biggest := self._biggest[device.id.driver, name]) > 0
         )
@@ -132,11 +132,11 @@ class NodeWaste:
         free: dict[tuple[DeviceId, str], float] = {}
         for device, _, amounts in taken:
             for name, amount in (amounts or {}).items():
-                total = value_of(device.capacity[name]).approximate_float()
+                total = as_number(value_of(device.capacity[name]))
                 key = (device.id, name)
                 before = free[key] if key in free else self._free_part(device, name)
                 if total > 0:
-                    free[key] = before - amount.approximate_float() / total
+                    free[key] = before - as_number(amount) / total
                     waste += before**2 - free[key] ** 2
         return waste
 
@@ -145,9 +145,9 @@ class NodeWaste:
 
     def _free_part(self, device: Device, name: str) -> float:
         """Which part of a capacity is free."""
-        total = value_of(device.capacity[name]).approximate_float()
+        total = as_number(value_of(device.capacity[name]))
         used = (self._allocated.capacity.get(device.id) or {}).get(name)
-        return 1 - used.approximate_float() / total if used is not None and total > 0 else 1.0
+        return 1 - as_number(used) / total if used is not None and total > 0 else 1.0
 
     def _crowding(self, keys: Iterable[object]) -> float:
         """Falling squares of the numbers of free devices in the groups that are drawn on."""

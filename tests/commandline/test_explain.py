@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from commandline.main import main
+from tests.commandline.odd import spoil
 
 DIRECTORY = Path(__file__).with_name("explain")
 CASES = sorted(path.name for path in DIRECTORY.iterdir() if path.is_dir())
 OPTIONS = {"groups": ["--kube-version", "kep"]}
 CODES = {"fits": 2}  # one of its pods refers to a claim that is nowhere
-ODD: tuple[Any, ...] = (None, [], {}, "", 0, -1, 2**70, True, "x", 1.5, [None], {"a": None}, "1e9999999")
 
 
 def run(
@@ -115,20 +114,8 @@ def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str
     for name in ("asks.yaml", "cluster.yaml"):
         documents = list(yaml.safe_load_all((DIRECTORY / case / name).read_text(encoding="utf-8")))
         for _ in range(2):
-            _spoil(chance.choice(documents), chance)
+            spoil(chance.choice(documents), chance)
         files.append(tmp_path / name)
         files[-1].write_text(yaml.safe_dump_all(documents), encoding="utf-8")
     assert main(["explain", "-f", str(files[0]), "--inventory", str(files[1])]) in (0, 1, 2)
     capsys.readouterr()
-
-
-def _spoil(value: Any, chance: random.Random) -> None:
-    """Put an odd value somewhere."""
-    while True:
-        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-        key = chance.choice(keys)
-        inner = value[key]
-        if not isinstance(inner, (dict, list)) or not inner or chance.random() < 0.15:
-            value[key] = chance.choice(ODD)
-            return
-        value = inner

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
+import yaml
 
 from commandline.main import main
+from tests.commandline.odd import spoil
 
 DIRECTORY = Path(__file__).with_name("simulate")
 OPTIONS = {
@@ -86,3 +89,17 @@ def test_stray_slice(
     ]
     assert main(["simulate", *arguments]) == 2
     assert "slice n2 is of none of its nodes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever stands in the files, the command ends with an answer."""
+    chance = random.Random(seed)
+    for name in ("asks.yaml", "cluster.yaml", "template.yaml"):
+        documents = list(yaml.safe_load_all((DIRECTORY / "partitions" / name).read_text(encoding="utf-8")))
+        spoil(chance.choice(documents), chance)
+        (tmp_path / name).write_text(yaml.safe_dump_all(documents), encoding="utf-8")
+    files = {name: str(tmp_path / f"{name}.yaml") for name in ("asks", "cluster", "template")}
+    arguments = ["-f", files["asks"], "--inventory", files["cluster"], "--node-template", files["template"]]
+    assert main(["simulate", *arguments]) in (0, 1, 2)
+    capsys.readouterr()
