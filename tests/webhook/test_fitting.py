@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import random
 import threading
 import time
 from typing import Any
 
 import pytest
 
+from allocator.features import Features
 from allocator.scheduling import Cluster
+from tests.allocator import objects, random_clusters
 from tests.webhook.test_feasibility import (
     CLASSES,
     PROFILE,
@@ -227,3 +230,28 @@ def test_what_is_remembered_is_bounded(
         known.fitting.change(look)
     assert warnings(outlook, IMPOSSIBLE["constraint"][0]) == [IMPOSSIBLE["constraint"][1]]
     assert max(sizes) <= 150
+
+
+def test_what_is_named_is_a_smallest_set() -> None:
+    """In random clusters: what is named is impossible by itself, and possible without any part of it."""
+    draw = random.Random(11)
+    classes = {"any": objects.device_class("any")}
+    features = Features(PROFILE.gates - {"DRADeviceTaints"})
+    named = 0
+    for _ in range(150):
+        nodes = [random_clusters.random_node(draw, name) for name in random_clusters.NODES]
+        slices = [random_clusters.random_slice(draw) for _ in range(6)]
+        cluster = Cluster(features, nodes, classes, slices)
+        for _ in range(6):
+            spec = random_clusters.random_claim(draw, "c")["spec"]
+            parts = list(fitting._parts(spec))
+            if fitting._refusal(cluster, spec) != "" or len(parts) < 2:
+                continue
+            named += 1
+            smallest = fitting._smallest(cluster, spec, parts)
+            assert fitting._refusal(cluster, fitting._only(spec, smallest)) is not None
+            for part in smallest:
+                rest = [other for other in smallest if other != part]
+                if any(kind == "requests" for kind, _ in rest):
+                    assert fitting._refusal(cluster, fitting._only(spec, rest)) is None
+    assert named > 50
