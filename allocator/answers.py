@@ -77,7 +77,7 @@ class Answers(Sequence[NodeAnswer]):
             return NodeAnswer(name, None, outcome.error, outcome.error_kind)
         pools = [state.pool.devices for state in place.states(self._shared[place.layout.reach])]
         return NodeAnswer(
-            name, [template.result(pools, name, self._share_id) for template in outcome.templates]
+            name, [template.result(pools, place.selector, self._share_id) for template in outcome.templates]
         )
 
 

@@ -99,6 +99,8 @@ class Slice:
         self.everywhere = kinds.stable and bool(self.spec.get("sharedCounters"))
         self.node_name: str = "" if self.everywhere else self.spec.get("nodeName") or ""
         self.per_device: bool = self.spec.get("perDeviceNodeSelection") is True
+        #: whether it is for all nodes, and its devices are for each of them
+        self.for_all: bool = self.everywhere or (bool(self.spec.get("allNodes")) and not self.per_device)
         self.skips: list[str] = self.spec.get("skipNodeOperations") or []
         driver = self.pool.driver
         self.devices = tuple(
@@ -117,7 +119,7 @@ class Slice:
     @property
     def place(self) -> str:
         """What decides which nodes it reaches, and for which of them its devices are; to compare."""
-        if self.everywhere or (self.spec.get("allNodes") and not self.per_device):
+        if self.for_all:
             return "all"
         names = ("nodeName", "nodeSelector", "allNodes")
         specs = (self.spec, *(device.spec for device in self.devices if self.per_device))

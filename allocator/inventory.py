@@ -24,18 +24,26 @@ class Generation(NamedTuple):
 class PoolSlices:
     """All slices of a pool, of any generation and for any node, by name."""
 
-    __slots__ = ("_generations", "by_name")
+    __slots__ = ("_generations", "_shared", "by_name")
 
     def __init__(self) -> None:
         self.by_name: dict[str, Slice] = {}
         self._generations: dict[tuple[int, bool], Generation] | None = None
+        self._shared: tuple[Slice, ...] | None = None
 
     def __iter__(self) -> Iterator[Slice]:
         return iter(self.by_name.values())
 
     def changed(self) -> None:
         """What has been found out does not hold any more."""
-        self._generations = None
+        self._generations = self._shared = None
+
+    @property
+    def shared(self) -> tuple[Slice, ...]:
+        """Slices without a node's name."""
+        if self._shared is None:
+            self._shared = tuple(slice for slice in self.by_name.values() if not slice.node_name)
+        return self._shared
 
     def has_newer(self, generation: int) -> bool:
         return any(known > generation for known, _ in self._by_generation())

@@ -8,7 +8,7 @@ they are asked next. The state of shared pools is looked at when they are asked,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from weakref import WeakValueDictionary
 
 from allocator.allocated import AllocatedState
@@ -18,6 +18,7 @@ from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.pools import Pool, by_pool, pool_of, rank
 from allocator.reach import Reach, Reached, what_reaches
+from allocator.results import only_on
 from allocator.states import PoolState
 
 _MAX_MOVES = 1000
@@ -48,13 +49,21 @@ class NodeClass:
 class View:
     """What a node sees; after a change it has another."""
 
-    __slots__ = ("layout", "node", "own")
+    __slots__ = ("_selector", "layout", "node", "own")
 
     def __init__(self, node: Object, own: tuple[PoolState, ...], layout: Layout) -> None:
         self.node = node
         #: its own pools, in the order in which they are tried
         self.own = own
         self.layout = layout
+        self._selector: Object | None = None
+
+    @property
+    def selector(self) -> Object:
+        """A node selector for this node only."""
+        if self._selector is None:
+            self._selector = only_on(node_name(self.node))
+        return self._selector
 
     def states(self, shared: Mapping[PoolId, PoolState] | None = None) -> Sequence[PoolState]:
         """All its pools, in the order in which they are tried; `shared`: those of its reach at another time."""
@@ -77,7 +86,7 @@ class NodeEntry:
         self.declares = declares_node_operations(node)
         self.view: View | None = None
         self.node_class: NodeClass | None = None
-        #: slices without a node's name that reach it
+        #: slices for some nodes, not by a node's name, that reach it
         self.reached: Reached = {}
         #: up to which change of those `reached` is right
         self.seen = -1
@@ -142,8 +151,9 @@ class Nodes:
             for slice in self._inventory.of_pool(pool):
                 if slice.node_name:
                     self._forget(slice.node_name)
+        for_all = any(slice.for_all for slice in changed)
         for reach in list(self._reaches.values()):
-            if name in reach.names or not pools.isdisjoint(reach.pools):
+            if for_all or name in reach.names or not pools.isdisjoint(reach.pools):
                 reach.stale = self._has_stale = True
         if _reaches_others(old, new):
             self._move(name)
@@ -228,18 +238,20 @@ class Nodes:
             layout = self._layouts[key] = Layout(pattern, reach)
         return View(entry.node, tuple(PoolState(pool, self._allocated) for pool in pools), layout)
 
-    def _own_pools(self, entry: NodeEntry, ids: Collection[PoolId]) -> list[Pool]:
+    def _own_pools(self, entry: NodeEntry, ids: Iterable[PoolId]) -> list[Pool]:
         """Pools that have slices with the node's name."""
-        slices = list(self._inventory.of_node(entry.name))
-        if entry.reached:
-            slices += [slice for slice in self._reaching(entry.reached) if slice.pool in ids]
+        slices = [
+            *self._inventory.of_node(entry.name),
+            *(slice for id in ids for slice in self._inventory.of_pool(id).shared),
+        ]
         found = by_pool((slice for slice in slices if slice.reaches(entry.node)), self._features)
         return [pool for pool in self._pools(found) if pool is not None]
 
     # --- shared pools
 
-    def _reaching(self, reached: Iterable[str]) -> list[Slice]:
-        return [slice for slice in self._inventory.shared() if slice.name in reached]
+    def _named(self, names: Container[str]) -> list[Slice]:
+        """Slices without a node's name that are not for all nodes."""
+        return [slice for slice in self._inventory.shared() if not slice.for_all and slice.name in names]
 
     def _pools(self, slices: dict[PoolId, list[Slice]]) -> list[Pool | None]:
         return [pool_of(id, each, self._inventory, self._features) for id, each in slices.items()]
@@ -257,19 +269,24 @@ class Nodes:
     def _look(self, entry: NodeEntry) -> None:
         """Find out which slices without a node's name reach the node."""
         if entry.seen < 0:
-            entry.reached = what_reaches(entry.node, self._inventory.shared())
+            slices = (slice for slice in self._inventory.shared() if not slice.for_all)
+            entry.reached = what_reaches(entry.node, slices)
         elif entry.seen < len(self._moves):
             moved = set(self._moves[entry.seen :])
             for name in moved:
                 entry.reached.pop(name, None)
-            entry.reached |= what_reaches(entry.node, self._reaching(moved))
+            entry.reached |= what_reaches(entry.node, self._named(moved))
         entry.seen = len(self._moves)
 
     def _fill(self, reach: Reach) -> bool:
         """Look at the slices again; whether there are other pools now, or another order of them."""
-        slices = self._reaching(reach.names)
+        slices = [slice for slice in self._inventory.shared() if slice.for_all or slice.name in reach.names]
         found = by_pool(slices, self._features)
-        pools = sorted((pool for pool in self._pools(found) if pool is not None), key=rank)
+        # A pool that is in order but has no devices here is none that anything could come from.
+        pools = [
+            pool for pool in self._pools(found) if pool is not None and (pool.devices or not pool.usable)
+        ]
+        pools.sort(key=rank)
         shapes: Sequence[object] = [pool.shape(reach.node) for pool in pools]
         return reach.fill(
             frozenset(slice.pool for slice in slices),
@@ -279,6 +296,8 @@ class Nodes:
 
 
 def _reaches_others(old: Slice | None, new: Slice | None) -> bool:
-    """Whether a slice without a node's name reaches other nodes than before."""
-    places = [None if slice is None or slice.node_name else slice.place for slice in (old, new)]
+    """Whether a slice for some nodes, not by a node's name, reaches other nodes than before."""
+    places = [
+        None if slice is None or slice.node_name or slice.for_all else slice.place for slice in (old, new)
+    ]
     return places[0] != places[1]

@@ -16,7 +16,7 @@ def allocation_result(
     """An AllocationResult of v1 in normal form; `share_id` makes the ID of a share."""
     picks = [(place, 0) for place in range(len(taken))]
     template = ResultTemplate(claim, taken, picks, features)
-    return template.result([[device] for device, _, _ in taken], node_name(node), share_id)
+    return template.result([[device] for device, _, _ in taken], only_on(node_name(node)), share_id)
 
 
 def _device_result(taken: Taken, features: Features) -> Object:
@@ -115,7 +115,8 @@ def _is_bound(taken: Iterable[Taken], features: Features) -> bool:
     )
 
 
-def _only(name: str) -> Object:
+def only_on(name: str) -> Object:
+    """A node selector for one node."""
     requirement = {"key": "metadata.name", "operator": "In", "values": [name]}
     return {"nodeSelectorTerms": [{"matchFields": [requirement]}]}
 
@@ -174,8 +175,11 @@ class ResultTemplate:
         self._is_bound = _is_bound(taken, features)
         self._selector = None if self._is_bound else _shared_selector(taken)
 
-    def result(self, pools: Sequence[Sequence[Device]], node: str, share_id: Callable[[], str]) -> Object:
-        """The AllocationResult on a node whose pools have these devices; `share_id` makes the ID of a share."""
+    def result(self, pools: Sequence[Sequence[Device]], only: Object, share_id: Callable[[], str]) -> Object:
+        """The AllocationResult on a node whose pools have these devices, and which has this node selector to itself.
+
+        `share_id` makes the ID of a share.
+        """
         devices: Object = {}
         if self._devices:
             devices["results"] = results = []
@@ -188,7 +192,7 @@ class ResultTemplate:
         if self._config:
             devices["config"] = self._config
         if self._is_bound:
-            return {"devices": devices, "nodeSelector": _only(node)}
+            return {"devices": devices, "nodeSelector": only}
         if self._selector is None:
             return {"devices": devices}
         return {"devices": devices, "nodeSelector": self._selector}
