@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraints import Clash
-from allocator.explaining.explanation import Explanation, Funnel, NodeKind
+from allocator.explaining.explanation import Explanation, Funnel, NodeKind, Total
 from allocator.explaining.remedies import Remedy
 from allocator.explaining.verdicts import Loss, Step
 
@@ -57,6 +57,8 @@ def _explanation(explanation: Explanation) -> Json:
         document["placement"] = _placement(explanation)
     elif explanation.error is not None:
         document["error"] = {"node": explanation.error.node, "message": explanation.error.error}
+    if explanation.placed is None:
+        document["totals"] = [_total(total) for total in explanation.totals]
     document["nodeKinds"] = [_kind(kind) for kind in explanation.kinds]
     document["alternatives"] = [
         {"claim": note.claim, "request": note.name, "note": note.text} for note in explanation.alternatives
@@ -77,6 +79,16 @@ def _placement(explanation: Explanation) -> Json:
         for each in result["devices"].get("results", ())
     ]
     return {"node": explanation.placed.node, "devices": devices}
+
+
+def _total(total: Total) -> Json:
+    return {
+        "claim": total.alternative.claim.name,
+        "request": total.alternative.name,
+        "devices": total.devices,
+        "askedFor": total.selected,
+        "available": total.left,
+    }
 
 
 def _kind(kind: NodeKind) -> Json:

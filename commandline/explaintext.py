@@ -100,10 +100,17 @@ def _misfit(explanation: Explanation) -> Iterator[str]:
 
 
 def _summary(explanation: Explanation) -> Iterator[str]:
-    """The requests that go short on the best node."""
+    """What there is of what is asked for in the cluster, and what of it the best node lacks."""
+    several = len(explanation.demand) > 1
+    for total in explanation.totals:
+        claim = f"{total.alternative.claim.name}:" if several else ""
+        yield (
+            f"  {claim}{total.alternative.name}: of {_number(total.devices, 'device')} {total.selected} "
+            f"{'is' if total.selected == 1 else 'are'} what is asked for, {total.left} can be had"
+        )
     if explanation.kinds:
         short = [
-            f"{funnel.alternative.name} has {funnel.left} of {_number(funnel.needed, 'device')}"
+            f"{f'{funnel.alternative.claim.name}:' if several else ''}{funnel.alternative.name} has {funnel.left} of {_number(funnel.needed, 'device')}"
             for funnel in explanation.kinds[0].funnels
             if funnel.left < funnel.needed
         ]

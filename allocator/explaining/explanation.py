@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from allocator.demand import Alternative, ClaimDemand
-from allocator.devices import Object
+from allocator.devices import DeviceId, Object
 from allocator.explaining import alternatives, conflicts, constraints, remedies
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraints import Clash
 from allocator.explaining.remedies import Finder, Remedy
 from allocator.explaining.selecting import Expressions
-from allocator.explaining.steps import NodeView
+from allocator.explaining.steps import NodeView, Passed
 from allocator.explaining.trials import OutOfTime, Trials, placed
 from allocator.explaining.verdicts import SELECTING, Step
 from allocator.explaining.world import World
@@ -34,6 +34,16 @@ class Funnel(NamedTuple):
     steps: tuple[Step, ...]
     left: int
     needed: int
+
+
+class Total(NamedTuple):
+    """In the whole cluster: how many devices there are, how many are what a request or alternative asks for, how many of
+    those can be had."""
+
+    alternative: Alternative
+    devices: int
+    selected: int
+    left: int
 
 
 class NodeKind(NamedTuple):
@@ -58,6 +68,8 @@ class Explanation:
         self.placed = placed(answers)
         self.error = next((answer for answer in answers if answer.error_kind == FATAL), None)
         self.kinds: list[NodeKind] = []
+        #: for a pod that does not fit
+        self.totals: list[Total] = []
         #: demands of the pod that no node meets
         self.conflict: Conflict | None = None
         #: on nodes of the first kinds
@@ -106,7 +118,8 @@ def _look_closer(explanation: Explanation, trials: Trials) -> None:
     if explanation.placed is not None:
         node = explanation.placed.node
         view = NodeView(trials.world, node, expressions)
-        explanation.kinds = [_kind((node,), view, explanation.demand, "")]
+        passed = _passed(view, explanation.demand)
+        explanation.kinds = [_kind((node,), view, explanation.demand, passed, "")]
         explanation.alternatives = alternatives.chosen(trials, explanation.placed)
         return
     explanation.kinds = _kinds(explanation, trials, expressions)
@@ -127,34 +140,57 @@ def _look_closer(explanation: Explanation, trials: Trials) -> None:
 
 
 def _kinds(explanation: Explanation, trials: Trials, expressions: Expressions) -> list[NodeKind]:
-    """The kinds of nodes, those on which least is missing first."""
+    """The kinds of nodes, those on which least is missing first. Adds up the totals."""
     errors = {answer.node: answer.error for answer in explanation.answers}
     found: dict[object, list[str]] = {}
     kinds: dict[object, NodeKind] = {}
+    devices: set[DeviceId] = set()
+    counted: dict[Alternative, tuple[set[DeviceId], set[DeviceId]]] = {}
     for name in trials.nodes:
         view = NodeView(trials.world, name, expressions)
-        kind = _kind((name,), view, explanation.demand, errors.get(name, ""))
+        passed = _passed(view, explanation.demand)
+        kind = _kind((name,), view, explanation.demand, passed, errors.get(name, ""))
         key = _signature(kind)
         found.setdefault(key, []).append(name)
         kinds.setdefault(key, kind)
+        devices.update(device.id for device in view.devices())
+        for alternative, each in passed.items():
+            selected, left = counted.setdefault(alternative, (set(), set()))
+            selected.update(device.id for device in each.selected)
+            left.update(device.id for device in each.left)
+    explanation.totals = [
+        Total(alternative, len(devices), len(selected), len(left))
+        for alternative, (selected, left) in counted.items()
+    ]
     grouped = [kind._replace(nodes=tuple(found[key])) for key, kind in kinds.items()]
     return sorted(grouped, key=_missing)
 
 
-def _kind(nodes: tuple[str, ...], view: NodeView, demand: Iterable[ClaimDemand], error: str) -> NodeKind:
-    funnels = []
-    left = {}
-    for claim in demand:
-        for request in claim.requests:
-            for alternative in request.alternatives:
-                if alternative.problem:
-                    continue
-                steps, devices = view.steps(alternative)
-                left[alternative] = devices
-                needed = _needed(alternative, steps)
-                funnels.append(Funnel(alternative, tuple(steps), len(devices), needed))
+def _passed(view: NodeView, demand: Iterable[ClaimDemand]) -> dict[Alternative, Passed]:
+    """What each request and alternative finds on a node."""
+    return {
+        alternative: view.steps(alternative)
+        for claim in demand
+        for request in claim.requests
+        for alternative in request.alternatives
+        if not alternative.problem
+    }
+
+
+def _kind(
+    nodes: tuple[str, ...],
+    view: NodeView,
+    demand: Iterable[ClaimDemand],
+    passed: Mapping[Alternative, Passed],
+    error: str,
+) -> NodeKind:
+    funnels = tuple(
+        Funnel(alternative, tuple(each.steps), len(each.left), _needed(alternative, each.steps))
+        for alternative, each in passed.items()
+    )
+    left = {alternative: each.left for alternative, each in passed.items()}
     clashes = tuple(clash for claim in demand for clash in constraints.clashes(view, claim, left))
-    return NodeKind(nodes, tuple(funnels), clashes, error)
+    return NodeKind(nodes, funnels, clashes, error)
 
 
 def _needed(alternative: Alternative, steps: Sequence[Step]) -> int:

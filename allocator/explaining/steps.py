@@ -7,6 +7,7 @@ this to `allocator.attempt`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from allocator.attempt import OPTIONAL_NODE_OPERATIONS
 from allocator.capacity import CapacityError, added, consumed, has_room
@@ -27,6 +28,7 @@ from allocator.explaining.verdicts import (
     NODE,
     OPERATION,
     POOL,
+    SELECTING,
     SELECTOR,
     TAINT,
     Judge,
@@ -41,6 +43,14 @@ from allocator.kinds import value_of
 from allocator.pools import pools_of
 from allocator.selection import Selectors
 from allocator.taints import prevents
+
+
+class Passed(NamedTuple):
+    """The steps, the devices that are what is asked for, and those that can be had as well."""
+
+    steps: list[Step]
+    selected: list[Device]
+    left: list[Device]
 
 
 class NodeView:
@@ -58,18 +68,20 @@ class NodeView:
     def devices(self) -> list[Device]:
         return [device for pool in self.pools if pool.usable for device in pool.devices]
 
-    def steps(self, alternative: Alternative) -> tuple[list[Step], list[Device]]:
-        """The steps for a request or alternative whose demand has no problem, and the devices that pass them all.
+    def steps(self, alternative: Alternative) -> Passed:
+        """The steps for a request or alternative whose demand has no problem.
 
         The first step is that of pools: it is there even if it costs nothing, to say how many devices there are.
         """
-        left = self.devices()
+        left = selected = self.devices()
         found = [Step(POOL, "", len(left), tuple(self._pool_losses()))]
         for rule, about, judge in self._rules(alternative):
             step, left = judged(rule, about, judge, left)
+            if rule in SELECTING:
+                selected = left
             if step.lost:
                 found.append(step)
-        return found, left
+        return Passed(found, selected, left)
 
     def _rules(self, alternative: Alternative) -> Iterable[tuple[str, str, Judge]]:
         yield NODE, "", self._other_node

@@ -173,10 +173,11 @@ def test_steps(block: int) -> None:
             for claim in world.demand(asked.claims):
                 for request in claim.requests:
                     for alternative in request.alternatives:
-                        steps, left = view.steps(alternative)
+                        steps, selected, left = view.steps(alternative)
                         for before, after in pairwise(steps):
                             assert after.left == before.left - sum(loss.devices for loss in after.lost)
                         assert steps[-1].left == len(left)
+                        assert set(left) <= set(selected)
                         for device in view.devices():
                             assert (device in left) == _can_be_taken(world, view, alternative, device)
 
