@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 
 _CHUNK = 64 * 1024
+_ALERT = 64  # bytes; TLS takes leave with less, and asks for nothing with so little
 
 
 @contextlib.contextmanager
@@ -27,30 +28,58 @@ def balancing(backends: Sequence[int]) -> Iterator[Balancer]:
 
 
 class _Relay:
-    """A connection to a backend; `waiting`: something was sent to it, and no answer has come since."""
+    """A connection to a backend.
+
+    `lost`: the client has sent something there, or was about to, that the backend went away without answering.
+    """
 
     def __init__(self, backend: int, client: socket.socket, server: socket.socket) -> None:
         self.backend = backend
         self.client = client
         self.server = server
-        self.waiting = False
         self.lost = False
+        self._waiting = False  # for the answer to what has been sent
+        self._server_gone = False
+        self._client_gone = False
+        self._running = 2
+        self._lock = threading.Lock()
 
-    def copy(self, source: socket.socket, target: socket.socket) -> None:
-        from_server = source is self.server
+    def to_server(self) -> None:
+        """Copy what the client sends, until it goes."""
         with contextlib.suppress(OSError):
-            source.settimeout(None)
-            while chunk := source.recv(_CHUNK):
-                self.waiting = not from_server
-                target.sendall(chunk)
-            if not from_server:
-                self.waiting = False  # the client waits no more
-        if from_server and self.waiting:
-            self.lost = True
-        for end in (source, target):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
+            while chunk := self.client.recv(_CHUNK):
+                if len(chunk) > _ALERT:
+                    with self._lock:
+                        self._waiting = True
+                        self.lost |= self._server_gone
+                with contextlib.suppress(OSError):  # what it sends to one who is gone is to be seen, too
+                    self.server.sendall(chunk)
+        with self._lock:
+            self._client_gone = True
+        self._end(self.server)
+
+    def to_client(self) -> None:
+        """Copy what the backend answers, until it goes."""
+        with contextlib.suppress(OSError):
+            while chunk := self.server.recv(_CHUNK):
+                with self._lock:
+                    self._waiting = False
+                self.client.sendall(chunk)
+        with self._lock:
+            self._server_gone = True
+            self.lost |= self._waiting and not self._client_gone
+        self._end(self.client)
+
+    def _end(self, target: socket.socket) -> None:
+        """Tell the other side; the second to come here closes both."""
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
+        with self._lock:
+            self._running -= 1
+            last = not self._running
+        if last:
+            self.client.close()
+            self.server.close()
 
 
 class Balancer:
@@ -79,13 +108,15 @@ class Balancer:
                 client.close()
                 continue
             self._relays.append(relay)
-            for source, target in ((client, relay.server), (relay.server, client)):
-                threading.Thread(target=relay.copy, args=(source, target), daemon=True).start()
+            for copy in (relay.to_server, relay.to_client):
+                threading.Thread(target=copy, daemon=True).start()
 
     def _connected(self, client: socket.socket) -> _Relay | None:
         backends = list(self.backends)
         for offset in range(len(backends)):
             port = backends[(self._turn + offset) % len(backends)]
             with contextlib.suppress(OSError):
-                return _Relay(port, client, socket.create_connection(("127.0.0.1", port), timeout=5))
+                server = socket.create_connection(("127.0.0.1", port), timeout=5)
+                server.settimeout(None)
+                return _Relay(port, client, server)
         return None

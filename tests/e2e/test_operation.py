@@ -35,7 +35,7 @@ NAME, PLACE = "claimcheck-operated", "operated"
 SECRET, SYSTEM = "claimcheck-certificates", "claimcheck-system"
 CONFIGURATION = f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{NAME}"
 SECRET_PATH = f"/api/v1/namespaces/{SYSTEM}/secrets/{SECRET}"
-CLIENTS, KILLS = 8, 3
+CLIENTS, KILLS = 8, 6
 # An authority for 3 min, leaves for 1 min; a new authority is trusted for 27 s before it signs.
 LIVES = {"authorityDays": 180 / 86_400, "leafDays": 60 / 86_400, "trustLeadHours": 27 / 3_600}
 TIMEOUTS = {"lameDuck": 2, "drain": 5}
@@ -293,10 +293,12 @@ def test_killed_replica_fails_only_what_it_had(world: World) -> None:
         for number in range(KILLS):
             killed = world.replicas[number % 2]  # the one that all have gone to since the last time
             time.sleep(2)
-            failed, lost = load.failed, world.balancer.lost(killed.port)
+            other = world.replicas[1 - number % 2]
+            failed, lost, elsewhere = load.failed, *map(world.balancer.lost, (killed.port, other.port))
             killed.kill()
             time.sleep(2)
             failed, lost = load.failed - failed, world.balancer.lost(killed.port) - lost
+            assert world.balancer.lost(other.port) == elsewhere
             print(
                 f"\nkill -9, number {number}: {lost} in flight on it, {failed} failed, {load.asked} asked so far"
             )
