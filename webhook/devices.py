@@ -172,8 +172,6 @@ class _Slices:
                 self._known.put(slice)
             self._known.has_slices = True
         self._known.fitting.change(lambda cluster: _replace_slices(cluster, hubs))
-        # Tens of thousands of devices stay for long: looking through them for garbage takes a tenth of a second.
-        gc.freeze()
 
     def put(self, obj: Object) -> None:
         for hub in self._read([obj]):
@@ -210,6 +208,11 @@ def _replace_slices(cluster: Cluster, hubs: list[Object]) -> None:
         cluster.remove_slice(name)
     for hub in hubs:
         cluster.put_slice(hub)
+    # Tens of thousands of devices stay for long: looking through them for garbage again and again would take a tenth of
+    # a second each time. What was here before is garbage by now.
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 class _Classes:

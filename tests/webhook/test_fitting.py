@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import random
 import threading
 import time
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import Cluster
 from tests.allocator import objects, random_clusters
@@ -230,6 +232,24 @@ def test_what_is_remembered_is_bounded(
         known.fitting.change(look)
     assert warnings(outlook, IMPOSSIBLE["constraint"][0]) == [IMPOSSIBLE["constraint"][1]]
     assert max(sizes) <= 150
+
+
+def test_inventories_that_are_replaced_leave_nothing_behind(known: KnownDevices) -> None:
+    """However often all slices are read anew, those of before are gone."""
+
+    def count() -> int:
+        done = threading.Event()
+        known.fitting.change(lambda cluster: done.set())
+        assert done.wait(10)
+        gc.unfreeze()
+        return sum(isinstance(obj, Slice) for obj in gc.get_objects())
+
+    known.fitting.start()
+    known.slices.replace(copy.deepcopy(SLICES))
+    before = count()
+    for _ in range(5):
+        known.slices.replace(copy.deepcopy(SLICES))
+    assert count() <= before
 
 
 def test_what_is_named_is_a_smallest_set() -> None:
