@@ -11,5 +11,11 @@ class NodeError(Exception):
     """This node cannot be used; other nodes may."""
 
 
+GAVE_UP = "gave up: too many combinations of devices to decide whether the claims fit"
+
+
 class SearchLimitError(NodeError):
     """Whether the claims fit on this node would take too long to find out."""
+
+    def __init__(self) -> None:
+        super().__init__(GAVE_UP)

@@ -59,6 +59,6 @@ def run(options: Namespace) -> int:
 
 
 def _exit_code(explained: list[Explained], failures: bool) -> int:
-    if failures or any(each.explanation is None for each in explained):
+    if failures or any(each.unanswered for each in explained):
         return 2
     return 0 if all(each.fits for each in explained) else 1

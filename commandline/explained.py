@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allocator.explaining.explanation import FITS, Explanation, explain
+from allocator.explaining.explanation import FITS, UNDECIDED, Explanation, explain
 from allocator.podnodes import excluded
 from commandline.askers import Asker
 from commandline.situation import Situation
@@ -20,6 +20,11 @@ class Explained:
     @property
     def verdict(self) -> str:
         return INVALID if self.explanation is None else self.explanation.verdict
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether it is not known if it fits."""
+        return self.verdict in (INVALID, UNDECIDED)
 
     @property
     def fits(self) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import REQUEST, Conflict
 from allocator.explaining.constraints import Clash
-from allocator.explaining.explanation import ERROR, FITS, Explanation, Funnel, NodeKind
+from allocator.explaining.explanation import ERROR, FITS, MISFIT, UNDECIDED, Explanation, Funnel, NodeKind
 from allocator.explaining.remedies import Remedy
 from allocator.explaining.verdicts import CLASS, POOL, SELECTOR, Loss, Step
 from commandline.reports.text import printable
@@ -79,6 +79,8 @@ def _verdict(explanation: Explanation) -> str:
     if explanation.verdict == ERROR:
         assert explanation.error is not None
         return f"cannot be scheduled, for an error on {explanation.error.node}: {explanation.error.error}"
+    if explanation.verdict == UNDECIDED:
+        return "it would take too long to find out whether it fits"
     if not explanation.answers:
         return "does not fit: no node is open to it"
     return f"does not fit on {explanation.answers[0].node if number == 1 else f'any of the {number} nodes'}"
@@ -116,7 +118,7 @@ def _summary(explanation: Explanation) -> Iterator[str]:
         ]
         if short:
             yield f"  best on {explanation.kinds[0].nodes[0]}: {'; '.join(short)}"
-        elif explanation.verdict != ERROR:
+        elif explanation.verdict == MISFIT:
             yield "  every request finds enough devices by itself, but not all of them together"
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from allocator.demand import Alternative, ClaimDemand
+from allocator.devices import Object
 from allocator.explaining.changes import requests_of, with_alternatives
-from allocator.explaining.trials import Trials, Variation
+from allocator.explaining.trials import Trials, Undecided, Variation
 from allocator.explaining.world import allocation_of, full_name
 from allocator.scheduling import NodeAnswer
 from resourceapi.limits import ALLOCATION_RESULTS
@@ -53,7 +54,7 @@ def _about(
             yield AlternativeNote(where, name, f"{what} on {node}, as {names[best]} fits")
         else:
             only = Variation(with_alternatives(trials.claims, at[0], at[1], [sub]))
-            if not trials.fits_on(node, only):
+            if not _may_fit_on(trials, node, only):
                 yield AlternativeNote(where, name, f"does not fit on {node}", fits=False)
 
 
@@ -70,13 +71,28 @@ def untried(trials: Trials, demand: Sequence[ClaimDemand]) -> list[AlternativeNo
                 if not request.is_list or count + rest <= ALLOCATION_RESULTS:
                     continue
                 only = with_alternatives(trials.claims, index, place, [sub])
-                if not trials.fits_anywhere(only, None):
+                if not _may_fit(trials, only):
                     text = (
                         f"can never be chosen: its {count} devices and the {rest} that other requests need at least "
                         f"are more than the {ALLOCATION_RESULTS} that a claim can have"
                     )
                     notes.append(AlternativeNote(claim.name, alternative.name, text))
     return notes
+
+
+def _may_fit_on(trials: Trials, node: str, variation: Variation) -> bool:
+    try:
+        return trials.surely_fits_on(node, variation)
+    except Undecided:
+        return True
+
+
+def _may_fit(trials: Trials, claims: tuple[Object, ...]) -> bool:
+    """Whether claims fit in the cluster if nothing is allocated to others, or that cannot be told."""
+    try:
+        return trials.fits_anywhere(claims, None)
+    except Undecided:
+        return True
 
 
 def _count(alternative: Alternative) -> int:

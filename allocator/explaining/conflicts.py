@@ -7,11 +7,12 @@ a set of which no member can go; what it finds is checked once more member by me
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from allocator.devices import Object
 from allocator.explaining.changes import constraints_of, requests_of, without
-from allocator.explaining.trials import Trials, Variation
+from allocator.explaining.trials import Trials, Undecided, Variation
 from allocator.explaining.world import full_name
 
 REQUEST, CONSTRAINT, CLAIM, ALLOCATED = "request", "constraint", "claim", "allocated"
@@ -60,7 +61,7 @@ def on_node(trials: Trials, node: str) -> Conflict | None:
     def feasible(kept: Sequence[Member]) -> bool:
         names = {each.name for each in kept if each.kind == CLAIM}
         released = frozenset(name for name in held if name not in names)
-        return trials.fits_on(node, Variation(_claims(trials.claims, kept), released))
+        return trials.surely_fits_on(node, Variation(_claims(trials.claims, kept), released))
 
     return _conflict(node, members, feasible)
 
@@ -121,13 +122,14 @@ def _conflict(
     node: str, members: list[Member], feasible: Callable[[Sequence[Member]], bool]
 ) -> Conflict | None:
     """None if all members together are feasible, or if no proper conflict could be confirmed."""
-    if feasible(members):
-        return None
     best: list[Member] = []
-    for ordered in (members, members[::-1]):
-        found = _minimal(ordered, feasible)
-        if _is_conflict(found, feasible) and (not best or len(found) < len(best)):
-            best = found
+    with suppress(Undecided):
+        if feasible(members):
+            return None
+        for ordered in (members, members[::-1]):
+            found = _minimal(ordered, feasible)
+            if _is_conflict(found, feasible) and (not best or len(found) < len(best)):
+                best = found
     return Conflict(node, tuple(sorted(best, key=members.index))) if best else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
@@ -15,12 +16,12 @@ from allocator.explaining.constraints import Clash
 from allocator.explaining.remedies import Finder, Remedy
 from allocator.explaining.selecting import Expressions
 from allocator.explaining.steps import NodeView, Passed
-from allocator.explaining.trials import OutOfTime, Trials, placed
+from allocator.explaining.trials import OutOfTime, Trials, Undecided, is_undecided, placed
 from allocator.explaining.verdicts import SELECTING, Step
 from allocator.explaining.world import World
 from allocator.scheduling import FATAL, NodeAnswer
 
-FITS, MISFIT, ERROR = "fits", "does not fit", "error"
+FITS, MISFIT, ERROR, UNDECIDED = "fits", "does not fit", "error", "undecided"
 #: Kinds of nodes that are looked at for conflicts and remedies, and remedies that are looked for.
 MAX_KINDS, MAX_REMEDIES = 4, 12
 #: How long an explanation may take, in seconds.
@@ -84,6 +85,8 @@ class Explanation:
     def verdict(self) -> str:
         if self.placed is not None:
             return FITS
+        if is_undecided(self.answers):
+            return UNDECIDED
         return MISFIT if self.error is None else ERROR
 
     @property
@@ -131,7 +134,8 @@ def _look_closer(explanation: Explanation, trials: Trials) -> None:
         if found is not None:
             explanation.conflicts.append(found)
     if trials.others:
-        explanation.never = not trials.fits_anywhere(trials.claims, None)
+        with suppress(Undecided):
+            explanation.never = not trials.fits_anywhere(trials.claims, None)
     names = [kind.nodes[0] for kind in first] + [node for kind in first for node in kind.nodes[1:3]]
     views = {name: NodeView(trials.world, name, expressions) for name in names}
     explanation.remedies = remedies.on_closed_nodes(trials, explanation.excluded)

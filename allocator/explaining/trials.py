@@ -8,6 +8,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from allocator.devices import Object
+from allocator.errors import GAVE_UP
 from allocator.explaining.world import Taint, World, allocation_of, full_name
 from allocator.features import Features
 from allocator.scheduling import FATAL, Mode, NodeAnswer
@@ -19,6 +20,10 @@ _WORLDS = 64
 
 class OutOfTime(Exception):
     """The time that an explanation may take is over."""
+
+
+class Undecided(Exception):
+    """The allocator has given up, so that nothing can be concluded from what it has not found."""
 
 
 class Variation(NamedTuple):
@@ -82,7 +87,12 @@ class Trials:
         return near.cluster.place(_copies(variation.claims), Mode.ALL_NODES, node).nodes[0]
 
     def fits_on(self, node: str, variation: Variation) -> bool:
+        """Whether a variation fits on a node, as far as can be told."""
         return self.on(node, variation).result is not None
+
+    def surely_fits_on(self, node: str, variation: Variation) -> bool:
+        """Whether a variation fits on a node. Raises Undecided."""
+        return surely_placed([self.on(node, variation)]) is not None
 
     def held_near(self, node: str) -> list[str]:
         """The claims of others that hold devices which may be for a node."""
@@ -100,8 +110,11 @@ class Trials:
     def fits_anywhere(
         self, claims: tuple[Object, ...], released: frozenset[str] | None = frozenset()
     ) -> bool:
-        """Whether the pod would be placed on any node: a fatal error on a node before ends the attempt."""
-        return placed(self.everywhere(Variation(claims, released))) is not None
+        """Whether the pod would be placed on any node: a fatal error on a node before ends the attempt.
+
+        Raises Undecided.
+        """
+        return surely_placed(self.everywhere(Variation(claims, released))) is not None
 
     def _world_near(self, node: str, variation: Variation) -> World:
         key = (node, variation.released, variation.without_taint, variation.features)
@@ -131,6 +144,24 @@ def placed(answers: Iterable[NodeAnswer]) -> NodeAnswer | None:
         if answer.result is not None:
             return answer
     return None
+
+
+def surely_placed(answers: Sequence[NodeAnswer]) -> NodeAnswer | None:
+    """The same, if that can be told. Raises Undecided."""
+    found = placed(answers)
+    if found is None and is_undecided(answers):
+        raise Undecided
+    return found
+
+
+def is_undecided(answers: Iterable[NodeAnswer]) -> bool:
+    """Whether the allocator gave up on a node before a fatal error on another would have ended the attempt."""
+    for answer in answers:
+        if answer.error_kind == FATAL:
+            return False
+        if answer.error == GAVE_UP:
+            return True
+    return False
 
 
 def _copies(claims: Iterable[Object]) -> list[Object]:

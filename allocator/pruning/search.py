@@ -84,9 +84,7 @@ class PrunedSearch(Search):
     def _outlook(self, goal: Goal) -> int | None:
         self._steps_left -= 1
         if self._steps_left < 0:
-            raise SearchLimitError(
-                "gave up: too many combinations of devices to decide whether the claims fit"
-            )
+            raise SearchLimitError
         tasks = self._propagation.tasks(goal)
         prospects = self._propagation.prospects(tasks, self._state)
         if prospects is None or not self._is_possible(goal, tasks):

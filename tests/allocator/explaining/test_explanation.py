@@ -1,0 +1,56 @@
+"""What an explanation says where the allocator gives up, the time is over, or a claim is allocated already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from allocator import allocation
+from allocator.errors import SearchLimitError
+from allocator.explaining import trials
+from allocator.explaining.explanation import MISFIT, UNDECIDED, explain
+from allocator.explaining.world import World
+from tests.allocator.objects import ALL_FEATURES, Object, claim, device_class, exactly, held, node, slice_of
+
+
+def world(*holders: Object) -> World:
+    """One node with two devices."""
+    return World(ALL_FEATURES, [node()], {"any": device_class()}, [slice_of("d0", "d1")], holders)
+
+
+def test_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is concluded from a search that was given up."""
+
+    def give_up(*arguments: Any) -> bool:
+        raise SearchLimitError
+
+    monkeypatch.setattr(allocation, "solve", give_up)
+    found = explain(world(held("d0")), [claim(exactly(count=9))])
+    assert found.verdict == UNDECIDED
+    assert (found.conflict, found.conflicts, found.remedies, found.never) == (None, [], [], None)
+
+
+def test_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the time is over, the verdict is there, and that more could be said."""
+    clock = iter(range(1_000))
+    monkeypatch.setattr(trials, "monotonic", lambda: float(next(clock)))
+    found = explain(world(), [claim(exactly(count=3))], seconds=3)
+    assert (found.verdict, found.complete, found.remedies) == (MISFIT, False, [])
+
+
+def test_own_claims_stay() -> None:
+    """An allocated claim of the pod itself is not among those whose release is suggested."""
+    own = held("d0", name="own")
+    found = explain(world(own, held("d1", name="other")), [own, claim(exactly())])
+    assert found.verdict == MISFIT
+    assert [each.subject for each in found.remedies if each.kind == "release"] == ["ns/other"]
+
+
+def test_totals() -> None:
+    """Devices that several nodes reach are counted once in the cluster."""
+    nodes = [node("n1"), node("n2")]
+    shared = World(ALL_FEATURES, nodes, {"any": device_class()}, [slice_of("d0", "d1")], [held("d0")])
+    found = explain(shared, [claim(exactly(count=2))])
+    assert [each[1:] for each in found.totals] == [(2, 2, 1)]
+    assert [kind.nodes for kind in found.kinds] == [("n1", "n2")]
