@@ -97,8 +97,10 @@ class Inventory:
         else:
             self._without_rules.pop(new.name, None)
         old = self._slices.get(new.name)
-        if old is not None and (old.pool, old.node_name) != (new.pool, new.node_name):
+        if old is not None and old.pool != new.pool:
             self._take_out(old)
+        elif old is not None and old.node_name != new.node_name:
+            self._take_from_place(old)
         self._slices[new.name] = new
         self.of_pool(new.pool, create=True).by_name[new.name] = new
         self._place(new)[new.name] = new
@@ -133,10 +135,14 @@ class Inventory:
 
     def _take_out(self, slice: Slice) -> None:
         name, pool = slice.name, slice.pool
-        del self._slices[name], self._place(slice)[name], self._by_pool[pool].by_name[name]
+        del self._slices[name], self._by_pool[pool].by_name[name]
         self._by_pool[pool].changed()
         if not self._by_pool[pool].by_name:
             del self._by_pool[pool]
+        self._take_from_place(slice)
+
+    def _take_from_place(self, slice: Slice) -> None:
+        del self._place(slice)[slice.name]
         if slice.node_name and not self._of_node[slice.node_name]:
             del self._of_node[slice.node_name]
 

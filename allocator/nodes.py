@@ -147,6 +147,8 @@ class Nodes:
         for slice in changed:
             if slice.node_name:
                 self._forget(slice.node_name)
+        if _concerns_one_node(old, new):
+            return
         for pool in pools:
             for slice in self._inventory.of_pool(pool):
                 if slice.node_name:
@@ -293,6 +295,17 @@ class Nodes:
             {pool.id: PoolState(pool, self._allocated) for pool in pools},
             shapes,
         )
+
+
+def _concerns_one_node(old: Slice | None, new: Slice | None) -> bool:
+    """Whether a slice has changed in nothing that other nodes could notice, which see other slices of its pool."""
+    if old is None or new is None or old.is_counting or new.is_counting:
+        return False
+    before, after = [
+        (slice.node_name, slice.pool, slice.generation, slice.count_in_pool, slice.has_groups)
+        for slice in (old, new)
+    ]
+    return before == after and bool(new.node_name)
 
 
 def _reaches_others(old: Slice | None, new: Slice | None) -> bool:

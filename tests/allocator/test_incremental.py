@@ -130,7 +130,7 @@ class World:
 
 def _home(slice: Object) -> object:
     spec = slice["spec"]
-    return spec["driver"], spec["pool"]["name"], spec.get("nodeName")
+    return spec["driver"], spec["pool"]["name"]
 
 
 def _ask(allocator: Allocator, node: Object, claims: list[Object]) -> NodeAnswer:
