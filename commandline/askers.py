@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from allocator.devices import Object
-from commandline.asking import answer_to_create, group_of, name_of, namespace_of
+from commandline.asking import COPIES, answer_to_create, group_of, name_of, namespace_of
 from commandline.clusterstate import CLAIM, TEMPLATE, ClusterState
 from resourceapi.decoding import DecodingError
 from resourceapi.model.versions import GROUP
@@ -14,14 +14,6 @@ from validation.workloads import template_of
 
 if TYPE_CHECKING:
     from commandline.manifests import Manifest
-
-_COPIES = {
-    "Deployment": "replicas",
-    "StatefulSet": "replicas",
-    "ReplicaSet": "replicas",
-    "ReplicationController": "replicas",
-    "Job": "parallelism",
-}
 
 
 class Asker:
@@ -112,7 +104,7 @@ class Askers:
         if problem:
             return asker
         asker.pod_spec = pod.get("spec") or {}
-        if field := _COPIES.get(kind):
+        if field := COPIES.get(kind):
             copies = (obj.get("spec") or {}).get(field, 1)
             asker.copies = max(copies, 0) if isinstance(copies, int) else 1
         made = _made_claims(manifest.value)

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 # Set by the server; a request to create an object has none of them.
 _OF_STORAGE = ("resourceVersion", "uid", "creationTimestamp", "generation", "managedFields")
+# Where workloads say how many pods they want at a time; a DaemonSet's depends on the nodes.
+COPIES = {
+    "Deployment": "replicas",
+    "StatefulSet": "replicas",
+    "ReplicaSet": "replicas",
+    "ReplicationController": "replicas",
+    "Job": "parallelism",
+}
 
 
 def answer_to_create(server: Server, manifest: Manifest, default_namespace: str) -> Answer:

@@ -12,7 +12,7 @@ from allocator.explaining.constraints import Clash
 from allocator.explaining.explanation import ERROR, FITS, MISFIT, UNDECIDED, Explanation, Funnel, NodeKind
 from allocator.explaining.remedies import Remedy
 from allocator.explaining.verdicts import CLASS, POOL, SELECTOR, Loss, Step
-from commandline.reports.text import printable
+from commandline.reports.text import number, printable
 
 if TYPE_CHECKING:
     from commandline.explained import Explained
@@ -58,7 +58,7 @@ def _section(explained: Explained) -> Iterator[str]:
 def _where(explanation: Explanation) -> str:
     assert explanation.placed is not None
     others = len(explanation.fitting) - 1
-    more = f", and on {_number(others, 'other node')}" if others else ""
+    more = f", and on {number(others, 'other node')}" if others else ""
     return f"fits on {explanation.placed.node}{more}"
 
 
@@ -75,7 +75,7 @@ def _fit(explanation: Explanation) -> Iterator[str]:
 
 
 def _verdict(explanation: Explanation) -> str:
-    number = len(explanation.answers)
+    nodes = len(explanation.answers)
     if explanation.verdict == ERROR:
         assert explanation.error is not None
         return f"cannot be scheduled, for an error on {explanation.error.node}: {explanation.error.error}"
@@ -83,7 +83,7 @@ def _verdict(explanation: Explanation) -> str:
         return "it would take too long to find out whether it fits"
     if not explanation.answers:
         return "does not fit: no node is open to it"
-    return f"does not fit on {explanation.answers[0].node if number == 1 else f'any of the {number} nodes'}"
+    return f"does not fit on {explanation.answers[0].node if nodes == 1 else f'any of the {nodes} nodes'}"
 
 
 def _misfit(explanation: Explanation) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _misfit(explanation: Explanation) -> Iterator[str]:
     if more := explanation.kinds[MAX_KINDS:]:
         yield ""
         nodes = sum(len(kind.nodes) for kind in more)
-        yield f"  {_number(nodes, 'more node')} of {_number(len(more), 'other kind')}, on which less is there"
+        yield f"  {number(nodes, 'more node')} of {number(len(more), 'other kind')}, on which less is there"
     yield from _excluded(explanation)
     yield from _alternatives(explanation)
     yield from _conflicts(explanation)
@@ -107,12 +107,12 @@ def _summary(explanation: Explanation) -> Iterator[str]:
     for total in explanation.totals:
         claim = f"{total.alternative.claim.name}:" if several else ""
         yield (
-            f"  {claim}{total.alternative.name}: of {_number(total.devices, 'device')} {total.selected} "
+            f"  {claim}{total.alternative.name}: of {number(total.devices, 'device')} {total.selected} "
             f"{'is' if total.selected == 1 else 'are'} what is asked for, {total.left} can be had"
         )
     if explanation.kinds:
         short = [
-            f"{f'{funnel.alternative.claim.name}:' if several else ''}{funnel.alternative.name} has {funnel.left} of {_number(funnel.needed, 'device')}"
+            f"{f'{funnel.alternative.claim.name}:' if several else ''}{funnel.alternative.name} has {funnel.left} of {number(funnel.needed, 'device')}"
             for funnel in explanation.kinds[0].funnels
             if funnel.left < funnel.needed
         ]
@@ -124,7 +124,7 @@ def _summary(explanation: Explanation) -> Iterator[str]:
 
 def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:
     more = len(kind.nodes) - 1
-    like = f" and {_number(more, 'node')} like it" if more else ""
+    like = f" and {number(more, 'node')} like it" if more else ""
     yield f"  on {kind.nodes[0]}{like}:"
     if kind.error and (explanation.error is None or kind.error != explanation.error.error):
         yield f"    error: {kind.error}"
@@ -160,7 +160,7 @@ def _step(step: Step) -> Iterator[str]:
     if rest := losses[MAX_LOSSES:]:
         yield f"              {sum(loss.devices for loss in rest)} for {len(rest)} more reasons"
     if step.failed and step.missing:
-        failed = _number(step.failed, "device")
+        failed = number(step.failed, "device")
         yield f"              the attribute {step.missing} is missing on {failed}: guard it with has(…)"
 
 
@@ -184,7 +184,7 @@ def _clash(clash: Clash) -> Iterator[str]:
     if clash.satisfiable:
         return
     yield f"    {kind} {clash.constraint.attribute} of claim {clash.claim}: " + (
-        f"{_number(len(clash.values), 'value')} for {sum(clash.needed.values())} devices"
+        f"{number(len(clash.values), 'value')} for {sum(clash.needed.values())} devices"
         if clash.constraint.distinct
         else "no value has enough"
     )
@@ -203,7 +203,7 @@ def _excluded(explanation: Explanation) -> Iterator[str]:
     first = {reason: node for node, reason in reversed(explanation.excluded.items())}
     for reason, count in counts.most_common(MAX_EXCLUDED):
         yield ""
-        like = f" and {_number(count - 1, 'more node')}" if count > 1 else ""
+        like = f" and {number(count - 1, 'more node')}" if count > 1 else ""
         yield f"  not on {first[reason]}{like}: {reason}"
 
 
@@ -277,7 +277,3 @@ def _each_remedy(remedies: Sequence[Remedy]) -> Iterator[str]:
 
 def _on(nodes: Sequence[str]) -> str:
     return f"on {nodes[0]}" if len(nodes) == 1 else f"on {len(nodes)} nodes like {nodes[0]}"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from commandline.asking import group_of, name_of
+from commandline.asking import COPIES, group_of, name_of
 from commandline.quotainventory import CLAIM, TEMPLATE, Inventory
 from quota import amounts
 from quota.amounts import Amounts
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 FITS, REFUSED, INVALID, STORED, PER_CLAIM = "fits", "does not fit", "invalid", "is there already", "per claim"
-# Where workloads say how many pods they want at a time; a DaemonSet's depends on the nodes.
-_COPIES = {
-    "Deployment": "replicas",
-    "StatefulSet": "replicas",
-    "ReplicaSet": "replicas",
-    "ReplicationController": "replicas",
-    "Job": "parallelism",
-}
 
 
 class Statement:
@@ -96,7 +88,7 @@ class Account:
     def _add_made_claims(self, manifest: Manifest, content: Namespace, obj: Object, pod: Object) -> None:
         """The claims that kube-controller-manager makes for the pods of a workload."""
         kind, namespace = manifest.value["kind"], self.inventory.namespace_of(manifest)
-        field = _COPIES.get(kind, "")
+        field = COPIES.get(kind, "")
         for entry in pod.get("spec", {}).get("resourceClaims") or ():
             template = entry.get("resourceClaimTemplateName", "")
             known = content.stored(GROUP, TEMPLATE).get(template)

@@ -9,7 +9,7 @@ from typing import TextIO
 from allocator.fitting.leftover import Leftover
 from allocator.growing import Growth, Way
 from allocator.simulation import Placement
-from commandline.reports.text import printable
+from commandline.reports.text import number, printable
 from commandline.simulated import Report, Run
 
 #: Pods and devices that are listed.
@@ -27,7 +27,7 @@ def _lines(report: Report) -> Iterator[str]:
     for failure in report.failures:
         yield f"{failure.file}: error: {failure.message}"
     first = report.runs[0]
-    yield f"{first.objective}: {first.placed} of {_number(len(first.placements), 'pod')} placed on {_number(first.nodes_used, 'node')}"
+    yield f"{first.objective}: {first.placed} of {number(len(first.placements), 'pod')} placed on {number(first.nodes_used, 'node')}"
     if len(report.runs) > 1:
         yield ""
         yield from _comparison(report.runs)
@@ -63,7 +63,7 @@ def _placements(run: Run) -> Iterator[str]:
     for placement in run.placements[:MAX_PODS]:
         yield f"  {placement.pod.ljust(width)}  {_placement(placement)}"
     if len(run.placements) > MAX_PODS:
-        yield f"  and {_number(len(run.placements) - MAX_PODS, 'more pod')} (see -o json)"
+        yield f"  and {number(len(run.placements) - MAX_PODS, 'more pod')} (see -o json)"
 
 
 def _placement(placement: Placement) -> str:
@@ -140,12 +140,12 @@ def _leftover(rest: Leftover) -> Iterator[str]:
         yield "  no devices"
 
 
-def _amount(number: float) -> str:
+def _amount(amount: float) -> str:
     """A number of bytes and the like, as short as it can be without loss."""
     for unit, size in (("Ti", 1024**4), ("Gi", 1024**3), ("Mi", 1024**2), ("Ki", 1024)):
-        if number and number % size == 0:
-            return f"{int(number // size)}{unit}"
-    return f"{number:g}"
+        if amount and amount % size == 0:
+            return f"{int(amount // size)}{unit}"
+    return f"{amount:g}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 2) -> Iterator[str]:
@@ -166,15 +166,15 @@ def _growth(growth: Growth) -> Iterator[str]:
     if not missing:
         yield "no new nodes are needed"
         return
-    yield f"new nodes for {_number(missing, 'pod')} that {'does' if missing == 1 else 'do'} not fit, the best way first"
-    for number, way in enumerate(growth.ways, 1):
-        yield f"  {number}. {_way(way)}"
+    yield f"new nodes for {number(missing, 'pod')} that {'does' if missing == 1 else 'do'} not fit, the best way first"
+    for place, way in enumerate(growth.ways, 1):
+        yield f"  {place}. {_way(way)}"
         for name, count in sorted(_requests(way).items()):
             yield f"       {name}: {count}"
         for pod in way.left[:MAX_DEVICES]:
             yield f"       still left: {pod}"
         if len(way.left) > MAX_DEVICES:
-            yield f"       and {_number(len(way.left) - MAX_DEVICES, 'more pod')}"
+            yield f"       and {number(len(way.left) - MAX_DEVICES, 'more pod')}"
 
 
 def _way(way: Way) -> str:
@@ -195,7 +195,3 @@ def _requests(way: Way) -> Counter[str]:
         for request in sorted({each["request"] for each in result["devices"].get("results", ())})
         if "/" in request
     )
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -23,15 +23,15 @@ def write(outcome: Outcome, stream: TextIO, *, color: bool = False) -> None:
 def summary(outcome: Outcome) -> str:
     """``3 objects: 2 valid, 1 invalid; 2 errors, 1 warning; skipped 4: Service 3, Node 1 (context)``."""
     total, invalid = len(outcome.results), outcome.invalid
-    parts = [f"{_number(total, 'object')}: {total - invalid} valid, {invalid} invalid"]
+    parts = [f"{number(total, 'object')}: {total - invalid} valid, {invalid} invalid"]
     errors, warnings = outcome.count(ERROR), outcome.count(WARNING)
-    counted = [_number(errors, "error")] * bool(errors) + [_number(warnings, "warning")] * bool(warnings)
+    counted = [number(errors, "error")] * bool(errors) + [number(warnings, "warning")] * bool(warnings)
     notes = outcome.count(NOTE)
-    counted += [_number(notes, "note")] * bool(notes)
+    counted += [number(notes, "note")] * bool(notes)
     if counted:
         parts.append(", ".join(counted))
     if outcome.hidden_notes:
-        parts.append(f"{_number(outcome.hidden_notes, 'note')} with --notes")
+        parts.append(f"{number(outcome.hidden_notes, 'note')} with --notes")
     if outcome.skipped:
         kinds = (
             f"{kind or 'no kind'}{f' ({api_version})' if '/' in api_version else ''} {number}"
@@ -40,11 +40,12 @@ def summary(outcome: Outcome) -> str:
         )
         parts.append(f"skipped {len(outcome.skipped)}: {', '.join(map(printable, kinds))}")
     if outcome.failures:
-        parts.append(f"{_number(len(outcome.failures), 'input')} could not be read")
+        parts.append(f"{number(len(outcome.failures), 'input')} could not be read")
     return "; ".join(parts)
 
 
-def _number(count: int, noun: str) -> str:
+def number(count: int, noun: str) -> str:
+    """`1 object`, `2 objects`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
