@@ -83,9 +83,9 @@ def _portion(
     key = (name, fractional) if requested is None else (name, fractional, *spelling(requested))
     portion = known.get(key)
     if portion is None:
-        amount = _of_one(name, requested, capacity, fractional)
+        amount, written = _of_one(name, requested, capacity, fractional)
         policy = capacity.get("requestPolicy")
-        allowed = policy is None or not _violates(amount, policy, fractional)
+        allowed = policy is None or not _violates(amount, policy, fractional, written)
         portion = Portion(amount, allowed)
         remember(known, key, portion)
     return portion
@@ -113,37 +113,40 @@ def added(one: Amounts, other: Amounts) -> dict[str, Quantity]:
     return total
 
 
-def _of_one(name: str, requested: Quantity | None, capacity: Object, fractional: bool) -> Quantity:
+def _of_one(
+    name: str, requested: Quantity | None, capacity: Object, fractional: bool
+) -> tuple[Quantity, bool]:
+    """The amount, and whether it is written like that in an object rather than worked out."""
     try:
-        amount = _rounded(requested, capacity, fractional)
+        amount, written = _rounded(requested, capacity, fractional)
     except CapacityError as error:
         raise CapacityError(f"capacity {quote(name)}: {error}") from None
     if amount.sign() < 0:
         raise CapacityError(f"capacity {quote(name)}: {_NEGATIVE}")
-    return amount
+    return amount, written
 
 
-def _rounded(requested: Quantity | None, capacity: Object, fractional: bool) -> Quantity:
+def _rounded(requested: Quantity | None, capacity: Object, fractional: bool) -> tuple[Quantity, bool]:
     policy: Object = capacity.get("requestPolicy") or {}
     if requested is None:
         default: Quantity | None = policy.get("default")
-        return value_of(capacity) if default is None else default
+        return value_of(capacity) if default is None else default, True
     valid_range, valid_values = policy.get("validRange"), policy.get("validValues")
     if valid_range is not None and "min" in valid_range:
         return _up_to_step(requested, valid_range, fractional)
     for value in valid_values or ():
         if requested.cmp(value) <= 0:
-            return value  # type: ignore[no-any-return]
-    return requested
+            return value, True
+    return requested, True
 
 
-def _up_to_step(requested: Quantity, valid_range: Object, fractional: bool) -> Quantity:
+def _up_to_step(requested: Quantity, valid_range: Object, fractional: bool) -> tuple[Quantity, bool]:
     least: Quantity = valid_range["min"]
     step: Quantity | None = valid_range.get("step")
     if requested.cmp(least) < 0:
-        return least
+        return least, True
     if step is None:
-        return requested
+        return requested, True
     scale = _unit(valid_range, fractional)
     if scale and not requested.is_milli():
         raise CapacityError(f"{_NOT_REPRESENTABLE}: request {requested} is not a representable milli value")
@@ -151,7 +154,7 @@ def _up_to_step(requested: Quantity, valid_range: Object, fractional: bool) -> Q
         raise CapacityError(f"{_NOT_REPRESENTABLE}: request {requested} exceeds MaxInt64")
     first, width = least.scaled_value(scale), step.scaled_value(scale)
     if not width:
-        return requested
+        return requested, True
     steps = -((first - requested.scaled_value(scale)) // width)
     amount = first + width * steps
     if amount > _MAX_INT64:
@@ -160,8 +163,8 @@ def _up_to_step(requested: Quantity, valid_range: Object, fractional: bool) -> Q
             f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes {limit}"
         )
     if scale and amount % 1000 == 0:
-        return Quantity(amount // 1000, 0, step.format)
-    return Quantity(amount, scale, step.format)
+        return Quantity(amount // 1000, 0, step.format), False
+    return Quantity(amount, scale, step.format), False
 
 
 def _unit(valid_range: Object, fractional: bool) -> int:
@@ -174,10 +177,10 @@ def _unit(valid_range: Object, fractional: bool) -> int:
     return -3 if "step" not in valid_range or valid_range["step"].milli_value() >= 1 else 0
 
 
-def _violates(amount: Quantity, policy: Object, fractional: bool) -> bool:
+def _violates(amount: Quantity, policy: Object, fractional: bool, written: bool) -> bool:
     """Whether the policy forbids an amount; the default, written the same way, is always allowed."""
     default = policy.get("default")
-    if default is not None and _same_spelling(amount, default):
+    if written and default is not None and _same_spelling(amount, default):
         return False
     valid_range, valid_values = policy.get("validRange"), policy.get("validValues") or ()
     if valid_range is not None:

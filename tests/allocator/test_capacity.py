@@ -36,6 +36,8 @@ ROUNDING = {
     "at-max": (RANGE, "8", "8"),
     "above-max": (RANGE, "9", None),
     "rounded-above-max": (policy("1", min="1", max="4", step="2"), "4", None),
+    "default-above-max": (policy("8", min="2", max="6", step="6"), None, "8"),
+    "rounded-to-default-above-max": (policy("8", min="2", max="6", step="6"), "5", None),
     "steps-count-from-min": (policy("1", min="1", step="4"), "6", "9"),
     "no-step": (policy("1", min="1", max="4"), "3500m", "3500m"),
     "value": (VALUES, "4", "4"),
