@@ -57,6 +57,7 @@ class Askers:
         self._state = state
         self._default_namespace = default_namespace
         self._used: set[tuple[str, str]] = set()
+        self._made = 0
 
     def of(self, manifests: Iterable[Manifest]) -> list[Asker]:
         """The askers in the order of the manifests: pods, workloads, and claims and templates that none of them uses."""
@@ -144,10 +145,13 @@ class Askers:
         asker = Asker(manifest, namespace, {})
         asker.problem = problem
         if not problem:
-            fresh = kind == TEMPLATE or not name_of(obj)
-            name = name_of(obj) or asker.name
-            asker.claims = [_from_template(obj, namespace, name) if kind == TEMPLATE else obj]
-            asker.fresh = [0] if fresh else []
+            prefix = "" if manifest.value["metadata"].get("name") else obj["metadata"].get("generateName", "")
+            if prefix:
+                # The server makes a name for each; those that it answers with are all the same.
+                self._made += 1
+                obj = {**obj, "metadata": {**obj["metadata"], "name": f"{prefix}{self._made}"}}
+            asker.claims = [_from_template(obj, namespace, name_of(obj)) if kind == TEMPLATE else obj]
+            asker.fresh = [0] if kind == TEMPLATE else []
         return asker
 
 

@@ -17,6 +17,8 @@ from commandline.results import Failure
 from commandline.situation import Situation
 
 BATCH = "batch"
+#: Pods of one workload at most.
+MAX_COPIES = 10_000
 
 
 class Run:
@@ -67,7 +69,9 @@ def simulate(
     """Place all pods with each objective, each time in the cluster as it is now."""
     pods = [pod for asker in situation.askers if not asker.problem for pod in _pods(situation, asker)]
     report = Report(pods, situation.failures)
-    report.problems = [(asker.title, asker.problem) for asker in situation.askers if asker.problem]
+    report.problems = [
+        (asker.title, problem) for asker in situation.askers if (problem := asker.problem or _excess(asker))
+    ]
     attributes = _constraint_attributes(pods)
     for objective in [*objectives, *([BATCH] if batch else [])]:
         cluster = _cluster(situation)
@@ -91,11 +95,15 @@ def _cluster(situation: Situation) -> Cluster:
 def _pods(situation: Situation, asker: Asker) -> list[Pod]:
     closed = frozenset(excluded(asker.pod_spec, situation.world.nodes.values()))
     pods = []
-    for number in range(asker.copies):
+    for number in range(min(asker.copies, MAX_COPIES)):
         name = f"{asker.title}-{number}" if asker.copies > 1 else asker.title
         claims = {full_name(claim): claim for claim in asker.claims_of_copy(number)}
         pods.append(Pod(name, claims, closed, asker.pod_spec))
     return pods
+
+
+def _excess(asker: Asker) -> str:
+    return f"only {MAX_COPIES} of its {asker.copies} pods are simulated" if asker.copies > MAX_COPIES else ""
 
 
 def _constraint_attributes(pods: Sequence[Pod]) -> list[str]:

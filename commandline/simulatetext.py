@@ -23,7 +23,7 @@ def write(report: Report, stream: TextIO) -> None:
 
 def _lines(report: Report) -> Iterator[str]:
     for title, problem in report.problems:
-        yield f"{title}: cannot be simulated: {problem}"
+        yield f"{title}: error: {problem}"
     for failure in report.failures:
         yield f"{failure.file}: error: {failure.message}"
     first = report.runs[0]

@@ -103,3 +103,31 @@ def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str
     arguments = ["-f", files["asks"], "--inventory", files["cluster"], "--node-template", files["template"]]
     assert main(["simulate", *arguments]) in (0, 1, 2)
     capsys.readouterr()
+
+
+def test_generated_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Claims whose names the server makes are different ones, even with the same prefix."""
+    cluster = DIRECTORY / "replicas" / "cluster.yaml"
+    request = "{name: g, exactly: {deviceClassName: gpu, count: 2}}"
+    text = f"""apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {{generateName: a-}}
+spec: {{devices: {{requests: [{request}]}}}}
+"""
+    (tmp_path / "asks.yaml").write_text(f"{text}---\n{text}", encoding="utf-8")
+    assert main(["simulate", "-f", str(tmp_path / "asks.yaml"), "--inventory", str(cluster)]) == 0
+    assert "first-fit: 2 of 2 pods placed on 2 nodes" in capsys.readouterr().out
+
+
+def test_too_many_replicas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A workload with more pods than can be listed is cut short, and that is said."""
+    case = DIRECTORY / "replicas"
+    text = (
+        (case / "asks.yaml").read_text(encoding="utf-8").replace("parallelism: 5", "parallelism: 2000000000")
+    )
+    (tmp_path / "asks.yaml").write_text(text, encoding="utf-8")
+    arguments = ["-f", str(tmp_path / "asks.yaml"), "--inventory", str(case / "cluster.yaml")]
+    assert main(["simulate", *arguments]) == 2
+    text = capsys.readouterr().out
+    assert "Job default/train: error: only 10000 of its 2000000000 pods are simulated" in text
+    assert "first-fit: 4 of 10000 pods placed on 2 nodes" in text
