@@ -20,6 +20,8 @@ from resourceapi.quantity import Quantity
 
 #: Steps after which counting devices of a profile is content with what it has found.
 _MAX_STEPS = 2_000
+#: Beyond so many variants of one profile, they are counted one after the other.
+_MAX_VARIANTS = 64
 
 #: Larger numbers are as good as this one; infinite ones could not be reckoned with.
 _HUGE = 1e150
@@ -132,24 +134,44 @@ def placeable(shape: Shape, filling: Filling) -> list[tuple[tuple[float, ...], i
 
 
 def _most(left: Sequence[float], variants: Sequence[tuple[Amounts, int]]) -> int:
-    """The greatest number of devices, each variant so often at most."""
+    """The greatest number of devices, each variant so often at most; of many variants just a large number."""
     steps = 0
 
-    def search(place: int, left: list[float]) -> int:
+    def search(place: int, left: Sequence[float]) -> int:
         nonlocal steps
         steps += 1
         if place == len(variants):
             return 0
         takes, free = variants[place]
-        most = min((left[counter] // amount for counter, amount in takes if amount > 0), default=free)
         best = 0
-        for count in range(max(int(min(most, free)), 0), -1, -1):
-            rest = list(left)
-            for counter, amount in takes:
-                rest[counter] -= amount * count
-            best = max(best, count + search(place + 1, rest))
+        for count in range(_fitting(left, takes, free), -1, -1):
+            best = max(best, count + search(place + 1, _without(left, takes, count)))
             if steps > _MAX_STEPS:
                 break
         return best
 
-    return search(0, list(left))
+    return search(0, left) if len(variants) <= _MAX_VARIANTS else _one_after_the_other(left, variants)
+
+
+def _one_after_the_other(left: Sequence[float], variants: Sequence[tuple[Amounts, int]]) -> int:
+    found = 0
+    for takes, free in variants:
+        count = _fitting(left, takes, free)
+        left = _without(left, takes, count)
+        found += count
+    return found
+
+
+def _fitting(left: Sequence[float], takes: Amounts, free: int) -> int:
+    """How many devices that take so much fit, `free` at most."""
+    most = min((left[counter] // amount for counter, amount in takes if amount > 0), default=free)
+    return max(int(min(most, free)), 0)
+
+
+def _without(left: Sequence[float], takes: Amounts, count: int) -> Sequence[float]:
+    if not count:
+        return left
+    rest = list(left)
+    for counter, amount in takes:
+        rest[counter] -= amount * count
+    return rest

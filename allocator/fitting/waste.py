@@ -22,6 +22,8 @@ from allocator.states import PoolState
 Waste = tuple[float, ...]
 #: Attributes of this domain that say where a device is (KEP-4381: standard attributes).
 STANDARD_DOMAIN = "resource.kubernetes.io/"
+#: A counter set with more different devices than this is not weighed.
+MAX_VARIANTS = 512
 _DIGITS = 9
 
 
@@ -116,7 +118,11 @@ class NodeWaste:
             state = self._states[pool]
             held = [device for device in state.pool.devices if device.id in self._allocated.whole]
             sets = [CounterSet(name, state.pool) for name in state.pool.counter_sets]
-            found = self._sets[pool] = [(each, each.filling(state.ledger, held)) for each in sets]
+            found = self._sets[pool] = [
+                (each, each.filling(state.ledger, held))
+                for each in sets
+                if len(each.shape.variants) <= MAX_VARIANTS
+            ]
         return found
 
     def _surplus(self, device: Device) -> float:

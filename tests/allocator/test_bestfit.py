@@ -200,3 +200,16 @@ def test_more_pods_fit(family: str, arrival: str) -> None:
             numbers.append(sum(map(bool, placed)))
         first, best = numbers
         assert best > first or best == first == len(profiles), (first, best, len(profiles))
+
+
+def test_many_partitions() -> None:
+    """A counter set with thousands of partitions that all lie elsewhere is weighed in no time."""
+    places = [f"m{index}" for index in range(32)]
+    parts = [
+        device(f"d{first}-{second}", consumesCounters=[draws("s", {places[first]: "1", places[second]: "1"})])
+        for first in range(32)
+        for second in range(first)
+    ]
+    slices = [slice_of(*parts[at : at + 64], name=f"s{at}", count=9) for at in range(0, len(parts), 64)]
+    world = cluster(counter_slice({"s": dict.fromkeys(places, "1")}, count=9), *slices)
+    assert taken(place(world, Mode.BEST_FIT, claim(exactly(count=3)))) is not None
