@@ -7,6 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import yaml
+
 from commandline.errors import UsageError
 
 Object = dict[str, Any]
@@ -22,7 +24,8 @@ def use(objects: list[Object], file: str) -> None:
     :raises UsageError: if it cannot be used; what is wrong has been printed.
     """
     (config_map,) = (obj for obj in objects if obj["kind"] == "ConfigMap")
-    given = config_map["data"][NAME].splitlines()[: len(GIVEN)]
+    overlay = config_map["data"][NAME]
+    given = overlay.splitlines()[: len(GIVEN)]
     try:
         text = Path(file).read_text("utf-8")
     except (OSError, ValueError) as error:
@@ -30,6 +33,8 @@ def use(objects: list[Object], file: str) -> None:
     # at the end, so that mistakes are in the lines that they have in the file
     whole = "\n".join([text.rstrip(), *given, ""])
     config = _checked(whole, file)
+    if _serves(config) != (wanted := _serves(yaml.safe_load(overlay))):
+        raise UsageError(f"manifests: --config {file}: apiServer.serves must be {wanted} in this mode")
     config_map["data"][NAME] = whole
     _ask_about_labels(objects, config)
 
@@ -50,6 +55,11 @@ def _checked(text: str, file: str) -> Object:
                 f"manifests: --config {file} is no configuration ({' and '.join(GIVEN)} are given by the manifests)"
             ) from None
     return value
+
+
+def _serves(config: Object) -> str:
+    serves: str = (config.get("apiServer") or {}).get("serves", "BuiltIn")
+    return serves
 
 
 def _ask_about_labels(objects: list[Object], config: Object) -> None:
