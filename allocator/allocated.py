@@ -29,6 +29,7 @@ class AllocatedState:
         self.groups: dict[DeviceId, dict[str, frozenset[str]]] = {}
         #: what is left of capacity, until that changes
         self._left: dict[DeviceId, tuple[Room, dict[str, Quantity]]] = {}
+        self._sets: dict[tuple[str, str], frozenset[DeviceId]] = {}
         #: told of every device of which claims hold more or less than before
         self.listeners: list[Callable[[DeviceId], None]] = []
         self._of_pool: dict[tuple[str, str], dict[DeviceId, None]] = {}
@@ -44,6 +45,13 @@ class AllocatedState:
     def is_shared(self, device: DeviceId) -> bool:
         """Whether a claim holds a share of the device."""
         return device in self.shares or device in self.capacity
+
+    def held_in(self, pool: PoolId) -> frozenset[DeviceId]:
+        """The same as a set, made once for all who ask before it changes."""
+        found = self._sets.get(pool)
+        if found is None:
+            found = self._sets[pool] = frozenset(self.of_pool(pool))
+        return found
 
     def left(self, device: Device) -> Mapping[str, Quantity] | None:
         """What claims leave of the device's capacity; None if they use nothing of it."""
@@ -100,6 +108,7 @@ class AllocatedState:
 
     def _tell(self, device: DeviceId) -> None:
         self._left.pop(device, None)
+        self._sets.pop(device[:2], None)
         for listener in self.listeners:
             listener(device)
 

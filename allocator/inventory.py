@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from allocator.devices import Object, PoolId, Slice
 from allocator.kinds import Kinds
@@ -24,10 +24,12 @@ class Generation(NamedTuple):
 class PoolSlices:
     """All slices of a pool, of any generation and for any node, by name."""
 
-    __slots__ = ("_generations", "_shared", "by_name")
+    __slots__ = ("_generations", "_shared", "by_name", "found_out")
 
     def __init__(self) -> None:
         self.by_name: dict[str, Slice] = {}
+        #: what others have found out about these slices; gone when they change
+        self.found_out: dict[object, Any] = {}
         self._generations: dict[tuple[int, bool], Generation] | None = None
         self._shared: tuple[Slice, ...] | None = None
 
@@ -37,6 +39,7 @@ class PoolSlices:
     def changed(self) -> None:
         """What has been found out does not hold any more."""
         self._generations = self._shared = None
+        self.found_out = {}
 
     @property
     def shared(self) -> tuple[Slice, ...]:

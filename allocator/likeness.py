@@ -47,9 +47,8 @@ class Likeness:
         pool = state.pool
         if not pool.usable:
             return pool.incomplete
-        _, counting, elsewhere = pool.kinds
         devices = tuple([self._slice(slice) for slice in pool.slices])
-        return devices, counting, elsewhere, pool.reached(node), state.signature
+        return devices, pool.kinds[1], pool.reached(node), state.signature
 
     def _slice(self, slice: Slice) -> object:
         known = self._slices.get(slice.kind)

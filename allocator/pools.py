@@ -7,10 +7,11 @@ Source: KEP-4381 ("Publishing node resources": generations, resourceSliceCount),
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from allocator.devices import Device, Object, PoolId, Slice, node_name
 from allocator.features import Features
-from allocator.inventory import Inventory
+from allocator.inventory import Inventory, PoolSlices
 from allocator.kinds import SliceKind
 from resourceapi.quantity import Quantity
 
@@ -18,10 +19,19 @@ CounterSets = dict[str, dict[str, Quantity]]
 Shape = tuple[object, ...]
 
 
+class Counting(NamedTuple):
+    """The counters of a pool whose slices are for several nodes, the same for all of them; what is wrong, if anything."""
+
+    counter_sets: CounterSets
+    consumers: tuple[Slice, ...]
+    kinds: tuple[SliceKind, ...]
+    problem: str
+
+
 class Pool:
     """A pool with something for a node. Of an incomplete or invalid one no device can be had."""
 
-    __slots__ = ("counter_sets", "devices", "elsewhere", "id", "incomplete", "invalid", "kinds", "slices")
+    __slots__ = ("_own", "_rest", "counter_sets", "devices", "id", "incomplete", "invalid", "kinds", "slices")
 
     def __init__(self, id: PoolId) -> None:
         self.id = id
@@ -33,11 +43,33 @@ class Pool:
         self.slices: tuple[Slice, ...] = ()
         #: of the slices for this node, in the order in which they are tried
         self.devices: tuple[Device, ...] = ()
-        #: of the pool's other slices, as far as they matter: those that take from counters
-        self.elsewhere: tuple[Device, ...] = ()
         self.counter_sets: CounterSets = {}
-        #: those of its slices: with devices for this node, with counters, and of others that matter
+        #: those of its slices: with devices for this node, and the ones that count for all nodes
         self.kinds: tuple[tuple[SliceKind, ...], ...] = ()
+        #: slices with devices that take from counters, on whatever node; nothing if all are on this one
+        self._rest: tuple[Slice, ...] = ()
+        self._own: frozenset[str] = frozenset()
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether devices on other nodes take from its counters."""
+        return bool(self._rest)
+
+    @property
+    def elsewhere(self) -> tuple[Device, ...]:
+        """Devices of the pool's other slices, as far as they matter: those that take from counters."""
+        return tuple(
+            device
+            for slice in self._rest
+            if slice.name not in self._own
+            for device in slice.devices
+            if device.consumes
+        )
+
+    def share(self, counting: Counting, own: Iterable[Slice]) -> None:
+        """Counters that devices on several nodes take from; `own`: slices for this node."""
+        self.counter_sets, self._rest = counting.counter_sets, counting.consumers
+        self._own = frozenset(slice.name for slice in own)
 
     def shape(self, node: Object) -> Shape:
         """Something to compare: pools of equal shape that are equally used serve claims on their nodes alike."""
@@ -111,7 +143,7 @@ def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features:
     if len(slices) > 1 and features.stable:
         slices = _as_they_came(slices, everywhere.by_name)
     expected, generation = slices[0].count_in_pool, slices[0].generation
-    elsewhere: Sequence[Slice] = ()
+    elsewhere = False
     if len(slices) != expected:
         # Only now slices for other nodes are looked at; a newer generation among them goes unnoticed otherwise.
         if everywhere.has_newer(generation):
@@ -121,10 +153,13 @@ def pool_of(id: PoolId, slices: Sequence[Slice], inventory: Inventory, features:
             pool.incomplete = True
             return pool
         names = {slice.name for slice in slices}
-        elsewhere = [slice for slice in known.counting if slice.name not in names]
+        elsewhere = any(slice.name not in names for slice in known.counting)
     if len(slices) > 1 and not features.stable:
         slices = sorted(slices, key=lambda slice: slice.name)
-    _fill(pool, slices, elsewhere, features)
+    if elsewhere and features.partitionable_devices:
+        _fill_from_afar(pool, slices, _counting(everywhere, generation, features))
+    else:
+        _fill(pool, slices, features)
     return pool
 
 
@@ -134,21 +169,48 @@ def _as_they_came(slices: Sequence[Slice], known: Iterable[str]) -> list[Slice]:
     return sorted(slices, key=lambda slice: order[slice.name])
 
 
-def _fill(pool: Pool, here: Sequence[Slice], elsewhere: Sequence[Slice], features: Features) -> None:
-    """Take in the slices for the node and the others, or say what is wrong with them."""
-    counters = [slice for slice in (*here, *elsewhere) if slice.counter_sets]
-    if features.partitionable_devices:
-        here = [slice for slice in here if not slice.counter_sets]
-        elsewhere = [slice for slice in elsewhere if not slice.counter_sets]
-    pool.slices = tuple(here)
-    pool.kinds = tuple(tuple(slice.kind for slice in each) for each in (here, counters, elsewhere))
-    pool.devices = tuple(device for slice in here for device in slice.devices)
-    pool.elsewhere = tuple(device for slice in elsewhere for device in slice.devices if device.consumes)
-    pool.invalid = _repeated(pool.devices)
+def _fill(pool: Pool, slices: Sequence[Slice], features: Features) -> None:
+    """Take in the slices of a pool, which are all for the node, or say what is wrong with them."""
+    counters = [slice for slice in slices if slice.counter_sets]
+    _take_devices(
+        pool, [slice for slice in slices if not (features.partitionable_devices and slice.counter_sets)]
+    )
+    pool.kinds = (tuple(slice.kind for slice in pool.slices), tuple(slice.kind for slice in counters))
     if features.partitionable_devices and not pool.invalid:
-        pool.invalid = _counter_problem(pool, counters)
+        pool.invalid = _counter_problem(pool.counter_sets, counters, pool.slices)
     if pool.invalid:
-        pool.slices = pool.devices = pool.elsewhere = pool.kinds = ()
+        pool.slices = pool.devices = pool.kinds = ()
+
+
+def _fill_from_afar(pool: Pool, slices: Sequence[Slice], counting: Counting) -> None:
+    """Take in the slices for the node of a pool with counters that other slices have or take from."""
+    pool.share(counting, slices)
+    _take_devices(pool, [slice for slice in slices if not slice.counter_sets])
+    pool.kinds = (tuple(slice.kind for slice in pool.slices), counting.kinds)
+    pool.invalid = pool.invalid or counting.problem
+    if pool.invalid:
+        pool.slices = pool.devices = pool.kinds = ()
+
+
+def _take_devices(pool: Pool, slices: Iterable[Slice]) -> None:
+    pool.slices = tuple(slices)
+    pool.devices = tuple(device for slice in pool.slices for device in slice.devices)
+    pool.invalid = _repeated(pool.devices)
+
+
+def _counting(everywhere: PoolSlices, generation: int, features: Features) -> Counting:
+    """The counters of a generation of a pool. There may be thousands of nodes, so it is found out once."""
+    key = (generation, _may_have_groups(features))
+    found: Counting | None = everywhere.found_out.get(key)
+    if found is None:
+        slices = everywhere.generation(generation, with_groups=key[1]).counting
+        counter_sets: CounterSets = {}
+        consumers = tuple(slice for slice in slices if not slice.counter_sets)
+        counters = [slice for slice in slices if slice.counter_sets]
+        problem = _counter_problem(counter_sets, counters, consumers)
+        kinds = tuple(slice.kind for slice in (*counters, *consumers))
+        found = everywhere.found_out[key] = Counting(counter_sets, consumers, kinds, problem)
+    return found
 
 
 def _reached(slice: Slice, node: Object) -> tuple[bool, ...]:
@@ -167,16 +229,16 @@ def _repeated(devices: Iterable[Device]) -> str:
     return f"duplicate device name {name}"
 
 
-def _counter_problem(pool: Pool, slices: Iterable[Slice]) -> str:
-    """Fills the pool's counter sets; what is wrong with them or with their use, if anything."""
-    for slice in slices:
-        for name, counters in slice.counter_sets:
-            if name in pool.counter_sets:
+def _counter_problem(counter_sets: CounterSets, counters: Iterable[Slice], consumers: Iterable[Slice]) -> str:
+    """Fills in the counter sets; what is wrong with them or with their use, if anything."""
+    for slice in counters:
+        for name, values in slice.counter_sets:
+            if name in counter_sets:
                 return f"duplicate counter set name {name}"
-            pool.counter_sets[name] = counters
-    for device in (*pool.devices, *pool.elsewhere):
+            counter_sets[name] = values
+    for device in (device for slice in consumers for device in slice.devices):
         for consumption in device.consumes:
-            known = pool.counter_sets.get(consumption.counter_set)
+            known = counter_sets.get(consumption.counter_set)
             if known is None:
                 return f"counter set {consumption.counter_set} not found"
             for counter in consumption.counters:

@@ -21,11 +21,8 @@ class PoolState:
     def __init__(self, pool: Pool, allocated: AllocatedState) -> None:
         self.pool = pool
         self._allocated = allocated
-        #: bits of the places of a name; a name in a slice for other nodes may be there twice
-        self._places: dict[str, int] = {}
-        for place, device in enumerate((*pool.devices, *pool.elsewhere)):
-            name = device.id.device
-            self._places[name] = self._places.get(name, 0) | 1 << place
+        #: a bit for each name
+        self._places = {device.id.device: 1 << place for place, device in enumerate(pool.devices)}
         self._whole = 0
         self._shares: dict[int, frozenset[Any]] = {}
         self._groups: dict[str, object] = {}
@@ -36,8 +33,7 @@ class PoolState:
 
     def place(self, name: str) -> int:
         """Where a device of this name is among the pool's devices."""
-        bits = self._places[name]
-        return (bits & -bits).bit_length() - 1
+        return self._places[name].bit_length() - 1
 
     def update(self, device: DeviceId) -> bool:
         """A device of the pool is held by more or less than before; whether that matters here."""
@@ -50,7 +46,7 @@ class PoolState:
         name, allocated = device.device, self._allocated
         bits = self._places.get(name, 0)
         if not bits and not allocated.groups and name not in self._groups:
-            return False
+            return self.pool.is_spread
         if device in allocated.whole:
             self._whole |= bits
         else:
@@ -74,6 +70,8 @@ class PoolState:
             self._signature = self._whole
             if self._shares or self._groups:
                 self._signature = (self._whole, frozenset(self._shares.items()), tuple(self._groups.values()))
+            if self.pool.is_spread:
+                self._signature = (self._signature, self._allocated.held_in(self.pool.id))
         return self._signature
 
     @property
