@@ -156,6 +156,18 @@ class Attempt:
             return not holders or alternative.claim not in holders
         return not holders and device.id not in self._allocated.whole
 
+    def is_candidate(self, alternative: Alternative, device: Device) -> bool:
+        """`is_free`, `selects` and `has_capacity` in one, in this order."""
+        if self._holders or alternative.admin_access:
+            if not self.is_free(alternative, device):
+                return False
+        elif device.id in self._allocated.whole:
+            return False
+        selected = alternative.selected.get(device.kind)
+        if selected is None or device.slice.per_device:
+            selected = self.selects(alternative, device)
+        return selected and self.has_capacity(alternative, device)
+
     def has_capacity(self, alternative: Alternative, device: Device) -> bool:
         """Whether what others use of the device's capacity leaves enough."""
         if not self._features.consumable_capacity:

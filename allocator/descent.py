@@ -68,16 +68,12 @@ class Descent:
     def _take_first(self, alternative: Alternative) -> bool | None:
         """Whether the alternative has its devices; None if it might have others."""
         attempt = self._attempt
-        is_free, selects, has_capacity = attempt.is_free, attempt.selects, attempt.has_capacity
+        is_candidate = attempt.is_candidate
         mark, missing, refused = attempt.mark(), alternative.count, False
         if not missing:
             return True
         for device in self._candidates:
-            if (
-                is_free(alternative, device)
-                and selects(alternative, device)
-                and has_capacity(alternative, device)
-            ):
+            if is_candidate(alternative, device):
                 if not attempt.take(alternative, device, must=False):
                     refused = True
                     continue

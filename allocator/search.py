@@ -132,14 +132,10 @@ class Search:
 
     def _any_device(self, goal: Goal, alternative: Alternative) -> Choice:
         attempt, candidates = self._attempt, self._candidates
-        is_free, selects, has_capacity = attempt.is_free, attempt.selects, attempt.has_capacity
+        is_candidate = attempt.is_candidate
         for index in range(goal.start, len(candidates)):
             device = candidates[index]
-            if not (
-                is_free(alternative, device)
-                and selects(alternative, device)
-                and has_capacity(alternative, device)
-            ):
+            if not is_candidate(alternative, device):
                 continue
             mark = attempt.mark()
             if not attempt.take(alternative, device, must=False):
