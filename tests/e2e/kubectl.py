@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
-from tests.e2e.binaries import binaries
+from tests.e2e.binaries import tool
 from tests.e2e.controlplane import ApiServer
 
 
@@ -37,12 +34,8 @@ class Kubectl:
     """Commands as an administrator, or as somebody else."""
 
     def __init__(self, server: ApiServer, cache: Path) -> None:
-        """Skips the test where there is no kubectl."""
-        found = shutil.which("kubectl", path=str(binaries())) or shutil.which("kubectl")
-        if found is None:
-            pytest.skip("no kubectl here")
         self.kubeconfig = server.kubeconfig
-        self._command = [found, f"--kubeconfig={server.kubeconfig}", f"--cache-dir={cache}"]
+        self._command = [str(tool("kubectl")), f"--kubeconfig={server.kubeconfig}", f"--cache-dir={cache}"]
 
     def __call__(self, *arguments: str, user: str = "", groups: tuple[str, ...] = ()) -> Output:
         identity = [f"--as={user}"] if user else []

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.e2e.binaries import binaries
+from tests.e2e.binaries import tool
 from tests.e2e.client import Client
 from tests.e2e.controlplane import control_plane
 from tests.e2e.deployed import NAMESPACE, add_account, configuration, objects_of, register_overlay
@@ -414,10 +414,8 @@ def test_scheduler_allocates_for_such_a_pod(world: World, tmp_path: Path) -> Non
 
 @contextlib.contextmanager
 def scheduler(kubeconfig: Path, directory: Path) -> Iterator[None]:
-    """kube-scheduler; skips without it."""
-    binary = binaries() / "kube-scheduler"
-    if not binary.exists():
-        pytest.skip("there is no kube-scheduler")
+    """kube-scheduler."""
+    binary = tool("kube-scheduler")
     command = [str(binary), f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--secure-port=0"]
     with (
         open(directory / "scheduler.log", "wb") as log,

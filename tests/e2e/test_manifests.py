@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from commandline import deployment
-from tests.e2e.binaries import binaries
+from tests.e2e.binaries import tool
 from tests.e2e.controlplane import ApiServer, control_plane
 from tests.e2e.customresources import FLAGS
 from tests.e2e.deployed import apply
@@ -28,10 +28,7 @@ Object = dict[str, Any]
 
 def render(directory: Path) -> list[Object]:
     """The objects of a kustomization."""
-    kubectl = shutil.which("kubectl", path=str(binaries())) or shutil.which("kubectl")
-    if kubectl is None:
-        pytest.skip("no kubectl here, which has kustomize in it")
-    command = [kubectl, "kustomize", str(directory)]
+    command = [str(tool("kubectl")), "kustomize", str(directory)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return list(yaml.safe_load_all(text))
 

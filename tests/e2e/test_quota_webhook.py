@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.e2e.balancer import balanced
-from tests.e2e.binaries import binaries
+from tests.e2e.binaries import tool
 from tests.e2e.client import Client
 from tests.e2e.controlplane import ApiServer, control_plane
 from tests.e2e.test_webhook import GROUP, crd, create, namespace, register, registration, until
@@ -89,10 +89,8 @@ def service_config(server: ApiServer, directory: Path, serves: str = "CustomReso
 
 @contextlib.contextmanager
 def controller_manager(server: ApiServer, directory: Path) -> Iterator[None]:
-    """kube-controller-manager, which counts claims and overwrites the status of quotas; skips without it."""
-    binary = binaries() / "kube-controller-manager"
-    if not binary.exists():
-        pytest.skip("there is no kube-controller-manager")
+    """kube-controller-manager, which counts claims and overwrites the status of quotas."""
+    binary = tool("kube-controller-manager")
     command = [
         str(binary),
         f"--kubeconfig={server.kubeconfig}",
