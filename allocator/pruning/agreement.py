@@ -45,6 +45,11 @@ class Agreement:
 
     def agree(self, bonded: Sequence[Bound]) -> None:
         """All requests that are bound have one value in common: leave out devices with values that some lack."""
+        # Of the options some may have been left out meanwhile.
+        bonded = [
+            Bound(prospect, [(each, of) for each, of in outlooks if each in prospect.options])
+            for prospect, outlooks in bonded
+        ]
         bound = [
             each
             for each in bonded

@@ -13,7 +13,20 @@ from allocator.pruning.search import PrunedSearch
 from allocator.search import Search, UndecidedError
 from tests.allocator import scenes
 from tests.allocator.cp_model import is_feasible
-from tests.allocator.objects import ALL_FEATURES, ask, cluster, held, without
+from tests.allocator.objects import (
+    ALL_FEATURES,
+    alternative,
+    ask,
+    claim,
+    cluster,
+    device,
+    devices_of,
+    exactly,
+    first_of,
+    held,
+    slice_of,
+    without,
+)
 from tests.allocator.scenes import Scene, claims_of, combined, renamed_and_permuted, slices_of
 from tests.allocator.tangles import tangle
 
@@ -66,6 +79,15 @@ def test_same_answer_as_the_plain_search(
         assert found == expected, seed
         compared += 1
     assert compared > EXAMPLES * 0.95
+
+
+def test_alternatives_that_are_left_out_bind_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other alternative, which the constraint does not concern, need not agree in its stead."""
+    monkeypatch.setattr("allocator.allocation.solve", pruned)
+    world = cluster(slice_of(device("d", attributes={"a": 1}), "e"))
+    bound = {"matchAttribute": "gpu.example.com/a", "requests": ["r", "s/bound"]}
+    either = first_of("s", alternative("bound"), alternative("free"))
+    assert devices_of(ask(world, claim(exactly(), either, constraints=[bound]))) == ["r=d", "s/free=e"]
 
 
 FAMILIES: dict[str, Callable[[int, Random], Scene]] = {
