@@ -74,6 +74,7 @@ def _claim(random: Random, name: str) -> Object:
     names = [f"r{number}" for number in range(random.choice((1, 2, 2, 3, 3, 4)))]
     requests = [_request(random, each) for each in names]
     constraints = []
+    names += [f"{each['name']}/{way['name']}" for each in requests for way in each.get("firstAvailable", ())]
     for _ in range(random.choice((0, 0, 1, 1, 1, 2))):
         kind = random.choice(("matchAttribute", "matchAttribute", "distinctAttribute"))
         bound = random.sample(names, random.randint(1, len(names))) if random.random() < 0.4 else []
