@@ -252,6 +252,15 @@ def timestamp_text(timestamp: Timestamp) -> str:
     return f"{text}{'-' if timestamp.offset < 0 else '+'}{hours:02d}:{minutes:02d}"
 
 
+def go_text(timestamp: Timestamp) -> str:
+    """As Go prints a time: with blanks, and with the offset once more in place of the zone's name, which is not known."""
+    day, _, rest = timestamp_text(timestamp).partition("T")
+    if rest.endswith("Z"):
+        return f"{day} {rest[:-1]} +0000 UTC"
+    offset = rest[-6:].replace(":", "")
+    return f"{day} {rest[:-6]} {offset} {offset}"
+
+
 def civil_time(timestamp: Timestamp, zone: str = "UTC") -> CivilTime:
     """The calendar fields in a zone: an IANA name or an offset such as `-08:00`. Raises CelError."""
     hours, colon, minutes = zone.partition(":")

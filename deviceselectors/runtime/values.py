@@ -555,6 +555,10 @@ def show(value: Any) -> str:
         return f"{{{', '.join([f'{show(k)}: {show(find(value, k))}' for k in value])}}}"
     if cls is Duration:
         return format_duration(value.nanoseconds)
+    if cls is Timestamp:
+        from deviceselectors.runtime.times import go_text
+
+        return go_text(value)
     if cls is TypeValue:
         return value.text  # type: ignore[no-any-return]
     if cls is Optional:
