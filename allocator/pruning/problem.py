@@ -18,10 +18,12 @@ from allocator.pruning.values import ValueMap
 class Option:
     """An alternative with the candidates that it could have if it were alone."""
 
-    __slots__ = ("alternative", "bonds", "claim", "everything", "static", "wanted")
+    __slots__ = ("alternative", "appetite", "bonds", "claim", "everything", "static", "wanted")
 
     def __init__(self, alternative: Alternative, claim: int, wanted: int) -> None:
         self.alternative = alternative
+        #: what it asks of capacities
+        self.appetite = tuple(sorted(alternative.capacity.items()))
         #: the place of the claim
         self.claim = claim
         #: how many devices

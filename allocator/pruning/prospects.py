@@ -112,16 +112,15 @@ class Prospects:
     def alone(self, tasks: Sequence[Task], state: State) -> list[Prospect]:
         """What each task could have. Raises HopelessError."""
         allowed = ~state.blocked()
+        crowded: dict[object, int] = {}
         prospects = []
         for slot, chosen, wanted, untried in tasks:
-            if chosen is not None:
-                devices = self._available(chosen, chosen.static & allowed & untried, state)
-                options = [Outlook(chosen, wanted, devices)]
-            else:
-                options = [
-                    Outlook(option, option.wanted, self._available(option, option.static & allowed, state))
-                    for option in slot.options
-                ]
+            options = []
+            for option in slot.options if chosen is None else (chosen,):
+                devices = self._available(option, option.static & allowed & untried, state)
+                if devices & state.in_use:
+                    devices &= ~self._crowded(option, state, crowded)
+                options.append(Outlook(option, option.wanted if chosen is None else wanted, devices))
             prospects.append(Prospect(slot, options))
         drop_hopeless(prospects)
         self._check_limit(prospects)
@@ -139,10 +138,20 @@ class Prospects:
                 devices &= ~values.unlike(remembered)
             elif remembered:
                 devices &= values.having(remembered)
-        for index in bits(devices & state.in_use):
-            if not problem.attempt.has_capacity(alternative, problem.devices[index]):
-                devices &= ~(1 << index)
         return devices
+
+    def _crowded(self, option: Option, state: State, known: dict[object, int]) -> int:
+        """Its candidates among shared devices in use that have too little left; `known` by what options ask for."""
+        problem = self._problem
+        key = (option.static, option.appetite)
+        found = known.get(key)
+        if found is None:
+            found = known[key] = sum(
+                1 << index
+                for index in bits(option.static & state.in_use)
+                if not problem.attempt.has_capacity(option.alternative, problem.devices[index])
+            )
+        return found
 
     def _check_limit(self, prospects: Iterable[Prospect]) -> None:
         """A claim's status holds only so many devices."""
