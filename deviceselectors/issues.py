@@ -24,12 +24,9 @@ class Source:
 
     def _starts(self) -> list[int]:
         if self._line_starts is None:
-            starts = [0]
-            position = self.text.find("\n")
-            while position >= 0:
-                starts.append(position + 1)
-                position = self.text.find("\n", position + 1)
-            self._line_starts = starts
+            from documents.lines import line_starts
+
+            self._line_starts = line_starts(self.text)
         return self._line_starts
 
     def locate(self, position: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from documents.errors import DocumentError
+from documents.lines import line_starts
 
 Path = tuple[str | int, ...]
 """Keys and indexes from the document's root, e.g. ("spec", "devices", "requests", 0, "name")."""
@@ -39,10 +40,5 @@ class Source:
 
     def _starts(self) -> list[int]:
         if self._line_starts is None:
-            starts = [0]
-            at = self.text.find("\n")
-            while at >= 0:
-                starts.append(at + 1)
-                at = self.text.find("\n", at + 1)
-            self._line_starts = starts
+            self._line_starts = line_starts(self.text)
         return self._line_starts
