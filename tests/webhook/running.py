@@ -17,7 +17,10 @@ from typing import Any
 
 import yaml
 
-_START_SECONDS = 30
+from tests.webhook.wire import Wire
+
+# How long to wait for what comes at once when all is well: other programs may need the processors.
+PATIENCE_SECONDS = 120.0
 
 
 class Running:
@@ -36,23 +39,34 @@ class Running:
         """The bundle that clients are to trust."""
         return self.directory / "certificates" / "current" / "ca.crt"
 
-    def connect(self, certificate: Path | None = None, timeout: float = 20) -> http.client.HTTPSConnection:
+    def connect(
+        self, certificate: Path | None = None, timeout: float = PATIENCE_SECONDS
+    ) -> http.client.HTTPSConnection:
         """A connection to it, which verifies its certificate, perhaps with one of the client."""
         context = ssl.create_default_context(cafile=str(self.authority))
         if certificate is not None:
             context.load_cert_chain(certificate)
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=context)
 
-    def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
-        """One request on a connection of its own: HTTP status and body."""
-        connection = self.connect()
-        try:
+    def wire(self, *, tls: bool = True) -> Wire:
+        """A connection for bytes as they are."""
+        return Wire(self.port, self.authority if tls else None, PATIENCE_SECONDS)
+
+    def ask(
+        self, method: str, path: str, body: bytes | Iterator[bytes] | None = None, **headers: str
+    ) -> tuple[int, bytes]:
+        """One request on a connection of its own: HTTP status and body. Several pieces are sent in chunks.
+
+        An answer that comes before all has been sent is one as well.
+        """
+        with self.wire() as wire:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port)
+            connection.sock = wire
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body, named)
-            response = connection.getresponse()
+            response = http.client.HTTPResponse(wire, method=method)  # type: ignore[arg-type]
+            response.begin()
             return response.status, response.read()
-        finally:
-            connection.close()
 
     def review(self, path: str, review: object) -> Any:
         """The answer to a review, decoded."""
@@ -68,17 +82,18 @@ class Running:
         """Read the log to its end, once the process has ended."""
         self._reader.join()
 
-    def wait_for(self, message: str, count: int = 1) -> dict[str, Any]:
-        """Wait until that has been logged so many times; the last such entry."""
-        deadline = time.monotonic() + _START_SECONDS
-        while time.monotonic() < deadline:
-            found = [entry for entry in list(self.logged) if entry.get("message") == message]
+    def wait_for(self, message: str, count: int = 1, **fields: str) -> dict[str, Any]:
+        """Wait until that has been logged so many times, with these fields; the last such entry."""
+        wanted = {"message": message, **fields}
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        is_over = False
+        while not is_over:
+            is_over = time.monotonic() > deadline or not self._reader.is_alive()  # before the last look
+            found = [entry for entry in list(self.logged) if wanted.items() <= entry.items()]
             if len(found) >= count:
                 return found[-1]
-            if self.process.poll() is not None and not self._reader.is_alive():
-                break
             time.sleep(0.02)
-        raise AssertionError(f"{message!r} is not in the log: {self.logged}")
+        raise AssertionError(f"{wanted} is not in the log: {self.logged}")
 
     def _read(self) -> None:
         assert self.process.stderr is not None
@@ -110,7 +125,7 @@ def running(directory: Path, **config: Any) -> Iterator[Running]:
         finally:
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(30)
+                process.wait(PATIENCE_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
             service.finish()

@@ -5,21 +5,21 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import resource
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.webhook.examples import admission, claim, conversion
-from tests.webhook.running import Running, running
+from tests.webhook.running import PATIENCE_SECONDS, Running, running
 from webhook.service import ADMISSION_BYTES, CONVERSION_BYTES
 
-JSON = {"Content-Type": "application/json"}
 REVIEW = json.dumps(admission(claim())).encode()
 IDLE = 1_000
 
@@ -53,19 +53,21 @@ class Prober:
                 return
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+@contextmanager
+def attacked(directory: Path, **timeouts: float) -> Iterator[Running]:
     """Two workers; in the end none of them has died, and health was answered all the time."""
     with running(
-        tmp_path_factory.mktemp("hostile"),
+        directory,
         listen={"workers": 2},
         apiServer={"serves": "CustomResources"},
-        timeouts={"body": 2, "idle": 5},
+        timeouts=timeouts,
         logging={"level": "info"},
     ) as started:
         prober = Prober(started)
-        yield started
-        prober.end()
+        try:
+            yield started
+        finally:
+            prober.end()
         assert prober.problems == []
         assert prober.asked > 0
         messages = {entry.get("message") for entry in started.logged}
@@ -76,76 +78,41 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         ]
 
 
-def post(service: Running, path: str, body: object, **headers: str) -> tuple[int, bytes]:
-    """The answer to a body; iterables are sent in chunks, and not to the end if the answer comes before."""
-    connection = service.connect()
-    try:
-        with suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
-            connection.request("POST", path, body, {**JSON, **headers})  # type: ignore[arg-type]
-        response = connection.getresponse()
-        return response.status, response.read()
-    finally:
-        connection.close()
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One that waits for what is slow to come, as everything may be on a busy machine."""
+    with attacked(tmp_path_factory.mktemp("patient"), body=600, idle=600) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One that soon gives up whoever is slow."""
+    with attacked(tmp_path_factory.mktemp("impatient"), body=2, idle=10) as started:
+        yield started
+
+
+def post(
+    service: Running, path: str, body: bytes | Iterator[bytes], content_type: str = "application/json"
+) -> tuple[int, bytes]:
+    """The answer to a body; pieces are sent in chunks."""
+    return service.ask("POST", path, body, Content_Type=content_type)
 
 
 def raw(service: Running, data: bytes, *, tls: bool = True) -> bytes:
-    """What comes back for bytes as they are, up to the end of the connection.
-
-    Whoever refuses early closes while bytes are still on their way to it; so the answer is read beside the
-    sending, and whatever becomes of that: a TLS socket would be of no more use after a failed write.
-    """
-    with socket.create_connection(("127.0.0.1", service.port), 20) as connection:
-        session = Session(connection, service.authority) if tls else None
-        sender = threading.Thread(
-            target=_send, args=(connection, data if session is None else session.sealed(data))
-        )
-        sender.start()
-        received = b""
-        with suppress(OSError):
-            while chunk := connection.recv(65536) if session is None else session.received():
-                received += chunk
-        with suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)  # whoever still sends is done
-        sender.join()
-        return received
+    """What comes back for bytes as they are, up to the end of the connection."""
+    with service.wire(tls=tls) as wire:
+        wire.sendall(data)
+        return wire.rest()
 
 
-def _send(connection: socket.socket, data: bytes) -> None:
-    """Send bytes, as far as they are taken."""
-    with suppress(OSError):
-        connection.sendall(data)
-
-
-class Session:
-    """TLS apart from its connection, so that reading and writing do not wait for each other."""
-
-    def __init__(self, connection: socket.socket, authority: Path) -> None:
-        self._connection = connection
-        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        context = ssl.create_default_context(cafile=str(authority))
-        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname="localhost")
-        while True:
-            try:
-                self._tls.do_handshake()
-                break
-            except ssl.SSLWantReadError:
-                connection.sendall(self._outgoing.read())
-                self._incoming.write(connection.recv(65536))
-
-    def sealed(self, data: bytes) -> bytes:
-        """What is to be sent for these bytes."""
-        self._tls.write(data)
-        return self._outgoing.read()
-
-    def received(self) -> bytes:
-        """The next bytes of the other side; none after its farewell."""
-        while True:
-            try:
-                return self._tls.read(65536)
-            except ssl.SSLWantReadError:
-                if not (chunk := self._connection.recv(65536)):
-                    return b""
-                self._incoming.write(chunk)
+@pytest.fixture
+def open_files() -> Iterator[None]:
+    """As many of them as are allowed at all."""
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
 
 
 TOO_LARGE = {
@@ -160,7 +127,7 @@ TOO_LARGE = {
 def test_one_byte_too_many(service: Running, name: str, chunked: bool) -> None:
     """A body that is a byte too long is refused with 413, whether its length was announced or not."""
     path, limit = TOO_LARGE[name]
-    body: object = b" " * (limit + 1)
+    body: bytes | Iterator[bytes] = b" " * (limit + 1)
     if chunked:
         body = iter([b" " * 65536] * (limit // 65536) + [b" "])
     code, text = post(service, path, body)
@@ -212,7 +179,7 @@ TYPES = [
 @pytest.mark.parametrize("content_type", TYPES)
 def test_wrong_content_types(service: Running, content_type: str) -> None:
     """Only JSON is read."""
-    code, text = post(service, "/validate", REVIEW, **{"Content-Type": content_type})
+    code, text = post(service, "/validate", REVIEW, content_type)
     assert (code, text) == (415, b"Content-Type must be application/json\n")
 
 
@@ -241,45 +208,40 @@ def test_no_tls(service: Running) -> None:
     assert b"200" not in raw(service, b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", tls=False)
 
 
-def test_slow_senders(service: Running) -> None:
+def test_slow_senders(impatient: Running) -> None:
     """Many who send a byte now and then are given up after the time for a body; others are answered meanwhile."""
+    head = b"POST /validate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
     with ExitStack() as stack:
         senders = []
         for _ in range(50):
-            connection = service.connect()
-            stack.callback(connection.close)
-            connection.putrequest("POST", "/validate")
-            for header, value in {**JSON, "Content-Length": "1000"}.items():
-                connection.putheader(header, value)
-            connection.endheaders(b"{")
-            senders.append(connection)
+            wire = stack.enter_context(impatient.wire())
+            wire.sendall(head + b"{")
+            senders.append(wire)
         for _ in range(3):
             time.sleep(0.5)
-            for connection in senders:
-                with suppress(OSError):  # those who were given up already
-                    connection.send(b" ")
-            assert service.review("/validate", admission(claim()))["response"]["allowed"]
-        answers = [connection.getresponse() for connection in senders]
-        assert {(answer.status, answer.read()) for answer in answers} == {
-            (408, b"the body took longer than 2 s\n")
-        }
+            for wire in senders:
+                wire.sendall(b" ")
+            assert impatient.review("/validate", admission(claim()))["response"]["allowed"]
+        for wire in senders:
+            answer = wire.rest()
+            assert answer.startswith(b"HTTP/1.1 408 ")
+            assert answer.endswith(b"\r\n\r\nthe body took longer than 2 s\n")
 
 
-def test_a_thousand_idle_connections(service: Running) -> None:
+def test_a_thousand_idle_connections(impatient: Running, open_files: None) -> None:
     """Connections that do nothing, in TLS or before it, are in nobody's way, and are closed after a while."""
-    context = ssl.create_default_context(cafile=str(service.authority))
+    context = ssl.create_default_context(cafile=str(impatient.authority))
     with ExitStack() as stack:
         idle = []
         for number in range(IDLE):
-            connection = socket.create_connection(("127.0.0.1", service.port), 20)
+            connection = socket.create_connection(("127.0.0.1", impatient.port), PATIENCE_SECONDS)
             if number % 2:
                 connection = context.wrap_socket(connection, server_hostname="localhost")
             idle.append(stack.enter_context(connection))
         for _ in range(20):
-            assert service.review("/validate", admission(claim()))["response"]["allowed"]
-            assert service.ask("GET", "/readyz")[0] == 200
+            assert impatient.review("/validate", admission(claim()))["response"]["allowed"]
+            assert impatient.ask("GET", "/readyz")[0] == 200
         for connection in idle:
-            connection.settimeout(20)
             with suppress(ConnectionResetError, ssl.SSLError):
                 assert connection.recv(1) == b""
 
@@ -330,9 +292,10 @@ def test_connections_that_break_off(service: Running) -> None:
         connection.sock.sendall((b"POST /validate HTTP/1.1\r\nHost: a\r\n" + REVIEW)[:cut])
         connection.sock.close()
     head = f"POST /convert HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {len(REVIEW)}\r\n\r\n"
-    connection = service.connect(timeout=3)
+    connection = service.connect()
     connection.connect()
     assert connection.sock is not None
+    connection.sock.settimeout(3)  # when nothing is taken any more
     with suppress(OSError, http.client.HTTPException):
         for _ in range(2_000):
             connection.sock.sendall(head.encode() + REVIEW)

@@ -13,13 +13,13 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
 from tests.webhook.clientcerts import write_client_certificates
 from tests.webhook.examples import admission, claim, conversion
-from tests.webhook.running import Running, running, write_config
+from tests.webhook.running import PATIENCE_SECONDS, Running, running, write_config
 from webhook.certificates import Terms
 from webhook.certstore import DirectoryStore, maintain
 from webhook.service import ADMISSION_BYTES
@@ -31,12 +31,21 @@ CRDS = {"serves": "CustomResources"}
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One that waits for what is slow to come, as everything may be on a busy machine."""
     with running(
-        tmp_path_factory.mktemp("service"),
+        tmp_path_factory.mktemp("patient"),
         listen={"workers": 2},
         apiServer=CRDS,
-        timeouts={"body": 1, "idle": 2, "lameDuck": 0.2},
+        timeouts={"body": 600, "idle": 600, "lameDuck": 0.2},
     ) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One that soon gives up whoever is slow."""
+    timeouts = {"body": 1, "idle": 5, "lameDuck": 0.2}
+    with running(tmp_path_factory.mktemp("impatient"), timeouts=timeouts) as started:
         yield started
 
 
@@ -83,10 +92,7 @@ def test_logs_have_the_uid(service: Running) -> None:
     """A refusal can be found by the uid of its request."""
     review = admission(claim(count=-1), uid="find-me")
     service.review("/validate", review)
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline and not any(entry.get("uid") == "find-me" for entry in service.logged):
-        time.sleep(0.02)
-    entry = next(entry for entry in service.logged if entry.get("uid") == "find-me")
+    entry = service.wait_for("refused", uid="find-me")
     assert (entry["message"], entry["level"], entry["kind"]) == ("refused", "info", "ResourceClaim")
 
 
@@ -127,9 +133,9 @@ def test_other_methods_and_paths(service: Running, method: str, path: str, code:
     assert service.ask(method, path)[0] == code
 
 
-def test_slow_body(service: Running) -> None:
+def test_slow_body(impatient: Running) -> None:
     """A body that does not come is given up, with an answer that says so."""
-    connection = service.connect()
+    connection = impatient.connect()
     connection.putrequest("POST", "/validate")
     connection.putheader("Content-Type", "application/json")
     connection.putheader("Content-Length", "100")
@@ -139,15 +145,11 @@ def test_slow_body(service: Running) -> None:
     connection.close()
 
 
-def test_slow_head(service: Running) -> None:
+def test_slow_head(impatient: Running) -> None:
     """A connection on which no request comes is closed, whatever trickles in."""
-    context = ssl.create_default_context(cafile=str(service.authority))
-    plain = socket.create_connection(("127.0.0.1", service.port), 10)
-    with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
-        connection.sendall(b"POST /validate HTTP/1.1\r\n")
-        start = time.monotonic()
-        assert connection.recv(1) == b""
-        assert time.monotonic() - start < 6
+    with impatient.wire() as wire:
+        wire.sendall(b"POST /validate HTTP/1.1\r\n")
+        assert wire.rest() == b""
 
 
 def test_large_lists_are_converted(service: Running) -> None:
@@ -162,14 +164,13 @@ def test_large_lists_are_converted(service: Running) -> None:
         )
     )
     working.start()
-    waits = []
+    healthy = 0
     while working.is_alive():
-        start = time.monotonic()
         assert service.ask("GET", "/healthz")[0] == 200
-        waits.append(time.monotonic() - start)
+        healthy += 1
     working.join()
     assert converted == [15_000]
-    assert sorted(waits)[len(waits) // 2] < 1
+    assert healthy > 5  # several hundred, as long as nobody else needs the processors
 
 
 def test_many_bad_objects_to_convert(service: Running) -> None:
@@ -218,7 +219,7 @@ def test_only_new_claims_wait_for_quota(tmp_path: Path) -> None:
 
 def test_idle_connections_are_in_nobodys_way(service: Running) -> None:
     """With many idle connections, and many that never begin TLS, the others are answered."""
-    idle = [socket.create_connection(("127.0.0.1", service.port), 10) for _ in range(300)]
+    idle = [socket.create_connection(("127.0.0.1", service.port), PATIENCE_SECONDS) for _ in range(300)]
     try:
         assert service.ask("GET", "/healthz")[0] == 200
         assert service.review("/validate", admission(claim()))["response"]["allowed"]
@@ -233,7 +234,8 @@ def test_old_tls_is_refused(service: Running) -> None:
     with pytest.warns(DeprecationWarning, match="TLSv1_1"):
         context.maximum_version = ssl.TLSVersion.TLSv1_1
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
-    with socket.create_connection(("127.0.0.1", service.port), 10) as plain, pytest.raises(ssl.SSLError):
+    address = ("127.0.0.1", service.port)
+    with socket.create_connection(address, PATIENCE_SECONDS) as plain, pytest.raises(ssl.SSLError):
         context.wrap_socket(plain, server_hostname="127.0.0.1")
 
 
@@ -256,6 +258,13 @@ class Load:
         self._ending.set()
         for thread in self._threads:
             thread.join()
+
+    def wait_for_more(self, count: int = 50) -> None:
+        """Wait until so many more have been answered."""
+        wanted, deadline = self.answered + count, time.monotonic() + PATIENCE_SECONDS
+        while self.answered < wanted:
+            assert time.monotonic() < deadline, self.problems
+            time.sleep(0.02)
 
     def _run(self) -> None:
         connection = self.service.connect()
@@ -282,21 +291,22 @@ class Load:
 def test_changes_lose_no_request(tmp_path: Path) -> None:
     """Under load the configuration changes, the certificate is renewed, a broken configuration comes and goes, and
     the service is told to end: every request is answered."""
-    with running(tmp_path, listen={"workers": 2}, apiServer=CRDS, timeouts={"lameDuck": 1}) as service:
+    # within the lame duck's time each client has to ask once more, however rarely it gets a processor
+    config: dict[str, Any] = {"listen": {"workers": 2}, "apiServer": CRDS, "timeouts": {"lameDuck": 10}}
+    with running(tmp_path, **config) as service:
         with Load(service) as load:
-            write_config(
-                tmp_path, listen={"workers": 2}, apiServer=CRDS, lints="Off", timeouts={"lameDuck": 1}
-            )
+            load.wait_for_more()
+            write_config(tmp_path, **config, lints="Off")
             service.wait_for("configuration changed", 2)
             (tmp_path / "webhook.yaml").write_text("tls: [")
             service.wait_for("configuration not changed", 2)
             terms = Terms(("localhost", "127.0.0.1", "new.name"), timedelta(9), timedelta(9), timedelta(1))
             maintain(DirectoryStore(tmp_path / "certificates"), terms, datetime.now(UTC))
             service.wait_for("certificate replaced", 2)
+            load.wait_for_more()
             service.process.send_signal(signal.SIGTERM)
-            service.process.wait(20)
+            service.process.wait(PATIENCE_SECONDS)
         assert load.problems == []
-        assert load.answered > 50
         assert service.process.returncode == 0
         service.wait_for("stopped", 2)
 
