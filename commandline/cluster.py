@@ -51,6 +51,9 @@ class LiveObject:
     def locate_in_scalar(self, path: Path, offset: int, length: int = 1) -> Place:
         return Place(0, 0, 1, exact=False)
 
+    def written(self, path: Path) -> str:
+        return ""
+
     def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
         return []
 

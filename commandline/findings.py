@@ -68,6 +68,7 @@ class Interpreter:
             self.profile,
             namespace=result.namespace,
             namespace_labels=self.context.namespaces.get(result.namespace),
+            text_of=manifest.written,
         )
         _, advice = hint_for(situation)
         return advice if all(finding.hint != advice for finding in result.findings) else ""

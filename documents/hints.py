@@ -34,7 +34,11 @@ def template_hint(text: str, offset: int) -> str:
     found = template_marker(text) if re.search(_TEMPLATE[0], text) else template_marker(line)
     if found is None:
         return ""
-    marker, purpose = found
+    return render_first(*found)
+
+
+def render_first(marker: str, purpose: str) -> str:
+    """The hint for a file with a template marker (:func:`template_marker`)."""
     return f"the file looks templated ({marker} is for {purpose}): render it first and check the result"
 
 

@@ -67,6 +67,9 @@ def test_sarif_is_well_formed(capsys: pytest.CaptureFixture[str], monkeypatch: p
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert log["version"] == "2.1.0"
     assert len(set(rules)) == len(rules)
+    for rule in run["tool"]["driver"]["rules"]:
+        # GitHub's code scanning requires these three.
+        assert all(rule[key]["text"] for key in ("shortDescription", "fullDescription", "help"))
     assert run["invocations"][0]["executionSuccessful"] is False
     for result in run["results"]:
         assert result["level"] in ("error", "warning")

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 def hints() -> tuple[Hint, ...]:
     """All hints, in the order in which they are tried."""
-    from validation.hints import fields, gates, pods, selectors, values, versions
+    from validation.hints import fields, gates, placeholders, pods, selectors, values, versions
 
     return (
+        *placeholders.HINTS,
         *versions.HINTS,
         *selectors.HINTS,
         *pods.HINTS,

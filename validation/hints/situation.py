@@ -9,6 +9,8 @@ from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from resourceapi.releases import Profile
     from resourceapi.schema import Schema
 
@@ -20,10 +22,20 @@ class Situation:
 
     ``rule``: the cause's reason, or what was wrong with the document's form (:data:`validation.hints.RULES`).
     ``path``: the field, in the version that the user wrote.  ``message``: the server's words about it.
-    ``namespace_labels``: those of the object's namespace.
+    ``namespace_labels``: those of the object's namespace.  ``text_of`` gives the source text of the value at a path.
     """
 
-    __slots__ = ("_place", "message", "namespace", "namespace_labels", "object", "path", "profile", "rule")
+    __slots__ = (
+        "_place",
+        "_text_of",
+        "message",
+        "namespace",
+        "namespace_labels",
+        "object",
+        "path",
+        "profile",
+        "rule",
+    )
 
     def __init__(
         self,
@@ -35,6 +47,7 @@ class Situation:
         *,
         namespace: str = "",
         namespace_labels: dict[str, str] | None = None,
+        text_of: Callable[[Path], str] | None = None,
     ) -> None:
         self.rule = rule
         self.message = message
@@ -44,6 +57,7 @@ class Situation:
         self.namespace = namespace
         self.namespace_labels = namespace_labels or {}
         self._place: str | None = None
+        self._text_of = text_of
 
     @property
     def api_version(self) -> str:
@@ -80,6 +94,11 @@ class Situation:
     def value(self) -> Any:
         """What stands at the path, or MISSING."""
         return value_at(self.object, self.path)
+
+    @property
+    def written(self) -> str:
+        """How the value is written in the file: `no` for false, say; "" if there is no file or no value."""
+        return self._text_of(self.path) if self._text_of is not None else ""
 
     @property
     def parent(self) -> Any:

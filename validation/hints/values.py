@@ -62,7 +62,9 @@ def _quotes(situation: Situation) -> str:
     wanted = _wanted(situation)
     value = situation.value
     if wanted == "string" and isinstance(value, (bool, int, float)):
-        return f'YAML reads a {_yaml_type(value)} here; quote the value: `{situation.key}: "{scalar(value)}"`'
+        text = situation.written.strip()
+        text = text if re.fullmatch(r"[\w.+-]+", text) else scalar(value)
+        return f'YAML reads a {_yaml_type(value)} here; quote the value: `{situation.key}: "{text}"`'
     if wanted in ("int64", "int32", "bool") and isinstance(value, str):
         name = "boolean" if wanted == "bool" else "whole number"
         bare = value.strip()
@@ -185,6 +187,19 @@ def _dns_name(situation: Situation) -> str:
     return f"for example `{fixed}`" if fixed and fixed != value else ""
 
 
+def _version(situation: Situation) -> str:
+    """`1.2` or `v1.2.3`: a semantic version has three numbers and nothing in front."""
+    value = situation.value
+    pattern = r"v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?([-+][0-9A-Za-z.+-]+)?"
+    matched = re.fullmatch(pattern, value) if isinstance(value, str) else None
+    if matched is None:
+        return "a semantic version has three numbers: `1.2.3`; write any other text as `string`"
+    numbers = ".".join(str(int(number or 0)) for number in matched.groups()[:3])
+    return (
+        f"a semantic version has three numbers, without zeros or a v in front: `{numbers}{matched[4] or ''}`"
+    )
+
+
 def _parameters(situation: Situation) -> str:
     if not isinstance(situation.value, str):
         return "`parameters` is an object of the driver's own, usually with apiVersion and kind"
@@ -248,6 +263,7 @@ HINTS = (
     Hint("unqualified-attribute", (INVALID, REQUIRED), _unqualified_attribute, place=ATTRIBUTE_NAME),
     Hint("unsupported-value", (NOT_SUPPORTED,), _unsupported),
     Hint("opaque-parameters", (INVALID,), _parameters, place=r"opaque\.parameters$"),
+    Hint("version", (INVALID,), _version, message="compatible with semver.org"),
     Hint("dns-name", (INVALID,), _dns_name, message="RFC 1123"),
     Hint("neither-exactly-nor-alternatives", (REQUIRED,), _neither, message="`exactly` or `firstAvailable`"),
     Hint("both-exactly-and-alternatives", (INVALID,), _both, message="`exactly` or `firstAvailable`"),
