@@ -68,16 +68,19 @@ class Decoded:
         self.problems = problems
 
 
-def decode(schema: Schema, struct: str, value: Any, *, source: str | None = None) -> Decoded:
+def decode(
+    schema: Schema, struct: str, value: Any, *, source: str | None = None, answered: bool = False
+) -> Decoded:
     """The object of a kind that a JSON value denotes; null denotes the empty object.
 
     ``kind`` and ``apiVersion`` are known fields, and left out of the result.
 
     :param value: as :func:`resourceapi.jsontext.parse` or a YAML loader make it.
     :param source: the JSON text that the value was read from, if any; it tells the true size of raw JSON.
+    :param answered: a server wrote the value: where it has null for a time, that is the zero time, not none.
     :raises DecodingError: for values of the wrong type, bad quantities and times.
     """
-    state = _State(schema, struct, source)
+    state = _State(schema, struct, source, times.ZERO if answered else None)
     read = schema.compiled(("decode root", struct), lambda: _root_decoder(schema, struct))
     decoded = read(value, None, state, None)
     if state.error is not None:
@@ -92,12 +95,13 @@ def decode(schema: Schema, struct: str, value: Any, *, source: str | None = None
 class _State:
     """What one decoding has found so far."""
 
-    __slots__ = ("error", "problems", "root", "schema", "seen", "source")
+    __slots__ = ("error", "null_time", "problems", "root", "schema", "seen", "source")
 
-    def __init__(self, schema: Schema, root: str, source: str | None) -> None:
+    def __init__(self, schema: Schema, root: str, source: str | None, null_time: str | None) -> None:
         self.schema = schema
         self.root = root
         self.source = None if source is None else Sources(source)
+        self.null_time = null_time
         self.error: DecodingError | None = None
         self.problems: list[Problem] = []
         self.seen: set[str] = set()
@@ -438,7 +442,7 @@ def _read_quantity(value: Any, trail: Trail, state: _State, into: Any) -> Any:
 
 def _read_time(value: Any, trail: Trail, state: _State, into: Any) -> Any:
     if value is None:
-        return None
+        return state.null_time
     if type(value) is not str:
         raise state.type_error(value, "string", trail)
     try:

@@ -17,9 +17,10 @@ FIELD_MANAGER_BYTES = 128
 STANDARD_FINALIZERS = frozenset(("kubernetes", "orphan", "foregroundDeletion"))
 
 
-def generate_name(value: str) -> list[Problem]:
-    """The beginning of a generated object name: it may end in a hyphen."""
-    return _about(value, long_name(_masked_prefix(value), HANDWRITTEN))
+def generate_name(value: str, *, is_label: bool = False) -> list[Problem]:
+    """The beginning of a generated object name, a DNS subdomain or even a DNS label: it may end in a hyphen."""
+    check = short_name if is_label else long_name
+    return _about(value, check(_masked_prefix(value), HANDWRITTEN))
 
 
 def namespace_name(value: str) -> list[Problem]:

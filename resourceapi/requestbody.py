@@ -182,8 +182,8 @@ _FOLDED = {"apiVersion": "apiVersion", "kind": "kind", "apiversion": "apiVersion
 
 
 def _fold(key: str) -> str:
-    """A key in lower case; the Kelvin sign is a k to Go as well."""
-    return key.lower() if len(key) < 20 else key
+    """A key in lower case; the Kelvin sign is a k to Go as well, and the long s an s."""
+    return key.lower().replace("\u017f", "s") if len(key) < 20 else key
 
 
 def _split(api_version: str) -> tuple[str, str]:

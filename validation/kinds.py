@@ -101,7 +101,6 @@ class KindRules:
 
 
 _NOT_OF_STATUS = (
-    "deletionGracePeriodSeconds",
     "deletionTimestamp",
     "finalizers",
     "generation",

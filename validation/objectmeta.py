@@ -34,7 +34,8 @@ def check_metadata(
     meta = obj.get("metadata", EMPTY)
     name, prefix = meta.get("name", ""), meta.get("generateName", "")
     if prefix and not name_origin:
-        checks.problems(objectnames.generate_name(prefix), (*METADATA, "generateName"))
+        problems = objectnames.generate_name(prefix, is_label=is_label)
+        checks.problems(problems, (*METADATA, "generateName"))
     if name:
         wording = names.DECLARATIVE if name_origin else names.HANDWRITTEN
         problems = names.short_name(name, wording) if is_label else names.long_name(name, wording)

@@ -27,10 +27,16 @@ if TYPE_CHECKING:
 POD = "Pod"
 NAME_ORIGIN = "format=k8s-long-name"
 SPEC: Path = ("spec",)
-HOSTNAME_WARNING = (
-    "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
-    "a DNS label is recommended: "
+NAME_WARNING = (
+    "metadata.name: this is used in {use}, which can result in surprising behavior; "
+    "a DNS label is recommended: [{details}]"
 )
+NAMED_USES = {
+    POD: "the Pod's hostname",
+    **dict.fromkeys(
+        ("CronJob", "Deployment", "Job", "ReplicaSet", "ReplicationController"), "Pod names and hostnames"
+    ),
+}
 DEPRECATED_LABELS = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
     "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
@@ -82,7 +88,8 @@ class _Review:
     def answer(self) -> Answer:
         warnings = drop_repeated_owners(self.obj)
         answer = self._answer()
-        answer.warnings = warnings + answer.warnings
+        if answer.code != statuses.BAD_REQUEST:  # that is told before the owners are looked at
+            answer.warnings = warnings + answer.warnings
         return answer
 
     def _answer(self) -> Answer:
@@ -131,10 +138,9 @@ class _Review:
 
     def _errors(self) -> list[FieldError]:
         checks = self.setting.checks()
-        # Of the declarative rules for these kinds, only that for this kind's name tells in the order of errors.
-        declared = self.request.kind == "ReplicationController" and self.setting.profile.declarative
         if self.old is None:
-            is_label, origin = self.request.kind == "StatefulSet", NAME_ORIGIN if declared else ""
+            is_label = self.request.kind == "StatefulSet"
+            origin = NAME_ORIGIN if self.request.kind == "ReplicationController" else ""
             check_metadata(self.obj, checks, namespaced=True, is_label=is_label, name_origin=origin)
         else:
             check_metadata_update(self.obj, self.old, checks)
@@ -142,18 +148,25 @@ class _Review:
             check_pod(self.obj, self.old, checks)
         elif self.request.verb != STATUS:
             check_workload(self.request.kind, self.obj, checks)
+        if not self.setting.profile.declarative:
+            return checks.errors
+        # Of the declarative rules for these kinds, only that for the name above tells in the order of errors.
         by_hand = [error for error in checks.errors if not error.covered]
         return merge(by_hand, [error for error in checks.errors if error.covered], lambda path: path)
 
     def _warnings(self) -> list[str]:
+        warnings = self._name_warnings() if self.request.verb == CREATE else []
         if self.is_pod:
-            problems = formats.dns_label(self.obj["metadata"].get("name", ""))
-            details = " ".join(problem.detail for problem in problems)
-            warnings = [f"{HOSTNAME_WARNING}[{details}]"] if problems else []
             return warnings + spec_warnings(self.obj["spec"], SPEC)
         template = template_of(self.request.kind, self.obj)
         path = (*workloads.TEMPLATES[self.request.kind], "spec")
-        return [] if template is None else spec_warnings(template["spec"], path)
+        return warnings if template is None else warnings + spec_warnings(template["spec"], path)
+
+    def _name_warnings(self) -> list[str]:
+        use = NAMED_USES.get(self.request.kind)
+        problems = formats.dns_label(self.obj["metadata"].get("name", "")) if use else []
+        details = " ".join(problem.detail for problem in problems)
+        return [NAME_WARNING.format(use=use, details=details)] if problems else []
 
 
 def _keep_admitted(spec: Object, stored: Object) -> None:

@@ -44,7 +44,8 @@ class Review:
     def answer(self) -> Answer:
         warnings = drop_repeated_owners(self.obj)
         answer = self._answer()
-        answer.warnings = warnings + answer.warnings
+        if answer.code != statuses.BAD_REQUEST:  # that is told before the owners are looked at
+            answer.warnings = warnings + answer.warnings
         return answer
 
     def _answer(self) -> Answer:

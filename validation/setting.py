@@ -48,11 +48,14 @@ class Setting:
         self.schema_of = schemas_of(profile.schemas)
         self._passes: dict[str, DeclarativePass] = {}
 
-    def read(self, obj: Object, api_version: str) -> Object:
-        """An object of any version (JSON) as the server returns it in ``api_version``."""
+    def read(self, obj: Object, api_version: str, *, answered: bool = False) -> Object:
+        """An object of any version (JSON) as the server returns it in ``api_version``.
+
+        ``answered``: the object is what a server answered, see :func:`resourceapi.decoding.decode`.
+        """
         _, source = split_api_version(obj["apiVersion"])
         _, target = split_api_version(api_version)
-        decoded = decode(self.profile.schemas[source], obj["kind"], obj).object
+        decoded = decode(self.profile.schemas[source], obj["kind"], obj, answered=answered).object
         hub = to_hub(obj["kind"], source, decoded)
         return self.present(obj["kind"], target, hub)
 

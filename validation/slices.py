@@ -286,7 +286,7 @@ def _check_node_resources(device: Object, path: Path, checks: Checks) -> None:
     for name, resource in (device.get("nodeAllocatableResources") or EMPTY).items():
         at = (*path, "nodeAllocatableResources", Key(name))
         if name not in ("cpu", "memory") and not name.startswith("hugepages-"):
-            checks.invalid(at, name, "must be a node allocatable resource name")
+            checks.invalid(at, Named(name), "must be a node allocatable resource name")
         if "mapping" not in resource and "overhead" not in resource:
             checks.report(REQUIRED, at, "", "at least one of mapping or overhead must be set")
         if "mapping" in resource:

@@ -12,6 +12,7 @@ from resourceapi.releases import Kind
 from validation.requests import Answer, Request
 
 Object = dict[str, Any]
+BAD_REQUEST = 400
 GENERATED_NAME_BYTES = 58  # room for a random suffix of five characters
 SUFFIX = "xxxxx"  # stands for it
 BODY_BYTES = 3 * 1024 * 1024
@@ -20,7 +21,7 @@ UINT64_DIGITS = 20
 
 
 def bad_request(message: str, **more: Any) -> Answer:
-    return Answer(400, reason="BadRequest", message=message, **more)
+    return Answer(BAD_REQUEST, reason="BadRequest", message=message, **more)
 
 
 def not_served() -> Answer:
@@ -92,6 +93,10 @@ def _details(name: str, group: str, kind: str) -> dict[str, str]:
     return {key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value}
 
 
+# Of these the server takes a generation as it comes; that of any other kind begins with 1.
+_KEEP_GENERATION = ("ResourceClaim", "ResourceClaimTemplate")
+
+
 def identify_new(obj: Object, request: Request, *, namespaced: bool) -> Answer | None:
     """Give a new object its name and namespace; a refusal if it claims another namespace."""
     meta = obj.setdefault("metadata", {})
@@ -100,6 +105,8 @@ def identify_new(obj: Object, request: Request, *, namespaced: bool) -> Answer |
         return refusal
     for name in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         meta.pop(name, None)
+    if request.kind not in _KEEP_GENERATION:
+        meta.pop("generation", None)
     if meta.get("generateName") and not meta.get("name"):
         meta["name"] = generated_name(meta["generateName"])
     return None

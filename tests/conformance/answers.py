@@ -161,7 +161,9 @@ def with_name_marked(value: Json, name: str) -> Json:
         return [with_name_marked(item, name) for item in value]
     if not isinstance(value, str):
         return value
-    return value.replace(name, "<generated>").replace(json.dumps(name)[1:-1], "<generated>")
+    # Not within a longer word: the prefix may be longer than the part of it that is used, and all of one letter.
+    spellings = "|".join(re.escape(spelling) for spelling in (name, json.dumps(name)[1:-1]))
+    return re.sub(rf"(?<!\w)(?:{spellings})(?!\w)", "<generated>", value)
 
 
 def same_json(one: Json, other: Json) -> bool:

@@ -103,7 +103,9 @@ def _converted(server: Server, case: Case, object: dict[str, Any]) -> dict[str, 
     group = case["apiVersion"].rpartition("/")[0]
     versions = PROFILES[case["profile"]].served[case["kind"]]
     return {
-        version: _replaced(without_storage_fields(server.read(object, f"{group}/{version}")), NOW, _MARK)
+        version: _replaced(
+            without_storage_fields(server.read(object, f"{group}/{version}", answered=True)), NOW, _MARK
+        )
         for version in versions
     }
 

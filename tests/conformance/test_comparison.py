@@ -185,3 +185,10 @@ def test_generated_names_are_marked() -> None:
         "message": 'DeviceClass "<generated>" is invalid',
         "metadata": {"name": "<generated>", "generateName": 'a"'},
     }
+
+
+def test_marked_names_are_whole_words() -> None:
+    """What looks like the made name within a longer word is left: a prefix of one letter that is too long."""
+    text = f'"{"x" * 63}" is invalid: metadata.generateName: Invalid value: "{"x" * 300}"'
+    marked = f'"<generated>" is invalid: metadata.generateName: Invalid value: "{"x" * 300}"'
+    assert with_name_marked(text, "x" * 63) == marked

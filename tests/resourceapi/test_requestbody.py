@@ -78,6 +78,12 @@ REFUSALS: dict[str, tuple[str, str]] = {
         + REFUSED
         + "converting (v1.ResourceClaim) to (resource.DeviceClass): unknown conversion",
     ),
+    "kind-with-kelvin-sign-version-with-long-s": (
+        '{"\u212aind":"ResourceClaim","apiVer\u017fion":"resource.k8s.io/v1beta1"}',
+        'ResourceClaim in version "v1beta1"'
+        + REFUSED
+        + "converting (v1beta1.ResourceClaim) to (resource.DeviceClass): unknown conversion",
+    ),
     "other-version": (
         '{"apiVersion":"resource.k8s.io/v1beta1"}',
         (

@@ -238,3 +238,34 @@ def test_empty_bodies(kind: str, body: Object | None) -> None:
         field_validation="Warn",
     )
     assert Server(Profile()).handle(request).code == 422
+
+
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_warnings_about_names(kind: str) -> None:
+    """Kinds whose pods are named after them warn of names that make no host names, but only when they are new."""
+    spec = {**asking(), "restartPolicy": "Never" if kind in ("Job", "CronJob") else "Always"}
+    obj = workload(kind, spec)
+    obj["metadata"]["name"] = "a.b"
+    warning = (
+        "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
+        "a DNS label is recommended: [must not contain dots]"
+    )
+    expected = [] if kind in ("PodTemplate", "DaemonSet", "StatefulSet") else [warning]
+    answer = post(kind, VERSIONS[kind], obj)
+    assert answer.accepted == (kind != "StatefulSet")
+    assert answer.warnings == expected
+
+
+def test_prefixes_of_names() -> None:
+    """A StatefulSet's name is a label, so its prefix must be one; that of a ReplicationController is not checked."""
+    stateful = workload("StatefulSet", asking())
+    stateful["metadata"] = {"generateName": "a."}
+    assert answer_for("StatefulSet", stateful) == [
+        f'metadata.generateName: Invalid value: "a.": {LABEL}',
+        'metadata.name: Invalid value: "a.xxxxx": must not contain dots',
+    ]
+    plain = workload("ReplicationController", asking())
+    plain["metadata"] = {"generateName": "a.."}
+    for release in ("1.34", "1.37"):
+        answer = post("ReplicationController", "v1", plain, release)
+        assert not any("generateName" in error for error in texts(answer))
