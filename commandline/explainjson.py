@@ -58,6 +58,7 @@ def _explanation(explanation: Explanation) -> Json:
     elif explanation.error is not None:
         document["error"] = {"node": explanation.error.node, "message": explanation.error.error}
     if explanation.placed is None:
+        document["unknownClasses"] = explanation.unknown_classes
         document["totals"] = [_total(total) for total in explanation.totals]
     document["nodeKinds"] = [_kind(kind) for kind in explanation.kinds]
     document["alternatives"] = [
@@ -88,6 +89,7 @@ def _total(total: Total) -> Json:
         "devices": total.devices,
         "askedFor": total.selected,
         "available": total.left,
+        "failing": total.failing,
     }
 
 
@@ -95,13 +97,13 @@ def _kind(kind: NodeKind) -> Json:
     document: Json = {
         "nodes": len(kind.nodes),
         "names": list(kind.nodes[:MAX_NODES]),
-        "requests": [_funnel(funnel) for funnel in kind.funnels],
+        "requests": [_funnel(funnel, kind) for funnel in kind.funnels],
         "constraints": [_clash(clash) for clash in kind.clashes],
     }
     return document | ({"error": kind.error} if kind.error else {})
 
 
-def _funnel(funnel: Funnel) -> Json:
+def _funnel(funnel: Funnel, kind: NodeKind) -> Json:
     alternative = funnel.alternative
     return {
         "claim": alternative.claim.name,
@@ -110,12 +112,12 @@ def _funnel(funnel: Funnel) -> Json:
         "allocationMode": alternative.details.get("allocationMode", ""),
         "needed": funnel.needed,
         "available": funnel.left,
-        "steps": [_step(step) for step in funnel.steps],
+        "steps": [_step(step, kind) for step in funnel.steps],
     }
 
 
-def _step(step: Step) -> Json:
-    document: Json = {"rule": step.rule, "left": step.left, "lost": [_loss(loss) for loss in step.lost]}
+def _step(step: Step, kind: NodeKind) -> Json:
+    document: Json = {"rule": step.rule, "left": step.left, "lost": [_loss(loss, kind) for loss in step.lost]}
     if step.about:
         document["about"] = step.about
     if step.failed:
@@ -125,8 +127,10 @@ def _step(step: Step) -> Json:
     return document
 
 
-def _loss(loss: Loss) -> Json:
+def _loss(loss: Loss, kind: NodeKind) -> Json:
     document: Json = {"reason": loss.reason, "devices": loss.devices}
+    if loss.reason not in kind.common:
+        document["node"] = kind.nodes[0]
     if loss.example:
         document["example"] = loss.example
     if loss.claims:

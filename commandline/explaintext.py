@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, TextIO
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import REQUEST, Conflict
 from allocator.explaining.constraints import Clash
-from allocator.explaining.explanation import ERROR, FITS, MISFIT, UNDECIDED, Explanation, Funnel, NodeKind
+from allocator.explaining.explanation import (
+    ERROR,
+    FITS,
+    MISFIT,
+    UNDECIDED,
+    Explanation,
+    Funnel,
+    NodeKind,
+    values_of,
+)
 from allocator.explaining.remedies import Remedy
 from allocator.explaining.verdicts import CLASS, POOL, SELECTOR, Loss, Step
 from commandline.reports.text import number, printable
@@ -19,7 +28,7 @@ if TYPE_CHECKING:
     from commandline.results import Failure
 
 #: What is shown of long lists.
-MAX_KINDS, MAX_LOSSES, MAX_VALUES, MAX_EXCLUDED, MAX_REQUESTS = 4, 4, 6, 4, 3
+MAX_KINDS, MAX_LOSSES, MAX_VALUES, MAX_EXCLUDED, MAX_REQUESTS, MAX_CLASSES = 4, 4, 6, 4, 3, 6
 _RULES = {
     "node": "on this node",
     "gate": "feature gates",
@@ -83,15 +92,20 @@ def _verdict(explanation: Explanation) -> str:
         return "it would take too long to find out whether it fits"
     if not explanation.answers:
         return "does not fit: no node is open to it"
-    return f"does not fit on {explanation.answers[0].node if nodes == 1 else f'any of the {nodes} nodes'}"
+    open_to_it = " that are open to it" if explanation.excluded else ""
+    where = explanation.answers[0].node if nodes == 1 else f"any of the {nodes} nodes{open_to_it}"
+    return f"does not fit on {where}"
 
 
 def _misfit(explanation: Explanation) -> Iterator[str]:
+    yield from _unknown_classes(explanation)
     yield from _summary(explanation)
-    for kind in explanation.kinds[:MAX_KINDS]:
+    # Of requests that are wrong whatever the node there are no steps.
+    kinds = [kind for kind in explanation.kinds if kind.funnels or not explanation.demand]
+    for kind in kinds[:MAX_KINDS]:
         yield ""
         yield from _kind(kind, explanation)
-    if more := explanation.kinds[MAX_KINDS:]:
+    if more := kinds[MAX_KINDS:]:
         yield ""
         nodes = sum(len(kind.nodes) for kind in more)
         yield f"  {number(nodes, 'more node')} of {number(len(more), 'other kind')}, on which less is there"
@@ -99,6 +113,13 @@ def _misfit(explanation: Explanation) -> Iterator[str]:
     yield from _alternatives(explanation)
     yield from _conflicts(explanation)
     yield from _remedies(explanation)
+
+
+def _unknown_classes(explanation: Explanation) -> Iterator[str]:
+    known = list(explanation.classes)
+    there = ", ".join(known[:MAX_CLASSES]) + (", …" if len(known) > MAX_CLASSES else "")
+    for name in explanation.unknown_classes:
+        yield f"  there is no DeviceClass {name}; there are: {there or 'none'}"
 
 
 def _summary(explanation: Explanation) -> Iterator[str]:
@@ -109,6 +130,7 @@ def _summary(explanation: Explanation) -> Iterator[str]:
         yield (
             f"  {claim}{total.alternative.name}: of {number(total.devices, 'device')} {total.selected} "
             f"{'is' if total.selected == 1 else 'are'} what is asked for, {total.left} can be had"
+            + (f"; its selectors fail on {total.failing}" if total.failing else "")
         )
     if explanation.kinds:
         short = [
@@ -132,31 +154,31 @@ def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:
         yield "    no devices"
         return
     for funnel in kind.funnels:
-        yield from _funnel(funnel)
+        yield from _funnel(funnel, kind)
     for clash in kind.clashes:
-        yield from _clash(clash)
+        yield from _clash(clash, kind)
 
 
-def _funnel(funnel: Funnel) -> Iterator[str]:
+def _funnel(funnel: Funnel, kind: NodeKind) -> Iterator[str]:
     alternative = funnel.alternative
     wanted = "all" if alternative.takes_all else str(alternative.count)
     what = "alternative" if alternative.subrequest else "request"
     device_class = alternative.details.get("deviceClassName", "")
     yield f"    {what} {alternative.name} of claim {alternative.claim.name}: {wanted} of class {device_class}"
     for step in funnel.steps:
-        yield from _step(step)
+        yield from _step(step, kind)
     if funnel.left < funnel.needed:
         yield f"      => {funnel.left} of {funnel.needed}"
 
 
-def _step(step: Step) -> Iterator[str]:
+def _step(step: Step, kind: NodeKind) -> Iterator[str]:
     if step.rule == POOL:
         yield f"      {step.left:>5} {'device' if step.left == 1 else 'devices'} on the node"
     else:
         yield f"      {step.left:>5} left after {_rule(step)}"
     losses = sorted(step.lost, key=lambda loss: -loss.devices)
     for loss in losses[:MAX_LOSSES]:
-        yield f"              {_loss(loss)}"
+        yield f"              {_loss(loss)}{_only(loss.reason, kind)}"
     if rest := losses[MAX_LOSSES:]:
         yield f"              {sum(loss.devices for loss in rest)} for {len(rest)} more reasons"
     if step.failed and step.missing:
@@ -179,14 +201,23 @@ def _loss(loss: Loss) -> str:
     return f"-{loss.devices} {loss.reason}{example}"
 
 
-def _clash(clash: Clash) -> Iterator[str]:
+def _only(fact: object, kind: NodeKind) -> str:
+    """Where that is so, if other nodes of the kind have other reasons."""
+    return "" if fact in kind.common else f" (on {kind.nodes[0]})"
+
+
+def _clash(clash: Clash, nodes: NodeKind) -> Iterator[str]:
     kind = "distinctAttribute" if clash.constraint.distinct else "matchAttribute"
     if clash.satisfiable:
         return
-    yield f"    {kind} {clash.constraint.attribute} of claim {clash.claim}: " + (
-        f"{number(len(clash.values), 'value')} for {sum(clash.needed.values())} devices"
-        if clash.constraint.distinct
-        else "no value has enough"
+    yield (
+        f"    {kind} {clash.constraint.attribute} of claim {clash.claim}: "
+        + (
+            f"{number(len(clash.values), 'value')} for {sum(clash.needed.values())} devices"
+            if clash.constraint.distinct
+            else "no value has enough"
+        )
+        + _only(values_of(clash), nodes)
     )
     ranked = sorted(clash.values.items(), key=lambda entry: (-sum(entry[1].values()), entry[0]))
     for value, counts in ranked[:MAX_VALUES]:
@@ -225,26 +256,35 @@ def _shortage(kind: NodeKind, note: AlternativeNote) -> Iterator[str]:
             note.name,
         ) and funnel.left < funnel.needed:
             for step in funnel.steps:
-                yield from _step(step)
+                yield from _step(step, kind)
             yield f"      => {funnel.left} of {funnel.needed}"
 
 
 def _conflicts(explanation: Explanation) -> Iterator[str]:
-    general, where = explanation.conflict, "without any one of these the others can be met"
+    general, on_nodes = explanation.conflict, explanation.conflicts
+    one_node = len(explanation.kinds) == 1 and len(explanation.kinds[0].nodes) == 1
+    if general is not None and not one_node:
+        on_nodes = [each for each in on_nodes if each.members != general.members]
     # With one kind of node, what holds there holds anywhere, and names the claims that are in the way.
-    if general is not None and not (explanation.conflicts and len(explanation.kinds) == 1):
+    if general is not None and not (on_nodes and len(explanation.kinds) == 1):
         yield ""
-        yield f"  the conflict ({where} somewhere):"
+        open_to_it = " that is open to it" if explanation.excluded else ""
+        yield f"  the conflict ({_which(general, f'on any node{open_to_it}', 'somewhere')}):"
         yield from _members(general)
-    for conflict in explanation.conflicts:
-        if len(explanation.kinds) > 1 and general is not None and conflict.members == general.members:
-            continue
+    for conflict in on_nodes:
         yield ""
-        yield f"  the conflict on {conflict.node} ({where} there):"
+        yield f"  the conflict on {conflict.node} ({_which(conflict, 'there', 'there')}):"
         yield from _members(conflict)
     if explanation.never:
         yield ""
         yield "  even if nothing were allocated it would not fit"
+
+
+def _which(conflict: Conflict, nowhere: str, somewhere: str) -> str:
+    """What makes it a conflict."""
+    if len(conflict.members) == 1:
+        return f"this by itself cannot be met {nowhere}"
+    return f"without any one of these the others can be met {somewhere}"
 
 
 def _members(conflict: Conflict) -> Iterator[str]:

@@ -15,7 +15,7 @@ from commandline.batch import Batch, Knowledge, reviewer_of
 from commandline.handover import pack, unpack
 from commandline.options import outputs
 from commandline.progress import Progress
-from commandline.reading import read, read_files
+from commandline.reading import read_files, read_named
 from commandline.reports import WITH_LINES
 from commandline.results import Outcome
 from commandline.workers import Channel, Tickets, Worker, start
@@ -35,7 +35,7 @@ def validate_files(files: Files, options: Namespace, profile: Profile, processes
     :raises WorkerLost: if one of the processes has not survived.
     """
     inventory = Batch(options, profile)
-    inventory.read_inventory(read(options.inventory))
+    inventory.read_inventory(read_named("--inventory", options.inventory))
     share = _Share(files, options, profile, inventory.knowledge)
     workers: list[Worker] = []
     _load_ahead()

@@ -82,15 +82,15 @@ def make(options: Namespace) -> Account:
     from commandline.context import Context
     from commandline.quotaaccount import Account
     from commandline.quotainventory import Inventory
-    from commandline.reading import read
+    from commandline.reading import read, read_named
     from validation.server import Server
 
     profile = profile_of(options)
     context = Context(options.namespace_labels)
     server = Server(profile, namespaces=context.namespaces)
     inventory = Inventory(server, context, options.namespace)
-    stored = inventory.learn(read(options.inventory))
-    inventory.learn(read(options.quota))
+    stored = inventory.learn(read_named("--inventory", options.inventory))
+    inventory.learn(read_named("--quota", options.quota))
     new = inventory.learn(read(options.paths))
     context.finish()
     inventory.charge(stored)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from commandline.errors import UsageError
 from commandline.results import ERROR, Failure, Finding, Result
 from documents import DocumentError, parse
 from documents.sources import find_files, read_file
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
 def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:
     """The objects in files, directories and standard input (``-``), in order; see :func:`read_files`."""
     return read_files(find_files(arguments))
+
+
+def read_named(option: str, arguments: list[str]) -> Iterator[Manifest | Result | Failure]:
+    """The objects in what an option names. An answer without all of it would be an answer to another question.
+
+    :raises UsageError: if a file or directory that is named is not there, or cannot be read at all.
+    """
+    for found in read(arguments):
+        if isinstance(found, Failure) and found.file in arguments:
+            raise UsageError(f"{option} {found.file}: {found.message}")
+        yield found
 
 
 def read_files(files: Iterable[str | DocumentError]) -> Iterator[Manifest | Result | Failure]:

@@ -77,7 +77,12 @@ def read_situation(options: Namespace) -> Situation:
     askers = Askers(state, options.namespace).of(asking)
     if not askers and not state.failures:
         raise UsageError(f"nothing asks for devices in {', '.join(options.filename)}")
-    return Situation(state, world_of(state), askers)
+    world = world_of(state)
+    if askers and not (options.kubeconfig or options.inventory or world.nodes or world.classes):
+        raise UsageError(
+            "name what is in the cluster with --inventory DIR, or the cluster with --kubeconfig FILE"
+        )
+    return Situation(state, world, askers)
 
 
 def world_of(state: ClusterState) -> World:
@@ -89,9 +94,9 @@ def world_of(state: ClusterState) -> World:
 
 def _inventory(options: Namespace, profile: Profile) -> Iterable[Manifest | Result | Failure]:
     if options.kubeconfig is None:
-        from commandline.reading import read
+        from commandline.reading import read_named
 
-        return read(options.inventory)
+        return read_named("--inventory", options.inventory)
     from commandline.cluster import live_objects
 
     return live_objects(options.kubeconfig, options.kube_context, profile)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from commandline.batch import Batch, reviewer_of
 from commandline.errors import UsageError
 from commandline.progress import Progress
-from commandline.reading import read, read_files
+from commandline.reading import read_files, read_named
 from commandline.target import profile_of
 from documents.errors import DocumentError
 from documents.sources import STANDARD_INPUT, find_files
@@ -75,7 +75,7 @@ def _validate(inputs: Iterable[Manifest | Result | Failure], options: Namespace,
     progress = Progress("documents read")
     batch.read(inputs, progress)
     progress.done()
-    inventory.read_inventory(read(options.inventory))
+    inventory.read_inventory(read_named("--inventory", options.inventory))
     batch.knowledge.add(inventory.knowledge.learnt())
     reviewer = reviewer_of(options, profile, batch.knowledge)
     stored = None

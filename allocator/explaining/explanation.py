@@ -39,21 +39,37 @@ class Funnel(NamedTuple):
 
 class Total(NamedTuple):
     """In the whole cluster: how many devices there are, how many are what a request or alternative asks for, how many of
-    those can be had."""
+    those can be had, and on how many its class or a selector fails."""
 
     alternative: Alternative
     devices: int
     selected: int
     left: int
+    failing: int
 
 
 class NodeKind(NamedTuple):
-    """Nodes on which every request loses the same numbers of devices to the same rules; the first stands for them."""
+    """Nodes on which every request loses the same numbers of devices to the same rules; the first stands for them.
+
+    `common`: which of its reasons (texts, and :func:`values_of`) are the same on all of them.
+    """
 
     nodes: tuple[str, ...]
     funnels: tuple[Funnel, ...]
     clashes: tuple[Clash, ...] = ()
     error: str = ""
+    common: frozenset[object] = frozenset()
+
+    @property
+    def facts(self) -> frozenset[object]:
+        """What may differ on nodes of one kind: why devices drop out, and the values of attributes."""
+        reasons = [loss.reason for funnel in self.funnels for step in funnel.steps for loss in step.lost]
+        return frozenset((*reasons, *map(values_of, self.clashes)))
+
+
+def values_of(clash: Clash) -> object:
+    """The values that a constraint finds, as something that can be compared."""
+    return clash.claim, clash.place, tuple((name, tuple(each.items())) for name, each in clash.values.items())
 
 
 class Explanation:
@@ -71,6 +87,10 @@ class Explanation:
         self.kinds: list[NodeKind] = []
         #: for a pod that does not fit
         self.totals: list[Total] = []
+        #: classes that requests name and that are not there
+        self.unknown_classes: list[str] = []
+        #: names of all that are there
+        self.classes: list[str] = []
         #: demands of the pod that no node meets
         self.conflict: Conflict | None = None
         #: on nodes of the first kinds
@@ -125,6 +145,8 @@ def _look_closer(explanation: Explanation, trials: Trials) -> None:
         explanation.kinds = [_kind((node,), view, explanation.demand, passed, "")]
         explanation.alternatives = alternatives.chosen(trials, explanation.placed)
         return
+    explanation.classes = sorted(trials.world.classes)
+    explanation.unknown_classes = _unknown_classes(trials.world, explanation.demand)
     explanation.kinds = _kinds(explanation, trials, expressions)
     first = explanation.kinds[:MAX_KINDS]
     explanation.alternatives = alternatives.untried(trials, explanation.demand)
@@ -143,13 +165,24 @@ def _look_closer(explanation: Explanation, trials: Trials) -> None:
         explanation.remedies.append(remedy)
 
 
+def _unknown_classes(world: World, demand: Iterable[ClaimDemand]) -> list[str]:
+    named = [
+        alternative.details.get("deviceClassName", "")
+        for claim in demand
+        for request in claim.requests
+        for alternative in request.alternatives
+    ]
+    return list(dict.fromkeys(name for name in named if name and name not in world.classes))
+
+
 def _kinds(explanation: Explanation, trials: Trials, expressions: Expressions) -> list[NodeKind]:
     """The kinds of nodes, those on which least is missing first. Adds up the totals."""
     errors = {answer.node: answer.error for answer in explanation.answers}
     found: dict[object, list[str]] = {}
     kinds: dict[object, NodeKind] = {}
+    common: dict[object, frozenset[object]] = {}
     devices: set[DeviceId] = set()
-    counted: dict[Alternative, tuple[set[DeviceId], set[DeviceId]]] = {}
+    counted: dict[Alternative, tuple[set[DeviceId], ...]] = {}
     for name in trials.nodes:
         view = NodeView(trials.world, name, expressions)
         passed = _passed(view, explanation.demand)
@@ -157,16 +190,16 @@ def _kinds(explanation: Explanation, trials: Trials, expressions: Expressions) -
         key = _signature(kind)
         found.setdefault(key, []).append(name)
         kinds.setdefault(key, kind)
+        common[key] = common.get(key, kind.facts) & kind.facts
         devices.update(device.id for device in view.devices())
         for alternative, each in passed.items():
-            selected, left = counted.setdefault(alternative, (set(), set()))
-            selected.update(device.id for device in each.selected)
-            left.update(device.id for device in each.left)
+            seen = counted.setdefault(alternative, (set(), set(), set()))
+            for ids, members in zip(seen, (each.selected, each.left, each.failing), strict=True):
+                ids.update(device.id for device in members)
     explanation.totals = [
-        Total(alternative, len(devices), len(selected), len(left))
-        for alternative, (selected, left) in counted.items()
+        Total(alternative, len(devices), *map(len, seen)) for alternative, seen in counted.items()
     ]
-    grouped = [kind._replace(nodes=tuple(found[key])) for key, kind in kinds.items()]
+    grouped = [kind._replace(nodes=tuple(found[key]), common=common[key]) for key, kind in kinds.items()]
     return sorted(grouped, key=_missing)
 
 
@@ -194,7 +227,8 @@ def _kind(
     )
     left = {alternative: each.left for alternative, each in passed.items()}
     clashes = tuple(clash for claim in demand for clash in constraints.clashes(view, claim, left))
-    return NodeKind(nodes, funnels, clashes, error)
+    kind = NodeKind(nodes, funnels, clashes, error)
+    return kind._replace(common=kind.facts)
 
 
 def _needed(alternative: Alternative, steps: Sequence[Step]) -> int:

@@ -29,6 +29,7 @@ def find(finder: Finder, part: Part) -> Iterator[Remedy]:
     claims = finder.trials.claims
     if claims[part.claim].get("status", {}).get("allocation") is not None:
         return
+    yield from _class(finder, part)
     yield from _count(finder, part)
     yield from _capacity(finder, part)
     yield from _selectors(finder, part)
@@ -44,6 +45,23 @@ def spoken(claims: Claims, part: Part) -> str:
     """The request as people speak of it."""
     kind = "request" if part.sub is None else "alternative"
     return f"{kind} {part.name} of claim {full_name(claims[part.claim])}"
+
+
+def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
+    """The class that is called almost like one that is not there."""
+    claims, classes = finder.trials.claims, finder.trials.world.classes
+    named = details_of(claims, part).get("deviceClassName", "")
+    if named in classes:
+        return
+    from validation.hints.nearness import nearest
+
+    meant = nearest(named, classes)
+    if not meant:
+        return
+    changed = with_details(claims, part, lambda each: {**each, "deviceClassName": meant})
+    if finder.claims_work(changed):
+        text = f"with class {meant} in {spoken(claims, part)}"
+        yield from finder.confirm("class", text, subject(claims, part), meant, Variation(changed))
 
 
 def _count(finder: Finder, part: Part) -> Iterator[Remedy]:

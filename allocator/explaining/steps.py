@@ -46,11 +46,13 @@ from allocator.taints import prevents
 
 
 class Passed(NamedTuple):
-    """The steps, the devices that are what is asked for, and those that can be had as well."""
+    """The steps, the devices that are what is asked for, those that can be had as well, and those on which the class or
+    a selector fails."""
 
     steps: list[Step]
     selected: list[Device]
     left: list[Device]
+    failing: list[Device]
 
 
 class NodeView:
@@ -74,14 +76,16 @@ class NodeView:
         The first step is that of pools: it is there even if it costs nothing, to say how many devices there are.
         """
         left = selected = self.devices()
+        failing: list[Device] = []
         found = [Step(POOL, "", len(left), tuple(self._pool_losses()))]
         for rule, about, judge in self._rules(alternative):
-            step, left = judged(rule, about, judge, left)
+            step, left, failed = judged(rule, about, judge, left)
             if rule in SELECTING:
                 selected = left
+                failing += failed
             if step.lost:
                 found.append(step)
-        return Passed(found, selected, left)
+        return Passed(found, selected, left, failing)
 
     def _rules(self, alternative: Alternative) -> Iterable[tuple[str, str, Judge]]:
         yield NODE, "", self._other_node

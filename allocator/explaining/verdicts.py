@@ -69,20 +69,30 @@ def named(claims: Sequence[str]) -> str:
     return f"claim{'s' if len(claims) > 1 else ''} {shown}{more}"
 
 
-def judged(rule: str, about: str, judge: Judge, devices: Sequence[Device]) -> tuple[Step, list[Device]]:
-    """The step of a rule, and the devices that pass it."""
+class Judged(NamedTuple):
+    """The step of a rule, the devices that pass it, and those on which it fails."""
+
+    step: Step
+    left: list[Device]
+    failing: list[Device]
+
+
+def judged(rule: str, about: str, judge: Judge, devices: Sequence[Device]) -> Judged:
+    """Asks a rule about devices."""
     left: list[Device] = []
+    failing: list[Device] = []
     lost: dict[tuple[str, tuple[str, ...]], list[Device]] = {}
-    failed, missing = 0, ""
+    missing = ""
     for device in devices:
         verdict = judge(device)
         if verdict is None:
             left.append(device)
             continue
         lost.setdefault((verdict.reason, verdict.claims), []).append(device)
-        failed += verdict.failed
+        if verdict.failed:
+            failing.append(device)
         missing = missing or verdict.missing
     losses = tuple(
         Loss(reason, len(members), str(members[0].id), claims) for (reason, claims), members in lost.items()
     )
-    return Step(rule, about, len(left), losses, failed, missing), left
+    return Judged(Step(rule, about, len(left), losses, len(failing), missing), left, failing)

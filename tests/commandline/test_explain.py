@@ -90,6 +90,36 @@ def test_nothing_asks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     assert "nothing asks for devices in cluster.yaml" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["explain", "simulate"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--inventory", "nowhere"], "--inventory nowhere: no such file", id="missing"),
+        pytest.param([], "name what is in the cluster with --inventory DIR, or", id="none"),
+    ],
+)
+def test_no_cluster(
+    command: str,
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Without a cluster there is no answer, not the answer for an empty one."""
+    monkeypatch.chdir(DIRECTORY / "too-many")
+    assert main([command, "-f", "asks.yaml", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+
+
+def test_cluster_among_the_files(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is there may stand in the same files as what asks."""
+    monkeypatch.chdir(DIRECTORY / "too-many")
+    assert main(["explain", "-f", "asks.yaml", "cluster.yaml"]) == 1
+    assert "does not fit on n1" in capsys.readouterr().out
+
+
 def test_allocated_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A claim that the inventory shows as allocated keeps what it has."""
     cluster = DIRECTORY / "held" / "cluster.yaml"

@@ -160,6 +160,18 @@ def test_usage(arguments: tuple[str, ...], message: str, capsys: pytest.CaptureF
     assert capsys.readouterr().err == f"claimcheck: {message}\n"
 
 
+def test_inventory_that_is_not_there(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is said without the inventory that the answer was to depend on, however many processes there are."""
+    files = [write("one.yaml", CLAIM), write("two.yaml", CLAIM)]
+    for more in ((), ("--jobs", "2")):
+        assert main(["validate", *files, "--inventory", "/no/where", *more]) == 2
+        captured = capsys.readouterr()
+        assert (captured.out, captured.err) == (
+            "",
+            "claimcheck: --inventory /no/where: no such file or directory\n",
+        )
+
+
 def test_unknown_option(capsys: pytest.CaptureFixture[str]) -> None:
     """argparse's own refusals end with 2 as well."""
     assert main(["validate", "--nonsense"]) == 2

@@ -52,5 +52,5 @@ def test_totals() -> None:
     nodes = [node("n1"), node("n2")]
     shared = World(ALL_FEATURES, nodes, {"any": device_class()}, [slice_of("d0", "d1")], [held("d0")])
     found = explain(shared, [claim(exactly(count=2))])
-    assert [each[1:] for each in found.totals] == [(2, 2, 1)]
+    assert [each[1:] for each in found.totals] == [(2, 2, 1, 0)]
     assert [kind.nodes for kind in found.kinds] == [("n1", "n2")]

@@ -173,7 +173,7 @@ def test_steps(block: int) -> None:
             for claim in world.demand(asked.claims):
                 for request in claim.requests:
                     for alternative in request.alternatives:
-                        steps, selected, left = view.steps(alternative)
+                        steps, selected, left, _ = view.steps(alternative)
                         for before, after in pairwise(steps):
                             assert after.left == before.left - sum(loss.devices for loss in after.lost)
                         assert steps[-1].left == len(left)
