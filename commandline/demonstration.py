@@ -20,7 +20,7 @@ from urllib.request import Request, urlopen
 
 from commandline.errors import UsageError
 
-START_SECONDS = 30
+START_SECONDS = 120
 UNFINISHED = 2
 REVIEW: dict[str, Any] = {
     "apiVersion": "admission.k8s.io/v1",

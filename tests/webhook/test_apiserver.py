@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from quota.api import Unavailable
+from tests.webhook.running import PATIENCE_SECONDS
 from webhook.apiserver import ApiServer
 from webhook.certificates import BUNDLE, LEAF, LEAF_KEY, Terms, advance
 
@@ -67,7 +68,7 @@ def api(tmp_path: Path) -> Iterator[ApiServer]:
         f"https://127.0.0.1:{server.server_port}",
         token_file=tmp_path / "token",
         ca_file=tmp_path / BUNDLE,
-        timeout=5,
+        timeout=PATIENCE_SECONDS,
     )
     yield client
     client.close()

@@ -15,7 +15,7 @@ import pytest
 from quota.api import Unavailable
 from tests.webhook.clientcerts import write_client_certificates
 from tests.webhook.fakesecrets import NAME, NAMESPACE, Secrets
-from tests.webhook.running import Running, write_config
+from tests.webhook.running import PATIENCE_SECONDS, Running, write_config
 from webhook.certificates import AUTHORITY, BUNDLE, LEAF, SUCCESSOR, Entries, Terms
 from webhook.certsecret import SecretStore
 from webhook.certstore import Conflict, DirectoryStore, Keeper, maintain
@@ -190,6 +190,6 @@ def test_service_waits_for_the_secret(tmp_path: Path) -> None:
         service = Running(process, tmp_path)
         service.wait_for("no certificates yet", 2)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
         service.finish()
     assert not [entry for entry in service.logged if entry.get("message") == "listening"]

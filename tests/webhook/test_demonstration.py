@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from commandline.main import main
+from tests.webhook.running import PATIENCE_SECONDS
 
 EXAMPLES = Path(__file__).parents[2] / "manifests" / "examples" / "inventory"
 
@@ -25,7 +26,7 @@ def test_it_shows_an_answer_and_serves() -> None:
             if "register it with a cluster" in line:
                 break
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
     answer = json.loads(text[text.index("\n{") : text.index("\n}\n") + 2])
     causes = answer["response"]["status"]["details"]["causes"]
     assert any(cause["field"].endswith("cel.expression") for cause in causes)
@@ -55,7 +56,7 @@ def test_make_run_validates_serves_and_ends() -> None:
                 break
         os.killpg(process.pid, signal.SIGINT)
         text += process.stdout.read()
-        process.wait(30)
+        process.wait(PATIENCE_SECONDS)
     assert "manifests/examples/bad/" in text
     assert '"allowed": false' in text
     assert "Traceback" not in text

@@ -15,6 +15,7 @@ from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import Cluster
 from tests.allocator import objects, random_clusters
+from tests.webhook.running import PATIENCE_SECONDS
 from tests.webhook.test_feasibility import (
     CLASSES,
     PROFILE,
@@ -169,12 +170,12 @@ def test_answer_that_comes_late(
     """A review does not wait for long: the next one of the same demands gets the answer."""
     monkeypatch.setattr(feasibility, "SECONDS", 0.001)
     busy = threading.Event()
-    known.fitting.change(lambda cluster: busy.wait(10))
+    known.fitting.change(lambda cluster: busy.wait(PATIENCE_SECONDS))
     wanted = IMPOSSIBLE["constraint"][0]
     assert warnings(outlook, wanted) == []
     assert warnings(outlook, wanted) == []
     busy.set()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not warnings(outlook, wanted):
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -190,7 +191,7 @@ def test_questions_are_bounded(known: KnownDevices, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(fitting, "_problem", record)
     busy = threading.Event()
-    known.fitting.change(lambda cluster: busy.wait(10))
+    known.fitting.change(lambda cluster: busy.wait(PATIENCE_SECONDS))
     for count in range(1, 200):
         if count % 30 == 0:
             known.fitting.put_node("another", {"number": str(count)})
@@ -198,7 +199,7 @@ def test_questions_are_bounded(known: KnownDevices, monkeypatch: pytest.MonkeyPa
     busy.set()
     done = threading.Event()
     known.fitting.change(lambda cluster: done.set())
-    assert done.wait(10)
+    assert done.wait(PATIENCE_SECONDS)
     assert len(asked) == fitting.MOST_PENDING
 
 
@@ -240,7 +241,7 @@ def test_inventories_that_are_replaced_leave_nothing_behind(known: KnownDevices)
     def count() -> int:
         done = threading.Event()
         known.fitting.change(lambda cluster: done.set())
-        assert done.wait(10)
+        assert done.wait(PATIENCE_SECONDS)
         gc.unfreeze()
         return sum(isinstance(obj, Slice) for obj in gc.get_objects())
 

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.webhook.running import PATIENCE_SECONDS
 from webhook.certificates import Terms
 from webhook.certstore import DirectoryStore, maintain
 from webhook.known import Labels
@@ -81,7 +82,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -100,7 +101,7 @@ class Following(NamedTuple):
 
     @property
     def labels(self) -> dict[str, Any]:
-        assert self.watch.synced.wait(10)
+        assert self.watch.synced.wait(PATIENCE_SECONDS)
         return dict(self.known.labels)
 
 
@@ -129,10 +130,10 @@ def watch(tmp_path: Path, cluster: Cluster) -> Iterator[Following]:
     yield Following(watch, labels)
     ending.set()
     cluster.events.put(None)
-    following.join(10)
+    following.join(PATIENCE_SECONDS)
     server.shutdown()
     server.server_close()
-    serving.join(10)
+    serving.join(PATIENCE_SECONDS)
 
 
 def test_all_pages_are_read(watch: Following) -> None:
@@ -142,7 +143,7 @@ def test_all_pages_are_read(watch: Following) -> None:
 
 def test_changes_follow(watch: Following, cluster: Cluster) -> None:
     """New, changed and deleted namespaces are noticed; bookmarks change nothing but the revision."""
-    assert watch.watch.synced.wait(10)
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
     cluster.send("ADDED", namespace("d", 11, y="2"))
     cluster.send("MODIFIED", namespace("a", 12))
     cluster.send("DELETED", namespace("b", 13))
@@ -154,7 +155,7 @@ def test_changes_follow(watch: Following, cluster: Cluster) -> None:
 
 def test_too_old_a_watch_begins_anew(watch: Following, cluster: Cluster) -> None:
     """When the API server no longer knows the revision, all are read again; what is gone goes."""
-    assert watch.watch.synced.wait(10)
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
     cluster.items = [namespace("c", 30, z="3")]
     cluster.send("ERROR", {"code": 410, "message": "too old resource version"})
     cluster.events.put(None)
@@ -163,7 +164,7 @@ def test_too_old_a_watch_begins_anew(watch: Following, cluster: Cluster) -> None
 
 def test_what_is_known_stays(watch: Following, cluster: Cluster) -> None:
     """While the API server refuses to answer, the labels stay as they were; then they follow again."""
-    assert watch.watch.synced.wait(10)
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
     cluster.broken = 403
     cluster.events.put(None)
     time.sleep(0.3)
@@ -175,7 +176,7 @@ def test_what_is_known_stays(watch: Following, cluster: Cluster) -> None:
 
 def test_only_metadata_is_asked_for(watch: Following, cluster: Cluster) -> None:
     """Where that is enough, the API server leaves out the rest."""
-    assert watch.watch.synced.wait(10)
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
     until(lambda: len(cluster.accepted) == 2)
     assert cluster.accepted == {
         "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
@@ -185,7 +186,7 @@ def test_only_metadata_is_asked_for(watch: Following, cluster: Cluster) -> None:
 
 def test_collection_that_is_no_longer_served(watch: Following, cluster: Cluster) -> None:
     """What is not served has no objects, and is known to have none."""
-    assert watch.watch.synced.wait(10)
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
     cluster.broken = 404
     cluster.events.put(None)
     until(lambda: watch.labels == {})
