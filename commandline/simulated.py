@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allocator.explaining.changes import constraints_of
-from allocator.explaining.world import full_name
+from allocator.explaining.world import full_name, unknown_classes
 from allocator.fitting.leftover import Leftover, leftover
 from allocator.growing import Growth, Template, grow
 from allocator.packing import pack
@@ -45,13 +45,14 @@ class Run:
 class Report:
     """All runs, the first being the one that matters, and the new nodes that would help.
 
-    `problems`: objects that cannot be simulated, with the reason.
+    `problems`: objects that cannot be simulated, with the reason. `unknown_classes`: that are named and not there.
     """
 
     def __init__(self, pods: Sequence[Pod], failures: Sequence[Failure]) -> None:
         self.pods = pods
         self.failures = failures
         self.problems: list[tuple[str, str]] = []
+        self.unknown_classes: list[str] = []
         self.runs: list[Run] = []
         self.growth: Growth | None = None
 
@@ -72,6 +73,8 @@ def simulate(
     report.problems = [
         (asker.title, problem) for asker in situation.askers if (problem := asker.problem or _excess(asker))
     ]
+    asked = [claim for asker in situation.askers for claim in asker.claims]
+    report.unknown_classes = unknown_classes(situation.world, situation.world.demand(asked))
     attributes = _constraint_attributes(pods)
     for objective in [*objectives, *([BATCH] if batch else [])]:
         cluster = _cluster(situation)

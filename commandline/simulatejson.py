@@ -18,6 +18,7 @@ def write(report: Report, stream: TextIO) -> None:
     document: Json = {
         "pods": len(report.pods),
         "runs": [_run(run) for run in report.runs],
+        "unknownClasses": report.unknown_classes,
         "problems": [{"object": title, "problem": problem} for title, problem in report.problems],
         "failures": [{"file": failure.file, "message": failure.message} for failure in report.failures],
     }

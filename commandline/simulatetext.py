@@ -26,6 +26,8 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"{title}: error: {problem}"
     for failure in report.failures:
         yield f"{failure.file}: error: {failure.message}"
+    for name in report.unknown_classes:
+        yield f"there is no DeviceClass {name}"
     first = report.runs[0]
     yield f"{first.objective}: {first.placed} of {number(len(first.placements), 'pod')} placed on {number(first.nodes_used, 'node')}"
     if len(report.runs) > 1:

@@ -18,7 +18,7 @@ from allocator.explaining.selecting import Expressions
 from allocator.explaining.steps import NodeView, Passed
 from allocator.explaining.trials import OutOfTime, Trials, Undecided, is_undecided, placed
 from allocator.explaining.verdicts import SELECTING, Step
-from allocator.explaining.world import World
+from allocator.explaining.world import World, unknown_classes
 from allocator.scheduling import FATAL, NodeAnswer
 
 FITS, MISFIT, ERROR, UNDECIDED = "fits", "does not fit", "error", "undecided"
@@ -146,7 +146,7 @@ def _look_closer(explanation: Explanation, trials: Trials) -> None:
         explanation.alternatives = alternatives.chosen(trials, explanation.placed)
         return
     explanation.classes = sorted(trials.world.classes)
-    explanation.unknown_classes = _unknown_classes(trials.world, explanation.demand)
+    explanation.unknown_classes = unknown_classes(trials.world, explanation.demand)
     explanation.kinds = _kinds(explanation, trials, expressions)
     first = explanation.kinds[:MAX_KINDS]
     explanation.alternatives = alternatives.untried(trials, explanation.demand)
@@ -163,16 +163,6 @@ def _look_closer(explanation: Explanation, trials: Trials) -> None:
     explanation.remedies = remedies.on_closed_nodes(trials, explanation.excluded)
     for remedy in islice(remedies.find(Finder(trials, views)), MAX_REMEDIES):
         explanation.remedies.append(remedy)
-
-
-def _unknown_classes(world: World, demand: Iterable[ClaimDemand]) -> list[str]:
-    named = [
-        alternative.details.get("deviceClassName", "")
-        for claim in demand
-        for request in claim.requests
-        for alternative in request.alternatives
-    ]
-    return list(dict.fromkeys(name for name in named if name and name not in world.classes))
 
 
 def _kinds(explanation: Explanation, trials: Trials, expressions: Expressions) -> list[NodeKind]:

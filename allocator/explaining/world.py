@@ -113,6 +113,17 @@ class World:
         return sorted({name for pool in pools for name in self.users.get(pool, ())})
 
 
+def unknown_classes(world: World, demand: Iterable[ClaimDemand]) -> list[str]:
+    """The DeviceClasses that are named and not there."""
+    named = [
+        alternative.details.get("deviceClassName", "")
+        for claim in demand
+        for request in claim.requests
+        for alternative in request.alternatives
+    ]
+    return list(dict.fromkeys(name for name in named if name and name not in world.classes))
+
+
 def _without_taint(slice: Object, taint: Taint) -> Object:
     spec = slice.get("spec") or {}
     return {

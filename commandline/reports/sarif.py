@@ -29,7 +29,9 @@ _RULES = {
     "FieldValueTooMany": "There are too many entries.",
     "InternalError": "kube-apiserver fails on this value.",
 }
-_HELP = "The message is what kubectl or kube-apiserver answers; a hint says how to mend it, where there is one."
+_HELP = (
+    "The message is what kubectl or kube-apiserver answers; a hint says how to mend it, where there is one."
+)
 
 
 def write(outcome: Outcome, stream: TextIO) -> None:

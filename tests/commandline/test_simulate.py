@@ -72,6 +72,17 @@ def test_usage(
     assert message in capsys.readouterr().err
 
 
+def test_unknown_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A class that is nowhere is named, even where there is no node on which that could end the attempt."""
+    cases = DIRECTORY.with_name("explain")
+    asks, node = tmp_path / "asks.yaml", tmp_path / "node.yaml"
+    asks.write_text((cases / "unknown-class" / "asks.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    node.write_text("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n", encoding="utf-8")
+    assert main(["simulate", "-f", str(asks), "--inventory", str(node)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["there is no DeviceClass gpus.example.com", "there is no DeviceClass fpga"]
+
+
 def test_stray_slice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
