@@ -224,6 +224,8 @@ _TYPES = {dict: "an object", list: "a list", str: "a string", bool: "true or fal
 def _read(owner: Object, name: str, expected: type, default: Any, at: str) -> Any:
     """A member of the expected type; ``default`` if it is absent or null."""
     value = owner.get(name)
+    if type(value) is expected:
+        return value
     if value is None:
         return default
     # a number that is no plain integer is read as a kind of str

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import copy
+import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from resourceapi.releases import Profile
+from tests.conformance.profiles import PROFILES
+from tests.e2e.cases import cases, valid_object
+from tests.e2e.parts import Parts
 from tests.webhook.examples import claim, server
+from validation.lints.shapes import mapping
 from validation.requests import CREATE, UPDATE, Request
 from validation.server import Server
 from webhook import knownspecs
@@ -124,4 +131,144 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     known, plain = KnownSpecs(), server()
     for count in range(1, 9):
         known.handle(plain, request(claim(count=count)))
-        assert len(known._known) <= 3
+        assert len(known._specs) <= 3
+        assert len(known._parts) <= 3
+
+
+def alternatives(*names: str, **changes: Any) -> dict[str, Any]:
+    """A claim with alternatives of these names, all of one content."""
+    sub = {"deviceClassName": "gpu", "count": 2, **changes}
+    made = claim()
+    made["spec"]["devices"]["requests"] = [
+        {"name": "main", "firstAvailable": [{"name": name, **sub} for name in names]}
+    ]
+    return made
+
+
+def together(obj: dict[str, Any], **devices: Any) -> dict[str, Any]:
+    """The claim with something beside its requests."""
+    obj["spec"]["devices"].update(devices)
+    return obj
+
+
+DERIVED: dict[str, Any] = {"derivedAttributes": [{"name": "example.com/rank", "expression": "1"}]}
+RANKED = {"constraints": [{"matchAttribute": "example.com/rank"}]}
+# a claim that is taken, then one that has nothing else in it, and what is wrong with that
+WRONG_TOGETHER = {
+    "same-name": (alternatives("a", "b"), alternatives("a", "b", "a"), "firstAvailable[2]: Duplicate"),
+    "too-many": (alternatives(*"abcdefgh"), alternatives(*"abcdefghi"), "Too many: 9"),
+    "reference-to-nothing": (
+        alternatives("a", "b"),
+        together(alternatives("a", "b"), constraints=[{"requests": ["main/c"], "matchAttribute": "d/a"}]),
+        '"main/c"',
+    ),
+    "not-derived-for-anything": (
+        together(alternatives("a", **DERIVED), **RANKED),
+        alternatives("a", **DERIVED),
+        "derivedAttributes[0].name",
+    ),
+    "exactly-derived-for-nothing": (
+        together(claim(**DERIVED), **RANKED),
+        claim(**DERIVED),
+        "derivedAttributes[0].name",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_TOGETHER)
+def test_known_parts_can_be_wrong_together(name: str) -> None:
+    """What only the whole of a claim can break is found, although nothing in it is new."""
+    first, second, problem = WRONG_TOGETHER[name]
+    known, plain = KnownSpecs(), server(DRADerivedAttributes=True)
+    for start in (first, *({**alternatives(sub)} for sub in "abcdefghi")):
+        assert known.handle(plain, request(start)).accepted
+    answer = known.handle(plain, request(second))
+    assert problem in "\n".join(map(str, answer.errors))
+    assert verdict(answer) == verdict(plain.handle(request(second)))
+
+
+def test_alternatives_that_are_known_can_be_referred_to() -> None:
+    """A reference to one that need not be looked at again is right all the same."""
+    known, plain = KnownSpecs(), server()
+    for constraints in ([], [{"requests": ["main/b"], "matchAttribute": "example.com/a"}]):
+        obj = together(alternatives("a", "b"), constraints=constraints)
+        assert known.handle(plain, request(obj)).accepted
+
+
+def test_known_parts_are_not_looked_at_again() -> None:
+    """Of a claim that differs, only what differs is looked at, and all of it if something is wrong."""
+    seen = Counting(server().profile, namespaces={"team": {}}, verbatim=True)
+    known = KnownSpecs()
+    for obj in (
+        alternatives("a", "b"),
+        alternatives("b", "c"),
+        alternatives("c", "a"),
+        alternatives("a", "-"),
+    ):
+        known.handle(seen, request(obj))
+    first, *others = (
+        [sub["name"] for sub in spec["devices"]["requests"][0]["firstAvailable"]]
+        for spec in seen.__dict__["specs"]
+    )
+    assert first == ["a", "b"]
+    assert others == [["c"], ["c"], ["-"], ["a", "-"]]
+    requests = seen.__dict__["specs"][2]["devices"]["requests"]
+    assert requests[0]["firstAvailable"] == [{"name": "c", "deviceClassName": "gpu"}]
+
+
+KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+
+
+def mixed(profile: str, count: int) -> Iterator[dict[str, Any]]:
+    """Random cases of creation whose claims have requests and alternatives in common, some of them wrong."""
+    pick = random.Random(profile)
+    stock: dict[str, list[Any]] = {}
+    for case in cases(profile, "known", count, KINDS, (CREATE,)):
+        obj, version = case["object"], case["apiVersion"]
+        if pick.random() < 0.8:
+            obj = case["object"] = valid_object(Parts(pick), case["kind"], version.partition("/")[2])
+        requests = requests_of(obj)
+        if requests is None:
+            continue
+        for found in (requests, *(item.get("firstAvailable") for item in requests if isinstance(item, dict))):
+            if isinstance(found, list):
+                known = stock.setdefault(f"{version} {'main' if found is requests else 'sub'}", [])
+                known += copy.deepcopy(found[:3])
+                found[:0] = copy.deepcopy(pick.choices(known[:12], k=pick.choice((0, 1, 2, 2))))
+                del found[pick.choice((1, 2, 2, 9)) :]
+                rename(found, pick)
+        yield case
+
+
+def rename(items: list[Any], pick: random.Random) -> None:
+    """Give most entries names that are theirs alone."""
+    for number, item in enumerate(items):
+        if isinstance(item, dict) and pick.random() < 0.97:
+            item["name"] = f"name-{number}"
+
+
+def requests_of(obj: Any) -> list[Any] | None:
+    """The requests of a claim or a template, as far as it is one."""
+    for key in ("spec", "spec", "devices") if mapping(obj, "spec", "spec") else ("spec", "devices"):
+        obj = mapping(obj, key)
+    requests = obj.get("requests")
+    return requests if isinstance(requests, list) else None
+
+
+@pytest.mark.parametrize("profile", ["1.37", "1.37-all", "1.37-off", "1.34-off"])
+def test_whatever_is_known_the_verdict_stays_the_same(profile: str) -> None:
+    """Claims with parts that are known in all combinations with others, right and wrong, in all versions."""
+    settings = PROFILES[profile]
+    plain = Server(Profile(settings.release, settings.gates), namespaces={}, verbatim=True)
+    known = KnownSpecs()
+    shortened = refused = 0
+    for case in mixed(profile, 400):
+        asked = [
+            request({**case["object"], "apiVersion": case["apiVersion"], "kind": case["kind"]}) for _ in "12"
+        ]
+        answers = known.handle(plain, asked[0]), plain.handle(asked[1])
+        assert verdict(answers[0]) == verdict(answers[1]), case
+        shortened += asked[0].body["spec"] != asked[1].body["spec"]
+        refused += not answers[0].accepted
+    assert shortened > 10
+    assert refused > 100
