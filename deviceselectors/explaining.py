@@ -12,7 +12,8 @@ from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.generator import CostExceededError, Generator
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.program import COST_LIMIT
-from deviceselectors.runtime.values import MISSING, CelError, CelPanic, show
+from deviceselectors.runtime.showing import show
+from deviceselectors.runtime.values import MISSING, CelError, CelPanic
 from deviceselectors.types import TYPE
 from deviceselectors.unparsing import unparse
 

@@ -20,9 +20,9 @@ from deviceselectors.ast import (
     StructField,
     StructLiteral,
 )
+from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
 from deviceselectors.issues import Issues
 from deviceselectors.lexer import (
-    BYTES,
     COLON,
     COMMA,
     DIVIDE,
@@ -31,7 +31,6 @@ from deviceselectors.lexer import (
     EQUALS,
     ESCAPED_IDENTIFIER,
     EXCLAM,
-    FALSE,
     FLOAT,
     GREATER,
     GREATER_EQUALS,
@@ -47,7 +46,6 @@ from deviceselectors.lexer import (
     LPAREN,
     MINUS,
     NOT_EQUALS,
-    NULL,
     PERCENT,
     PLUS,
     QUESTION,
@@ -55,46 +53,20 @@ from deviceselectors.lexer import (
     RBRACKET,
     RPAREN,
     STAR,
-    STRING,
-    TRUE,
-    UINT,
     scan,
 )
 from deviceselectors.literals import (
     LiteralError,
-    bytes_value,
-    double_value,
-    int_value,
-    string_value,
-    uint_value,
 )
 from deviceselectors.macros import NAMES as MACRO_NAMES
 from deviceselectors.macros import Copies, MacroError, expand
 from deviceselectors.types import (
-    BOOL_TYPE,
-    BYTES_TYPE,
-    DOUBLE_TYPE,
-    INT_TYPE,
-    NULL_TYPE,
     STRING_TYPE,
-    UINT_TYPE,
 )
 
-#: Greatest depth of any grammar rule and of the operators in an expression.
-MAX_DEPTH = 250
 _SMALL = 80
 _RECURSION_LIMIT = 20_000
 
-RESERVED = frozenset((
-    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
-    "package", "namespace", "null", "return", "true", "var", "void", "while",
-))  # fmt: skip
-
-#: The functions that operators stand for.
-OPERATORS = {
-    EQUALS: "_==_", NOT_EQUALS: "_!=_", IN: "@in", LESS: "_<_", LESS_EQUALS: "_<=_", GREATER_EQUALS: "_>=_",
-    GREATER: "_>_", PLUS: "_+_", MINUS: "_-_", STAR: "_*_", DIVIDE: "_/_", PERCENT: "_%_",
-}  # fmt: skip
 
 _OR, _AND = 1, 2
 _PRECEDENCE = [0] * 36
@@ -161,18 +133,6 @@ def _is_shallow(kinds: list[int]) -> bool:
             here += 1
     conditions = kinds.count(QUESTION)
     return max(deepest, here + below) < MAX_DEPTH and 3 * (brackets + conditions + 1) < MAX_DEPTH
-
-
-def balance(function: str, terms: list[Node], positions: list[int]) -> Node:
-    """A balanced tree of a chain of `&&` or `||`; `positions` are those of the operators."""
-
-    def subtree(low: int, high: int) -> Node:
-        middle = (low + high + 1) // 2
-        left = terms[middle] if middle == low else subtree(low, middle - 1)
-        right = terms[middle + 1] if middle == high else subtree(middle + 1, high)
-        return Call(positions[middle], function, [left, right])
-
-    return subtree(0, len(positions) - 1)
 
 
 class _SyntaxTroubleError(Exception):
@@ -443,28 +403,10 @@ class _Parser:
                 raise _SyntaxTroubleError
         self._at = at + 1
         try:
-            return literal(position, self._kinds[at], sign, self._texts[at])
+            node = literal(position, self._kinds[at], sign, self._texts[at])
         except LiteralError as error:
             self.problems.append((position, str(error)))
             return Node(position)
-
-
-_CONSTANTS = {TRUE: (True, BOOL_TYPE), FALSE: (False, BOOL_TYPE), NULL: (None, NULL_TYPE)}
-
-
-def literal(position: int, kind: int, sign: str, text: str) -> Node:
-    """The node of a literal token; raises LiteralError when it has no value."""
-    if kind == STRING:
-        return Literal(position, string_value(text), STRING_TYPE)
-    if kind == INT:
-        return Literal(position, int_value(sign, text), INT_TYPE)
-    if kind in _CONSTANTS:
-        value, constant_type = _CONSTANTS[kind]
-        return Literal(position, value, constant_type)
-    if kind == FLOAT:
-        return Literal(position, double_value(sign + text), DOUBLE_TYPE)
-    if kind == UINT:
-        return Literal(position, uint_value(text), UINT_TYPE)
-    if kind == BYTES:
-        return Literal(position, bytes_value(text), BYTES_TYPE)
-    raise _SyntaxTroubleError
+        if node is None:
+            raise _SyntaxTroubleError
+        return node

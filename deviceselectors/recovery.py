@@ -22,6 +22,7 @@ from deviceselectors.ast import (
     StructLiteral,
 )
 from deviceselectors.errorstrategy import END, AbortError, ErrorStrategy, Rule, RuleError, State, mask
+from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
 from deviceselectors.issues import MISSING, NOWHERE, Issues
 from deviceselectors.lexer import (
     BYTES,
@@ -65,7 +66,6 @@ from deviceselectors.lexer import (
 from deviceselectors.literals import LiteralError
 from deviceselectors.macros import NAMES as MACRO_NAMES
 from deviceselectors.macros import Copies, MacroError, expand
-from deviceselectors.parser import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
 from deviceselectors.types import STRING_TYPE
 
 _LITERALS = mask(MINUS, TRUE, FALSE, NULL, FLOAT, INT, UINT, STRING, BYTES)
@@ -642,7 +642,7 @@ class _Parser(ErrorStrategy):
                 sign = self.match(MINUS, _LITERAL_SIGN, _LITERAL_TOKEN).text
             token = self._take(_LITERAL_TOKEN)
             try:
-                node = literal(start, token.kind, sign, token.text)
+                node = literal(start, token.kind, sign, token.text) or node
             except LiteralError as error:
                 self.problems.append((start, str(error)))
                 node = Node(start)

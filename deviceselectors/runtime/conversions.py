@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from deviceselectors.runtime import times
+from deviceselectors.runtime.numbertext import format_double
 from deviceselectors.runtime.operators import checked_int
 from deviceselectors.runtime.values import (
     INT_MAX,
@@ -19,7 +20,6 @@ from deviceselectors.runtime.values import (
     Timestamp,
     TypeValue,
     Uint,
-    format_double,
     type_name,
 )
 

@@ -10,6 +10,7 @@ from math import isnan
 from typing import Any
 
 from deviceselectors.runtime.conversions import to_string
+from deviceselectors.runtime.showing import checked_length
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MAP_CLASSES,
@@ -19,7 +20,6 @@ from deviceselectors.runtime.values import (
     TypeValue,
     Uint,
     as_list,
-    checked_length,
     find,
     type_name,
 )

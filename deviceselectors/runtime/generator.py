@@ -29,6 +29,7 @@ from deviceselectors.runtime.emitter import MAX_INDENT, Emitter, Value
 from deviceselectors.runtime.literals import LiteralBuilder
 from deviceselectors.runtime.messages import make_message
 from deviceselectors.runtime.planning import Plan, is_binding
+from deviceselectors.runtime.showing import not_optional_element, not_optional_entry
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MAP_CLASSES,
@@ -39,8 +40,6 @@ from deviceselectors.runtime.values import (
     GeneralMap,
     MutableList,
     Optional,
-    not_optional_element,
-    not_optional_entry,
 )
 
 _LOCAL_PREFIXES = "abtv"

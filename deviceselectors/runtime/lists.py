@@ -13,6 +13,7 @@ from deviceselectors.runtime.operators import (
     list_contains,
     lookup,
 )
+from deviceselectors.runtime.showing import show
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MAP_CLASSES,
@@ -26,7 +27,6 @@ from deviceselectors.runtime.values import (
     Uint,
     as_list,
     out_of_memory,
-    show,
     type_text,
 )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import copysign, isfinite, isnan
 from typing import Any
 
+from deviceselectors.runtime.showing import show
 from deviceselectors.runtime.values import (
     EQUALITY,
     HASHABLE,
@@ -33,7 +34,6 @@ from deviceselectors.runtime.values import (
     find,
     go_type,
     out_of_memory,
-    show,
     type_name,
     unhashable,
 )

@@ -23,13 +23,8 @@ from deviceselectors.ast import (
 )
 from deviceselectors.runtime import functions, operators
 from deviceselectors.runtime.regexes import RegexError
-from deviceselectors.runtime.values import (
-    CelError,
-    TypeValue,
-    Uint,
-    not_optional_element,
-    not_optional_entry,
-)
+from deviceselectors.runtime.showing import not_optional_element, not_optional_entry
+from deviceselectors.runtime.values import CelError, TypeValue, Uint
 
 _CONVERSIONS = frozenset(
     ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from deviceselectors.runtime.values import MAX_CHARACTERS, CelError, checked_length, out_of_memory, show
+from deviceselectors.runtime.showing import checked_length, show
+from deviceselectors.runtime.values import MAX_CHARACTERS, CelError, out_of_memory
 
 #: what Go's strings.TrimSpace trims; Python's strip() takes more
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any
 
+from deviceselectors.runtime.numbertext import fixed_double
 from deviceselectors.runtime.values import INT_MAX, CelError, Duration, Timestamp
 from resourceapi.gotext import quote
 
@@ -86,8 +87,6 @@ def _fraction(digits: str, unit: int) -> int:
 
 def duration_text(duration: Duration) -> str:
     """`string(duration)`: seconds."""
-    from deviceselectors.runtime.values import fixed_double
-
     return fixed_double(duration_seconds(duration)) + "s"
 
 

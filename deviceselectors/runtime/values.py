@@ -1,4 +1,4 @@
-"""Values that CEL expressions compute with, and what Go's formatting makes of them.
+"""Values that CEL expressions compute with.
 
 CEL's bool, int, double, string, bytes and null are Python's bool, int, float, str, bytes and None; a list is a
 `list` (or a `ConcatList` when large), a map with string keys a `dict`, any other map a `GeneralMap`. The remaining
@@ -11,7 +11,7 @@ Source: the CEL language definition; texts as kube-apiserver 1.37 (cel-go) has t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import isfinite, isinf, isnan
+from math import isfinite
 from typing import Any
 
 INT_MIN = -(1 << 63)
@@ -397,14 +397,6 @@ def no_such_overload(function: str, *arguments: Any) -> CelError:
     return CelError(f"no such overload: {function}({', '.join([type_name(a) for a in arguments])})")
 
 
-def not_optional_element(value: Any) -> CelError:
-    return CelError(f"cannot initialize optional list element from non-optional value {show(value)}")
-
-
-def not_optional_entry(key: Any, value: Any) -> CelError:
-    return CelError(f"cannot initialize optional entry '{show(key)}' from non-optional value {show(value)}")
-
-
 # ---------------------------------------------------------------- lists
 
 
@@ -451,116 +443,3 @@ def contains_key(mapping: Any, key: Any) -> bool:
     if mapping.__class__ is GeneralMap:
         return mapping.get(key) is not MISSING
     return key.__class__ is str and key in mapping
-
-
-# ---------------------------------------------------------------- Go's formatting
-
-
-def format_double(value: float) -> str:
-    """A double as Go's `%v` and `%g` print it, the shortest digits that give it back."""
-    if isnan(value):
-        return "NaN"
-    if isinf(value):
-        return "+Inf" if value > 0 else "-Inf"
-    sign, digits, point = _shortest(value)
-    exponent = point - 1
-    if exponent < -4 or exponent >= 6:
-        mantissa = digits[0] + ("." + digits[1:] if len(digits) > 1 else "")
-        return f"{sign}{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
-    return sign + _positional(digits, point)
-
-
-def fixed_double(value: float) -> str:
-    """A finite double without exponent (`%f` with the shortest digits)."""
-    sign, digits, point = _shortest(value)
-    return sign + _positional(digits, point)
-
-
-def _shortest(value: float) -> tuple[str, str, int]:
-    """Sign, significant digits, and how many of them stand before the point."""
-    text = repr(value)
-    sign = ""
-    if text[0] == "-":
-        sign, text = "-", text[1:]
-    mantissa, _, exponent = text.partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    point = len(whole) + int(exponent or 0)
-    digits = whole + fraction
-    stripped = digits.lstrip("0")
-    point -= len(digits) - len(stripped)
-    digits = stripped.rstrip("0")
-    return (sign, digits, point) if digits else (sign, "0", 1)
-
-
-def _positional(digits: str, point: int) -> str:
-    if point <= 0:
-        return "0." + "0" * -point + digits
-    if len(digits) <= point:
-        return digits + "0" * (point - len(digits))
-    return digits[:point] + "." + digits[point:]
-
-
-def format_duration(nanoseconds: int) -> str:
-    """A duration as Go's time.Duration prints itself: `1h0m0.5s`."""
-    if nanoseconds == 0:
-        return "0s"
-    sign = "-" if nanoseconds < 0 else ""
-    rest = abs(nanoseconds)
-    if rest < 1_000_000_000:
-        unit, scale = ("ns", 1) if rest < 1_000 else ("µs", 1_000) if rest < 1_000_000 else ("ms", 1_000_000)
-        return f"{sign}{_with_fraction(rest, scale)}{unit}"
-    seconds, fraction = divmod(rest, 1_000_000_000)
-    minutes, seconds = divmod(seconds, 60)
-    text = _with_fraction(seconds * 1_000_000_000 + fraction, 1_000_000_000) + "s"
-    if minutes:
-        hours, minutes = divmod(minutes, 60)
-        text = f"{minutes}m{text}"
-        if hours:
-            text = f"{hours}h{text}"
-    return sign + text
-
-
-def _with_fraction(amount: int, scale: int) -> str:
-    whole, fraction = divmod(amount, scale)
-    if not fraction:
-        return str(whole)
-    return f"{whole}.{str(fraction).zfill(len(str(scale)) - 1).rstrip('0')}"
-
-
-def checked_length(text: str) -> str:
-    """A text that is not too long."""
-    if len(text) > MAX_CHARACTERS:
-        raise out_of_memory()
-    return text
-
-
-def show(value: Any) -> str:
-    """A value as Go's `%v` prints it: in errors such as `no such key: x`."""
-    cls = value.__class__
-    if cls is str:
-        return value  # type: ignore[no-any-return]
-    if cls is bool:
-        return "true" if value else "false"
-    if cls is int or cls is Uint:
-        return str(int(value))
-    if cls is float:
-        return format_double(value)
-    if value is None:
-        return "0"
-    if cls is bytes:
-        return f"[{' '.join([str(b) for b in value])}]"
-    if cls in LIST_CLASSES:
-        return checked_length(f"[{', '.join([show(v) for v in as_list(value)])}]")
-    if cls in MAP_CLASSES:
-        return f"{{{', '.join([f'{show(k)}: {show(find(value, k))}' for k in value])}}}"
-    if cls is Duration:
-        return format_duration(value.nanoseconds)
-    if cls is Timestamp:
-        from deviceselectors.runtime.times import go_text
-
-        return go_text(value)
-    if cls is TypeValue:
-        return value.text  # type: ignore[no-any-return]
-    if cls is Optional:
-        return "optional.none()" if value is NONE else f"optional({show(value.value)})"
-    return str(value)
