@@ -17,7 +17,8 @@ from typing import Any
 from resourceapi import quantity, times
 from resourceapi.fieldpath import Key, Path
 from resourceapi.gotext import json_float, json_text, quote
-from resourceapi.jsontext import Members, Number, Raw, Sources
+from resourceapi.jsontext import Raw, Sources
+from resourceapi.jsonvalues import Members, Number
 from resourceapi.schema import STRING, Field, Schema, Type
 
 MAX_PROBLEMS = 100

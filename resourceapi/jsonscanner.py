@@ -12,7 +12,7 @@ from typing import Any
 
 from resourceapi.fieldpath import Path
 from resourceapi.gotext import quote
-from resourceapi.jsontext import MAX_DEPTH, MAX_INT_DIGITS, JSONError, Number, members
+from resourceapi.jsonvalues import MAX_DEPTH, MAX_INT_DIGITS, JSONError, Number, members
 
 _SPACE_CHARACTERS = " \t\r\n"
 _SPACES = re.compile(r"[ \t\r\n]*")

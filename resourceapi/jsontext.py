@@ -1,8 +1,4 @@
-"""JSON text as kube-apiserver's parser sees it.
-
-Plain Python values, except where they would lose what the server reports: an object with repeated keys is a
-:class:`Members`, a number that is not simply an integer is a :class:`Number`.
-"""
+"""JSON text as kube-apiserver's parser sees it."""
 
 from __future__ import annotations
 
@@ -10,36 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from resourceapi.fieldpath import Path
-from resourceapi.gotext import REPLACEMENT, Literal, json_text
-
-MAX_DEPTH = 10_000
-MAX_INT_DIGITS = 4000  # somewhat less than Python reads
-
-
-class JSONError(ValueError):
-    """Text that is no JSON; the message is the server's."""
-
-
-class Number(Literal):
-    """A number as it is written (``1.0``, ``1e2``)."""
-
-    __slots__ = ()
-
-
-class Members(dict[str, Any]):
-    """An object in which a key is repeated; ``pairs`` are its members in order, the ``dict`` has the last of each."""
-
-    __slots__ = ("pairs",)
-
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        self.pairs = pairs
-
-
-def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object from its members in order."""
-    plain = dict(pairs)
-    return plain if len(plain) == len(pairs) else Members(pairs)
+from resourceapi.gotext import REPLACEMENT, json_text
+from resourceapi.jsonvalues import MAX_DEPTH, MAX_INT_DIGITS, Members, Number, members
 
 
 def text_of(body: str | bytes) -> str:

@@ -13,7 +13,8 @@ from resourceapi import decoding
 from resourceapi.decoding import Decoded, DecodingError, Problem
 from resourceapi.fieldpath import Path
 from resourceapi.gotext import json_text, quote
-from resourceapi.jsontext import JSONError, Members, parse, text_of
+from resourceapi.jsontext import parse, text_of
+from resourceapi.jsonvalues import JSONError, Members
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS

@@ -15,7 +15,8 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from resourceapi.gotext import json_text
-from resourceapi.jsontext import JSONError, parse
+from resourceapi.jsontext import parse
+from resourceapi.jsonvalues import JSONError
 from webhook.clients import Clients
 from webhook.context import Context
 from webhook.converting import convert

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from resourceapi.fieldpath import Key
 from resourceapi.jsonscanner import scan, sources_at
-from resourceapi.jsontext import MAX_DEPTH, JSONError, Members, Number, Raw, Sources, parse
+from resourceapi.jsontext import Raw, Sources, parse
+from resourceapi.jsonvalues import MAX_DEPTH, JSONError, Members, Number
 
 ERRORS = {
     "empty": ("", "unexpected end of JSON input"),
