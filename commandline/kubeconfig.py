@@ -77,9 +77,9 @@ class Cluster:
             response = self._client.call_api(*request, _request_timeout=TIMEOUT_SECONDS)
             data = response.read()
         except (OpenApiException, HTTPError, OSError, ValueError) as error:
-            raise Unavailable(f"no answer from {host}: {_first_line(error)}") from None
+            raise Unavailable(f"no answer from {host}: {_cause(error)}") from None
         if response.status >= 300:
-            raise Unavailable(f"the server answers {response.status} {response.reason}")
+            raise Unavailable(f"the server answers {response.status} {_told(data) or response.reason}")
         try:
             answer = json.loads(data)
         except ValueError as error:
@@ -97,6 +97,22 @@ class _quiet:
 
     def __exit__(self, *exception: object) -> None:
         logging.disable(logging.NOTSET)
+
+
+def _cause(error: Exception) -> str:
+    """What a connection failed for, without the wrapping of the libraries."""
+    reason = getattr(error, "reason", None)
+    text = _first_line(reason if isinstance(reason, Exception) else error)
+    return text.rpartition("): ")[2] or text
+
+
+def _told(data: bytes) -> str:
+    """The message of the Status with which the server refuses a request."""
+    try:
+        message = json.loads(data)["message"]
+    except (ValueError, LookupError, TypeError):
+        return ""
+    return message if isinstance(message, str) else ""
 
 
 def _first_line(error: Exception) -> str:

@@ -34,7 +34,18 @@ def write_text(account: Account, stream: TextIO) -> None:
     )
     refused = sum(1 for statement in account.statements if statement.problems)
     number = len(account.statements)
-    stream.write(f"{number} {'object' if number == 1 else 'objects'}: {refused} refused\n")
+    stream.write(
+        f"{number} {'object' if number == 1 else 'objects'}: {refused} refused{_unlimited(account)}\n"
+    )
+
+
+def _unlimited(account: Account) -> str:
+    """Where nothing is limited, so that nobody takes "fits" for more than it is."""
+    limited = {namespace for namespace, _, _ in _quotas(account)}
+    if not limited:
+        return "; no ResourceQuota was given: name some with --quota FILE or --inventory DIR"
+    without = sorted({statement.namespace for statement in account.statements} - limited)
+    return f"; no ResourceQuota in namespace {', '.join(without)}" if without else ""
 
 
 def write_json(account: Account, stream: TextIO) -> None:

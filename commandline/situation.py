@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
@@ -99,4 +99,20 @@ def _inventory(options: Namespace, profile: Profile) -> Iterable[Manifest | Resu
         return read_named("--inventory", options.inventory)
     from commandline.cluster import live_objects
 
-    return live_objects(options.kubeconfig, options.kube_context, profile)
+    return _insist(live_objects(options.kubeconfig, options.kube_context, profile), options.kubeconfig)
+
+
+def _insist(
+    found: Iterable[Manifest | Result | Failure], kubeconfig: str
+) -> Iterator[Manifest | Result | Failure]:
+    """The same, but a cluster that does not answer at all is none to look for devices in.
+
+    :raises UsageError: if it does not.
+    """
+    from commandline.results import Failure
+    from resourceapi.model.versions import GROUP
+
+    for each in found:
+        if isinstance(each, Failure) and each.file.endswith(f"/{GROUP}"):
+            raise UsageError(f"--kubeconfig {kubeconfig}: {each.message}")
+        yield each

@@ -65,7 +65,7 @@ class FakeCluster(ThreadingHTTPServer):
 
     def answer(self, path: str, query: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
         if path in self.forbidden:
-            return 403, {}
+            return 403, {"kind": "Status", "message": "nodes is forbidden: User cannot list nodes"}
         if path == GROUP:
             return 200, {"versions": [{"version": version} for version in self.versions]}
         version = path.removeprefix(GROUP + "/")
@@ -191,8 +191,9 @@ def test_old_cluster(cluster: FakeCluster, tmp_path: Path, capsys: pytest.Captur
 def test_forbidden_list(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What may not be read is work that could not be done; the rest is still reported."""
     cluster.forbidden = {"/api/v1/nodes"}
+    message = "the server answers 403 nodes is forbidden: User cannot list nodes"
     report = _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, _address(cluster)), code=2)
-    assert report["failures"] == [{"file": "test/nodes", "message": "the server answers 403 Forbidden"}]
+    assert report["failures"] == [{"file": "test/nodes", "message": message}]
     assert report["summary"]["valid"] == 4
 
 
@@ -207,7 +208,29 @@ def test_wrong_token(cluster: FakeCluster, tmp_path: Path, capsys: pytest.Captur
 def test_no_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody listens there."""
     report = _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, "http://127.0.0.1:9"), code=2)
-    assert "no answer from http://127.0.0.1:9" in report["failures"][0]["message"]
+    message = report["failures"][0]["message"]
+    assert message.startswith("no answer from http://127.0.0.1:9: Failed to establish a new connection")
+    assert "Connection refused" in message
+
+
+@pytest.mark.parametrize("command", ["explain", "simulate"])
+def test_no_devices_without_a_server(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A cluster that does not answer is not one without devices."""
+    claim = tmp_path / "claim.yaml"
+    claim.write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n"
+        "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}\n",
+        encoding="utf-8",
+    )
+    kubeconfig = _kubeconfig(tmp_path, "http://127.0.0.1:9")
+    assert main([command, "-f", str(claim), "--kubeconfig", kubeconfig]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(
+        f"claimcheck: --kubeconfig {kubeconfig}: no answer from http://127.0.0.1:9"
+    )
 
 
 def test_credential_plugin(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

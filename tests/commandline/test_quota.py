@@ -107,9 +107,26 @@ def test_account_of_a_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
             "  net        class nic, All: 32, the most that a claim can be given: counts\n"
             "  counts large.example.com 1, nic 32, small.example.com 3\n"
             "\n"
-            "1 object: 0 refused\n"
+            "1 object: 0 refused; no ResourceQuota was given: name some with --quota FILE or --inventory DIR\n"
         ),
     )
+
+
+def test_namespace_without_a_quota(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Quotas of other namespaces limit nothing, and that is said."""
+    elsewhere = QUOTA.replace("name: gpus", "name: gpus, namespace: elsewhere")
+    code, out = run(tmp_path, capsys, named("a"), "--quota", stored(tmp_path, elsewhere))
+    assert code == 0
+    assert out.endswith("\n1 object: 0 refused; no ResourceQuota in namespace default\n")
+
+
+def test_quota_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is no account without the quotas that it was to be about."""
+    for option in ("--quota", "--inventory"):
+        assert main(["quota", stored(tmp_path, named("a")), option, "/no/where"]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err == f"claimcheck: {option} /no/where: no such file or directory\n"
 
 
 def test_claims_are_charged_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
