@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 class Client:
     """Requests to one API server as one user; may be used by many threads at once."""
 
-    def __init__(self, port: int, token: str, certificate: str, timeout: float = 60.0) -> None:
+    def __init__(self, port: int, token: str, certificate: str, timeout: float = 180.0) -> None:
         """`certificate`: the PEM file that the server on 127.0.0.1:`port` is to be recognised by."""
         self._port = port
         self._token = token

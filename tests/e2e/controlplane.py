@@ -17,7 +17,7 @@ from tests.conformance.profiles import PROFILES
 from tests.e2e.binaries import binaries
 from tests.e2e.client import Client
 
-_START_SECONDS = 120
+_START_SECONDS = 300
 _STOP_SECONDS = 20
 _TOKEN = "claimcheck-e2e"
 _NODE = {

@@ -14,7 +14,7 @@ import yaml
 from resourceapi.releases import KINDS
 from tests.e2e.client import Client
 from tests.e2e.controlplane import ApiServer, control_plane
-from tests.e2e.deployed import add_account, configuration, objects_of
+from tests.e2e.deployed import LONGEST_WAIT, add_account, configuration, objects_of
 from tests.webhook.running import Running, running
 from webhook.crds import CRD_VERSIONS, definitions
 
@@ -26,7 +26,7 @@ FLAGS = [
     # the plugin wants slices of the built-in type and fails on custom resources; the flag replaces an earlier one
     "--disable-admission-plugins=ServiceAccount,NodeDeclaredFeatureValidator",
 ]
-_PATIENCE_SECONDS = 30
+_PATIENCE_SECONDS = 180
 
 
 class Served(NamedTuple):
@@ -68,6 +68,7 @@ def install(client: Client, service: Running, bundle: str | None = None) -> None
         for webhook in asking["webhooks"]:
             path = webhook["clientConfig"]["service"]["path"]
             webhook["clientConfig"] = {"url": url + path, "caBundle": bundle}
+            webhook["timeoutSeconds"] = LONGEST_WAIT
         plural = asking["kind"].lower() + "s"
         _create(client, f"/apis/admissionregistration.k8s.io/v1/{plural}", asking)
     paths = [

@@ -17,6 +17,11 @@ from tests.webhook.running import Running
 
 NAMESPACE = "claimcheck-system"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:claimcheck"
+LONGEST_WAIT = 30
+"""How long the API server waits for a webhook, in seconds: no longer time can be configured.
+
+All programs of a test share a few processors, also with other tests.
+"""
 Object = dict[str, Any]
 
 
@@ -72,7 +77,7 @@ def account_token(client: Client, namespace: str = NAMESPACE) -> str:
 
 
 def register_overlay(client: Client, overlay: str, service: Running, bundle: str | None = None) -> None:
-    """Create the overlay's webhook configurations; they ask the service on loopback.
+    """Create the overlay's webhook configurations; they ask the service on loopback, and wait for long.
 
     `bundle`: what the API server is to trust (base64) if that is not the authority in the service's directory.
     """
@@ -85,6 +90,7 @@ def register_overlay(client: Client, overlay: str, service: Running, bundle: str
         for webhook in obj["webhooks"]:
             path = webhook["clientConfig"]["service"]["path"]
             webhook["clientConfig"] = {"url": url + path, "caBundle": bundle}
+            webhook["timeoutSeconds"] = LONGEST_WAIT
         plural = obj["kind"].lower() + "s"
         answer = client.ask("POST", f"/apis/admissionregistration.k8s.io/v1/{plural}", obj)
         assert answer.code == 201, answer.body

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from tests.e2e.binaries import tool
 from tests.e2e.controlplane import ApiServer
 
+_SECONDS = 180
+
 
 class Output(NamedTuple):
     """How a command ended, and what it printed."""
@@ -41,7 +43,11 @@ class Kubectl:
         identity = [f"--as={user}"] if user else []
         identity += [f"--as-group={group}" for group in groups]
         done = subprocess.run(
-            [*self._command, *identity, *arguments], capture_output=True, text=True, timeout=60, check=False
+            [*self._command, *identity, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
         )
         return Output(done.returncode, done.stdout, done.stderr)
 
@@ -53,7 +59,7 @@ class Kubectl:
             input=json.dumps(obj),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=_SECONDS,
             check=False,
         )
         return Output(done.returncode, done.stdout, done.stderr)

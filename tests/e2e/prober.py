@@ -6,7 +6,6 @@ import copy
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from http.client import RemoteDisconnected
 from typing import Any
 
 from tests.conformance.answers import (
@@ -61,7 +60,7 @@ class Prober:
     def _answered(self, case: Case) -> Case | None:
         try:
             return self._probe(case)
-        except RemoteDisconnected:
+        except ConnectionError:
             return None
 
     def _probe(self, case: Case) -> Case | None:

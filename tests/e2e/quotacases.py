@@ -34,7 +34,11 @@ _COUNTED = (
 )
 # Classes and quotas are watched by the server, which therefore knows of new ones only after a while.
 _SETTLED_SECONDS = 2.0
+_CLASSES_SEEN_SECONDS = 10.0
 _QUOTA_SEEN_SECONDS = 0.4
+_PATIENCE_SECONDS = 180.0
+_SETTLING = "quota-classes"
+_NOT_SEEN = "status unknown for quota"
 
 
 def device_classes() -> list[Object]:
@@ -134,6 +138,37 @@ class QuotaProber:
         for device_class in device_classes():
             self._client.ask("POST", "/apis/resource.k8s.io/v1/deviceclasses", device_class)
         time.sleep(_SETTLED_SECONDS)
+        self._wait_for_classes()
+
+    def _wait_for_classes(self) -> None:
+        """Wait until claims of classes count as extended resources; without their gate none ever does."""
+        self._client.ask("POST", "/api/v1/namespaces", {"kind": "Namespace", "metadata": {"name": _SETTLING}})
+        extended = {name: resource for name, resource in _CLASSES.items() if resource}
+        self._add_quota(_SETTLING, {f"requests.{resource}": "0" for resource in extended.values()})
+        deadline = time.monotonic() + _CLASSES_SEEN_SECONDS
+        while time.monotonic() < deadline and not all(map(self._is_counted, extended)):
+            time.sleep(0.1)
+
+    def _is_counted(self, device_class: str) -> bool:
+        request = {"name": "r", "exactly": {"deviceClassName": device_class}}
+        claim = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": "c"},
+            "spec": {"devices": {"requests": [request]}},
+        }
+        path = f"/apis/resource.k8s.io/v1/namespaces/{_SETTLING}/resourceclaims"
+        return "exceeded quota" in str(self._client.ask("POST", path, claim, {"dryRun": "All"}).body)
+
+    def _add_quota(self, namespace: str, hard: dict[str, str]) -> Answer:
+        """Create a quota of which nothing is used, as kube-controller-manager would say."""
+        quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
+        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "quota"}}
+        created = self._client.ask("POST", quotas, {**quota, "spec": {"hard": hard}})
+        if created.code == 201:
+            status = {"hard": hard, "used": dict.fromkeys(hard, "0")}
+            self._client.ask("PUT", f"{quotas}/quota/status", {**created.body, "status": status})
+        return created
 
     def record(self, cases: Iterable[Case], threads: int = 4) -> Iterator[Case]:
         """The cases with the server's answers and what was used of the quota after each step."""
@@ -145,12 +180,9 @@ class QuotaProber:
         metadata = {"name": name, "labels": case["namespaceLabels"]}
         self._client.ask("POST", "/api/v1/namespaces", {"kind": "Namespace", "metadata": metadata})
         quotas = f"/api/v1/namespaces/{name}/resourcequotas"
-        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "quota"}}
-        created = self._client.ask("POST", quotas, {**quota, "spec": {"hard": case["hard"]}})
+        created = self._add_quota(name, case["hard"])
         recorded = {**case, "quotaExpect": _expected(created)}
         if created.code == 201:
-            status = {"hard": case["hard"], "used": dict.fromkeys(case["hard"], "0")}
-            self._client.ask("PUT", f"{quotas}/quota/status", {**created.body, "status": status})
             recorded["initialUsed"] = self._used(quotas)
             time.sleep(_QUOTA_SEEN_SECONDS)
         recorded["steps"] = [self._step(case, step, quotas) for step in case["steps"]]
@@ -160,7 +192,10 @@ class QuotaProber:
         root = f"/apis/{step['apiVersion']}" if "/" in step["apiVersion"] else f"/api/{step['apiVersion']}"
         path = f"{root}/namespaces/{case['namespace']}/{step['kind'].lower()}s"
         query = {"fieldValidation": "Strict"} | ({"dryRun": "All"} if step.get("dryRun") else {})
-        answer = self._client.ask("POST", path, step["object"], query)
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while _NOT_SEEN in str((answer := self._client.ask("POST", path, step["object"], query)).body):
+            assert time.monotonic() < deadline, answer.body
+            time.sleep(0.1)
         return {**step, "expect": _expected(answer), "usedAfter": self._used(quotas)}
 
     def _used(self, quotas: str) -> Any:

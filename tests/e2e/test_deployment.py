@@ -26,7 +26,7 @@ NAMESPACE = "devices"
 GROUP = "resource.k8s.io"
 # Without kube-proxy the API server has to go to the endpoints itself.
 ROUTING = "--enable-aggregator-routing=true"
-_PATIENCE_SECONDS = 60
+_PATIENCE_SECONDS = 180
 Object = dict[str, Any]
 
 

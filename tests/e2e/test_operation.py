@@ -25,9 +25,10 @@ from cryptography import x509
 from tests.e2e.balancer import Balancer, balancing
 from tests.e2e.client import Client
 from tests.e2e.controlplane import ApiServer, control_plane
+from tests.e2e.deployed import LONGEST_WAIT
 from tests.e2e.test_webhook import POLICIES, connection_to, create, namespace, register, until
 from tests.webhook.examples import claim
-from tests.webhook.running import Running, running, write_config
+from tests.webhook.running import PATIENCE_SECONDS, Running, running, write_config
 from webhook.certificates import BUNDLE, Terms
 from webhook.certstore import DirectoryStore, maintain
 
@@ -136,7 +137,7 @@ def _registration(port: int) -> dict[str, Any]:
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": PLACE}},
         "sideEffects": "None",
         "failurePolicy": "Fail",
-        "timeoutSeconds": 5,
+        "timeoutSeconds": LONGEST_WAIT,
         "admissionReviewVersions": ["v1"],
     }
     return {
@@ -159,10 +160,12 @@ class Load:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._ending = threading.Event()
-        self.good: Counter[int] = Counter()
-        self.bad: Counter[int] = Counter()
+        self._lock = threading.Lock()
+        self._good: Counter[int] = Counter()
+        self._bad: Counter[int] = Counter()
+        self._rounds = [0] * CLIENTS
         self.problems: list[str] = []
-        self._threads = [threading.Thread(target=self._run) for _ in range(CLIENTS)]
+        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(CLIENTS)]
 
     def __enter__(self) -> Self:
         for thread in self._threads:
@@ -176,28 +179,44 @@ class Load:
 
     @property
     def asked(self) -> int:
-        return self.good.total() + self.bad.total()
+        with self._lock:
+            return self._good.total() + self._bad.total()
 
     @property
     def failed(self) -> int:
         """Requests that got neither an admission nor the policy's refusal."""
-        return self.asked - self.good[201] - self.bad[422] - self.admitted_wrongly
+        with self._lock:
+            asked = self._good.total() + self._bad.total()
+            return asked - self._good[201] - self._bad[422] - self._bad[201]
 
     @property
     def admitted_wrongly(self) -> int:
-        return self.bad[201]
+        with self._lock:
+            return self._bad[201]
 
-    def _run(self) -> None:
+    def wait_for_all(self) -> None:
+        """Wait until every client has got all its answers to what it asks by now."""
+        with self._lock:
+            before = list(self._rounds)
+        wait_until(lambda: all(now > then + 1 for now, then in zip(self._rounds, before, strict=True)))
+
+    def _run(self, number: int) -> None:
         while not self._ending.is_set():
-            for obj, codes, expected in ((claim(), self.good, 201), (claim(adminAccess=True), self.bad, 422)):
+            for obj, codes, expected in (
+                (claim(), self._good, 201),
+                (claim(adminAccess=True), self._bad, 422),
+            ):
                 answer = create(self._client, obj, PLACE)
-                codes[answer.code] += 1
-                if answer.code != expected:
-                    self.problems.append(str(answer.body.get("message")))
+                with self._lock:
+                    codes[answer.code] += 1
+                    if answer.code != expected:
+                        self.problems.append(str(answer.body.get("message")))
+            with self._lock:
+                self._rounds[number] += 1
             time.sleep(0.02)
 
 
-def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
@@ -225,8 +244,8 @@ def test_rotation_fails_no_request(tmp_path: Path) -> None:
             return secret(client, "authority.crt") != first
 
         with Load(client) as load:
-            wait_until(has_rotated, 240)
-            wait_until(lambda: first not in bundle(client), 60)
+            wait_until(has_rotated, 600)
+            wait_until(lambda: first not in bundle(client))
             time.sleep(12)
             leaves.add(secret(client, "tls.crt"))
         second = x509.load_pem_x509_certificate(secret(client, "authority.crt"))
@@ -251,7 +270,7 @@ def test_bundle_is_put_back(world: World, tmp_path: Path) -> None:
             "PATCH", CONFIGURATION, [operation], content_type="application/json-patch+json"
         )
         assert answer.code == 200, answer.body
-        wait_until(lambda: bundle(world.client) == good, 20)
+        wait_until(lambda: bundle(world.client) == good)
 
 
 def test_deleted_secret_comes_back(world: World) -> None:
@@ -259,7 +278,7 @@ def test_deleted_secret_comes_back(world: World) -> None:
     before = secret(world.client, "authority.crt")
     with Load(world.client) as load:
         assert world.client.ask("DELETE", SECRET_PATH).code == 200
-        wait_until(lambda: world.client.ask("GET", SECRET_PATH).code == 200, 30)
+        wait_until(lambda: world.client.ask("GET", SECRET_PATH).code == 200)
         time.sleep(2)
     assert secret(world.client, "authority.crt") == before
     assert (load.failed, load.admitted_wrongly) == (0, 0), load.problems[:3]
@@ -297,6 +316,7 @@ def test_killed_replica_fails_only_what_it_had(world: World) -> None:
             failed, lost, elsewhere = load.failed, *map(world.balancer.lost, (killed.port, other.port))
             killed.kill()
             time.sleep(2)
+            load.wait_for_all()
             failed, lost = load.failed - failed, world.balancer.lost(killed.port) - lost
             assert world.balancer.lost(other.port) == elsewhere
             print(

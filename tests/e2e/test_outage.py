@@ -14,7 +14,7 @@ from tests.e2e.controlplane import control_plane
 from tests.e2e.customresources import GROUP, served_by_crds
 from tests.e2e.deployed import NAMESPACE, apply, objects_of, register_overlay
 from tests.webhook.examples import claim
-from tests.webhook.running import running
+from tests.webhook.running import PATIENCE_SECONDS, running
 
 # They are there, with the test's own address of the service.
 ASKING = ("CustomResourceDefinition", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -27,7 +27,7 @@ def orphaned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     with served_by_crds(tmp_path_factory.mktemp("outage"), namespaces) as served:
         assert create(served.server.client, "team", "before").code == 201
         served.service.process.terminate()
-        served.service.process.wait(30)
+        served.service.process.wait(PATIENCE_SECONDS)
         yield served.server.client
 
 
@@ -100,7 +100,7 @@ def unguarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "the API server does not take notice"
         time.sleep(0.2)

@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -161,14 +162,25 @@ def stored(client: Client, in_namespace: str) -> int:
 
 
 def test_exactly_the_limit(world: World) -> None:
-    """Fifty clients on two replicas against a limit of 100: 100 claims are admitted, no more and no less, each time."""
-    for run in range(RUNS):
-        name = f"flood-{run}"
+    """Fifty clients on two replicas against a limit of 100: 100 claims are admitted, no more and no less, each time.
+
+    Where the API server did not wait for an answer, no more are admitted either, and the run does not count.
+    """
+    exact = late = 0
+    while exact < RUNS:
+        name = f"flood-{exact}-{late}"
         add_namespace(world.client, name, LIMIT)
         codes = flood(world.client, name)
-        assert (codes.count(201), stored(world.client, name)) == (LIMIT, LIMIT), sorted(set(codes))
-        assert set(codes) == {201, 403}
-    print(f"\n{RUNS} runs of {CLIENTS} clients with {EACH} claims each: {LIMIT} admitted in each")
+        admitted = codes.count(201)
+        assert admitted == stored(world.client, name) <= LIMIT
+        if 500 in codes and late < RUNS:
+            late += 1
+            continue
+        assert (admitted, set(codes)) == (LIMIT, {201, 403})
+        exact += 1
+    print(
+        f"\n{RUNS} runs of {CLIENTS} clients with {EACH} claims each: {LIMIT} admitted in each; {late} repeated"
+    )
 
 
 def test_refusal_names_what_is_short(world: World) -> None:
@@ -195,12 +207,19 @@ def test_killed_replica(world: World) -> None:
     codes = flood(world.client, name)
     killer.join()
     assert stored(world.client, name) == codes.count(201) <= LIMIT
-    time.sleep(GRACE + 3)
     missing = LIMIT - stored(world.client, name)
     admitted, refused = codes.count(201), codes.count(403)
     print(f"\nkilled: {admitted} admitted, {refused} refused, {len(codes) - admitted - refused} failed")
-    late = [create(world.client, sized(f"late-{n}"), name, dry_run=False).code for n in range(missing + 1)]
-    assert late == [201] * missing + [403]
+    time.sleep(GRACE)
+    for number in range(missing):
+        until(partial(_gets, world.client, sized(f"late-{number}"), name, (201, 409)))
+    until(partial(_gets, world.client, sized("too-many"), name, (403,)))
+    assert stored(world.client, name) == LIMIT
+
+
+def _gets(client: Client, obj: dict[str, Any], in_namespace: str, codes: tuple[int, ...]) -> bool:
+    """Whether creating an object gets one of these answers (409: an earlier attempt got none, but was stored)."""
+    return create(client, obj, in_namespace, dry_run=False).code in codes
 
 
 def test_reason_before_the_servers_own_refusal(tmp_path: Path) -> None:

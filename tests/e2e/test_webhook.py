@@ -15,6 +15,7 @@ import pytest
 
 from tests.e2e.client import Answer, Client
 from tests.e2e.controlplane import ApiServer, control_plane
+from tests.e2e.deployed import LONGEST_WAIT
 from tests.webhook.examples import claim
 from tests.webhook.running import Running, running
 
@@ -40,7 +41,7 @@ POLICIES = {
         ],
     },
 }
-_PATIENCE_SECONDS = 20
+_PATIENCE_SECONDS = 180
 
 
 def namespace(name: str, **labels: str) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def registration(kind: str, service: Running, path: str, resources: list[str]) -
         "namespaceSelector": {"matchLabels": GUARDED},
         "sideEffects": "None",
         "failurePolicy": "Fail",
-        "timeoutSeconds": 5,
+        "timeoutSeconds": LONGEST_WAIT,
         "matchPolicy": "Equivalent",
         "admissionReviewVersions": ["v1"],
     }
