@@ -311,7 +311,7 @@ def _entry(schema: Schema, field: Field) -> _Entry:
     kind = field.type.kind
     expected = {"string": str, "bool": bool}.get(kind)
     keeps_zero = field.pointer or kind in ("list", "map", "intorstring")
-    if kind == "time" and not field.pointer:
+    if kind == "time" and not field.pointer and not field.omitempty:
         return expected, False, _set_time
     return expected, keeps_zero, _decoder(schema, field.type)
 
@@ -453,7 +453,7 @@ def _read_time(value: Any, trail: Trail, state: _State, into: Any) -> Any:
 
 
 def _set_time(value: Any, trail: Trail, state: _State, into: Any) -> Any:
-    """Where a time is no pointer, the zero time is none; where it is one, it is written as null, but there."""
+    """Where a time is always written, the zero time is none, as null is; elsewhere it counts as set."""
     decoded = _read_time(value, trail, state, into)
     return None if decoded == times.ZERO else decoded
 

@@ -108,6 +108,8 @@ def _writer(schema: Schema, field: Field, form: str) -> _Writer:
         return _nullable_writer(name, key, encoder, omitempty, drops_empty)
     if kind == "struct":
         return lambda obj, out: out.__setitem__(key, encoder(obj.get(name) or {}))
+    if kind == "time" and omitempty:
+        return _set_time_writer(name, key)
     zero = _ZEROS[kind]
     always = not omitempty or kind in ("quantity", "raw", "intorstring")
 
@@ -129,6 +131,17 @@ def _nullable_writer(name: str, key: str, encoder: _Encoder, omitempty: bool, dr
                 out[key] = None
         else:
             out[key] = encoder(value)
+
+    return write
+
+
+def _set_time_writer(name: str, key: str) -> _Writer:
+    """A time that is no pointer: the zero time is left out."""
+
+    def write(obj: dict[str, Any], out: dict[str, Any]) -> None:
+        time = _time(obj.get(name, times.ZERO))
+        if time is not None:
+            out[key] = time
 
     return write
 

@@ -267,7 +267,15 @@ NORMAL: dict[str, tuple[str, str, dict[str, Any]]] = {
     "times": (
         RULE,
         '{"metadata":{"creationTimestamp":"0001-01-01T00:00:00Z"},"spec":{"taint":{"timeAdded":"2026-01-01T01:00:00.5+01:00"}}}',
-        {"spec": {"taint": {"timeAdded": "2026-01-01T00:00:00.5Z"}}},
+        {
+            "metadata": {"creationTimestamp": "0001-01-01T00:00:00Z"},
+            "spec": {"taint": {"timeAdded": "2026-01-01T00:00:00.5Z"}},
+        },
+    ),
+    "zero-time-that-is-always-written": (
+        RULE,
+        '{"status":{"conditions":[{"type":"a","lastTransitionTime":"0001-01-01T00:00:00Z"}]}}',
+        {"status": {"conditions": [{"type": "a"}]}},
     ),
     "raw-json": (
         CLASS,

@@ -64,7 +64,10 @@ RETURNED: dict[str, tuple[Schema, str, str, str]] = {
     "zero-time": (
         V1,
         "DeviceTaintRule",
-        '{"spec":{"taint":{"timeAdded":"0001-01-01T00:00:00Z"}},"status":{"conditions":[{}]}}',
+        (
+            '{"metadata":{"creationTimestamp":"0001-01-01T00:00:00Z"},'
+            '"spec":{"taint":{"timeAdded":"0001-01-01T00:00:00Z"}},"status":{"conditions":[{}]}}'
+        ),
         (
             '{"metadata":{},"spec":{"taint":{"key":"","effect":"","timeAdded":null}},"status":{"conditions":'
             '[{"type":"","status":"","lastTransitionTime":null,"reason":"","message":""}]}}'
