@@ -39,7 +39,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "paths", nargs="+", metavar="FILE|DIR|-", help="manifests: YAML or JSON; - is standard input"
     )
     parser.add_argument(
-        "--to", metavar="VERSION", required=True, choices=tuple(SCHEMAS), help=", ".join(SCHEMAS)
+        "--to",
+        metavar="VERSION",
+        required=True,
+        type=lambda text: text.removeprefix(f"{GROUP}/"),
+        choices=tuple(SCHEMAS),
+        help=", ".join(SCHEMAS),
     )
     parser.add_argument("-i", "--in-place", action="store_true", help="rewrite the files themselves")
 

@@ -14,21 +14,22 @@ from typing import TYPE_CHECKING
 from commandline.errors import UsageError, WorkerLost
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from types import ModuleType
 
 SERVE = "serve"
 SUBCOMMANDS = {
     "validate": ("commandline.validate", "what kube-apiserver would say about manifests"),
     "convert": ("commandline.convert", "rewrite manifests in another API version"),
-    SERVE: ("commandline.serve", "answer kube-apiserver's webhooks"),
     "cel": ("commandline.cel", "what a CEL expression is, costs, and gives on devices"),
-    "manifests": ("commandline.deployment", "what deploys the webhooks in a cluster"),
     "quota": ("commandline.quota", "what claims count against quotas, and whether they fit"),
     "explain": ("commandline.explain", "why pods and claims get no devices, and what would help"),
     "simulate": (
         "commandline.simulate",
         "where pods would go, what would be left, which new nodes they need",
     ),
+    SERVE: ("commandline.serve", "answer kube-apiserver's webhooks"),
+    "manifests": ("commandline.deployment", "what deploys the webhooks in a cluster"),
 }
 _OBJECTS, _OBJECTS_OF_SERVER = 300_000, 100_000
 # Errors of writing to standard output: the reader has gone, the device is full or broken, the file too large.
@@ -83,15 +84,18 @@ def _run(arguments: list[str]) -> int:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     subparsers = parser.add_subparsers(prog=parser.prog, dest="subcommand", metavar="COMMAND")
     wanted = next((argument for argument in arguments if argument in SUBCOMMANDS), "")
-    module = None
+    module, asked = None, parser
     for name, (path, summary) in SUBCOMMANDS.items():
         if name == wanted:
             module = _load(path)
-            module.add_arguments(subparsers.add_parser(name, help=summary, formatter_class=Formatter))
+            asked = subparsers.add_parser(name, help=summary, formatter_class=Formatter)
+            module.add_arguments(asked)
         else:
             subparsers.add_parser(name, help=summary, add_help=False)
     try:
-        options = parser.parse_args(arguments)
+        options, unknown = parser.parse_known_args(arguments)
+        if unknown:
+            asked.error(_unrecognized(unknown, asked))
     except SystemExit as exit:  # argparse has said why
         return exit.code if isinstance(exit.code, int) else UNFINISHED
     if options.version:
@@ -100,6 +104,15 @@ def _run(arguments: list[str]) -> int:
         parser.print_help(sys.stderr)
         return UNFINISHED
     return int(module.run(options))
+
+
+def _unrecognized(unknown: Sequence[str], parser: ArgumentParser) -> str:
+    """argparse's message about arguments, with the option that may be meant."""
+    from validation.hints.nearness import nearest
+
+    names = [name for name in parser._option_string_actions if name.startswith("--")]
+    meant = nearest(unknown[0].partition("=")[0], names)
+    return f"unrecognized arguments: {' '.join(unknown)}" + (f" (did you mean {meant}?)" if meant else "")
 
 
 def _load(path: str) -> ModuleType:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from commandline.errors import UsageError
-from resourceapi.gates import GateError, parse
+from resourceapi.gates import GATES, GateError, parse
 from resourceapi.releases import NEWEST, RELEASES, Profile, UnknownRelease
 
 if TYPE_CHECKING:
@@ -38,5 +38,15 @@ def profile_of(options: Namespace) -> Profile:
     """
     try:
         return Profile(options.kube_version, parse(options.feature_gates))
-    except (UnknownRelease, GateError) as error:
-        raise UsageError(str(error)) from None
+    except UnknownRelease as error:
+        raise UsageError(f"--kube-version: {error}") from None
+    except GateError as error:
+        raise UsageError(f"--feature-gates: {error}{_meant_gate(str(error))}") from None
+
+
+def _meant_gate(message: str) -> str:
+    """What may be meant by a gate that is unknown."""
+    from validation.hints.nearness import nearest
+
+    meant = nearest(message.partition("unrecognized feature gate: ")[2], GATES)
+    return f" (did you mean {meant}?)" if meant else ""

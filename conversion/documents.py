@@ -31,9 +31,7 @@ def convert_document(document: Object, version: str, schemas: Mapping[str, Schem
     :raises ConversionError: if the document cannot be read, or the version lacks the kind or a field's meaning.
     """
     kind, source = _identify(document)
-    if version not in KINDS[kind].versions:
-        known = ", ".join(KINDS[kind].versions)
-        raise ConversionError(f"{kind} has no version {version} (it has {known})", ("apiVersion",))
+    _insist_on(kind, version)
     meaning = _read(document, kind, source, schemas)
     if version == source:
         return document
@@ -52,9 +50,14 @@ def _identify(document: Object) -> tuple[str, str]:
         raise ConversionError(
             f"no DRA object of a known kind: apiVersion {document.get('apiVersion')!r}, kind {kind!r}"
         )
-    if version not in KINDS[kind].versions:
-        raise ConversionError(f"{kind} has no version {version}", ("apiVersion",))
+    _insist_on(kind, version)
     return kind, version
+
+
+def _insist_on(kind: str, version: str) -> None:
+    if version not in KINDS[kind].versions:
+        known = ", ".join(KINDS[kind].versions)
+        raise ConversionError(f"{kind} has no version {version} (it has {known})", ("apiVersion",))
 
 
 def _read(document: Object, kind: str, version: str, schemas: Mapping[str, Schema]) -> Object:

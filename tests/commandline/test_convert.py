@@ -52,6 +52,12 @@ def test_comments_and_layout_stay(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == V1
 
 
+def test_version_with_its_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--to` takes what an apiVersion is, too."""
+    assert _convert(tmp_path, V1BETA1, "--to", "resource.k8s.io/v1") == 0
+    assert capsys.readouterr().out == V1
+
+
 def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is lost."""
     assert _convert(tmp_path, V1, "--to", "v1beta1") == 0

@@ -120,13 +120,23 @@ def test_warnings_as_errors(write: Write) -> None:
     ("arguments", "message"),
     [
         ((), "nothing to validate: name files or directories, or - for standard input"),
-        (("--kube-version", "1.20", "x"), "unknown release '1.20': known are 1.34, 1.35, 1.36, 1.37, kep"),
-        (("--feature-gates", "Nonsense=true", "x"), "unrecognized feature gate: Nonsense"),
+        (
+            ("--kube-version", "1.20", "x"),
+            "--kube-version: unknown release '1.20': known are 1.34, 1.35, 1.36, 1.37, kep",
+        ),
+        (("--feature-gates", "Nonsense=true", "x"), "--feature-gates: unrecognized feature gate: Nonsense"),
+        (
+            ("--feature-gates", "DRAAdminAcess=true", "x"),
+            "--feature-gates: unrecognized feature gate: DRAAdminAcess (did you mean DRAAdminAccess?)",
+        ),
         (
             ("--feature-gates", "DRAPrioritizedList=false", "x"),
-            "cannot set feature gate DRAPrioritizedList to false, feature is locked to true",
+            "--feature-gates: cannot set feature gate DRAPrioritizedList to false, feature is locked to true",
         ),
-        (("--feature-gates", "DRAAdminAccess", "x"), "missing bool value for DRAAdminAccess"),
+        (
+            ("--feature-gates", "DRAAdminAccess", "x"),
+            "--feature-gates: missing bool value for DRAAdminAccess",
+        ),
         (
             ("-o", "html", "x"),
             "--output html: expected FORMAT or FORMAT=FILE with one of text, json, yaml, sarif, junit, github",
@@ -175,7 +185,11 @@ def test_inventory_that_is_not_there(write: Write, capsys: pytest.CaptureFixture
 def test_unknown_option(capsys: pytest.CaptureFixture[str]) -> None:
     """argparse's own refusals end with 2 as well."""
     assert main(["validate", "--nonsense"]) == 2
-    assert "--nonsense" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith(
+        "claimcheck validate: error: unrecognized arguments: --nonsense\n"
+    )
+    assert main(["validate", "--warning-as-errors", "x"]) == 2
+    assert capsys.readouterr().err.endswith("--warning-as-errors (did you mean --warnings-as-errors?)\n")
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,7 +121,7 @@ def test_a_document_is_rewritten_for_the_version(document: Object, version: str,
         pytest.param(
             claim(NESTED, version="v1alpha3"),
             "v1",
-            "apiVersion: ResourceClaim has no version v1alpha3",
+            "apiVersion: ResourceClaim has no version v1alpha3 (it has v1, v1beta2, v1beta1)",
             id="a-version-that-is-gone",
         ),
         pytest.param(
