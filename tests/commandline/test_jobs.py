@@ -18,6 +18,7 @@ import pytest
 from commandline.reports import FORMATS
 
 EXAMPLES = Path(__file__).parents[2] / "manifests" / "examples"
+_PATIENCE_SECONDS = 120
 COMMAND = [sys.executable, "-m", "commandline.main", "validate"]
 HEAD = "apiVersion: resource.k8s.io/v1\nkind: %s\nmetadata: {name: %s}\n"
 CLAIM = HEAD % ("ResourceClaim", "%s") + (
@@ -164,7 +165,8 @@ def stuck(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
 def _child_of(pid: int) -> int:
     """The only child of a process, once there is one."""
     children = Path(f"/proc/{pid}/task/{pid}/children")
-    for _ in range(2_000):
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline:
         if found := children.read_text().split():
             return int(found[0])
         time.sleep(0.01)
@@ -173,7 +175,8 @@ def _child_of(pid: int) -> int:
 
 def _let_go(pipe: Path, ended: Callable[[], bool]) -> None:
     """Let whoever waits for the pipe's writer read nothing, until all has ended."""
-    for _ in range(2_000):
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline:
         if ended():
             return
         with contextlib.suppress(OSError):  # nobody is waiting (yet, or any more)
@@ -197,7 +200,7 @@ def test_process_that_dies(stuck: tuple[subprocess.Popen[str], Path]) -> None:
     child = _child_of(process.pid)
     os.kill(child, signal.SIGKILL)
     _let_go(pipe, lambda: process.poll() is not None)
-    output, errors = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=_PATIENCE_SECONDS)
     assert (process.returncode, output) == (2, "")
     assert errors == (
         f"claimcheck: process {child}, which did a part of the work, was ended by signal 9; "
@@ -211,7 +214,7 @@ def test_interrupt(stuck: tuple[subprocess.Popen[str], Path]) -> None:
     process, _ = stuck
     child = _child_of(process.pid)
     os.killpg(process.pid, signal.SIGINT)
-    assert process.communicate(timeout=30) == ("", "")
+    assert process.communicate(timeout=_PATIENCE_SECONDS) == ("", "")
     assert process.returncode == 130
     assert not Path(f"/proc/{child}").exists()
 
