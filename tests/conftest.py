@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+_ROOT = Path(__file__).parents[1]
+
 # The same examples in every run, and no verdict by the clock: machines that run the tests differ and are shared.
-hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
+hypothesis.settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("repeatable")
+
+
+def _modules() -> Iterator[str]:
+    for file in sorted(_ROOT.glob("[a-z]*/**/*.py")):
+        parts = file.relative_to(_ROOT).with_suffix("").parts
+        if parts[0] not in ("tests", "build") and parts[-1] != "__main__":
+            yield ".".join(parts).removesuffix(".__init__")
+
+
+# Hypothesis draws constants of the modules that happen to be loaded, which would depend on the tests that the same
+# process has run before.
+for _name in _modules():
+    import_module(_name)
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +41,7 @@ def shared() -> Path:
 
     It is `$CLAIMCHECK_SHARED`, else `shared` beside the project.
     """
-    directory = Path(os.environ.get("CLAIMCHECK_SHARED") or Path(__file__).parents[2] / "shared")
+    directory = Path(os.environ.get("CLAIMCHECK_SHARED") or _ROOT.parent / "shared")
     if not (directory / "corpus").is_dir():
         pytest.skip("no measured answers here (CLAIMCHECK_SHARED)")
     return directory
