@@ -17,6 +17,7 @@ from ipaddress import ip_address
 from typing import NamedTuple
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -27,6 +28,18 @@ BUNDLE, LEAF, LEAF_KEY = "ca.crt", "tls.crt", "tls.key"
 AUTHORITY, AUTHORITY_KEY = "authority.crt", "authority.key"
 SUCCESSOR, SUCCESSOR_KEY = "successor.crt", "successor.key"
 NAMES = (BUNDLE, LEAF, LEAF_KEY, AUTHORITY, AUTHORITY_KEY, SUCCESSOR, SUCCESSOR_KEY)
+
+# What is raised for content that is damaged, or of another kind than we make.
+_UNREADABLE = (
+    KeyError,
+    TypeError,
+    ValueError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.ExtensionNotFound,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
 
 Entries = dict[str, bytes]
 IsTrusted = Callable[[bytes], bool]
@@ -49,14 +62,14 @@ def advance(
 ) -> Entries:
     """What the entries are to be at a time; the same object if nothing is to change.
 
-    Entries that cannot be read are treated like none: a new authority is made.
+    Entries that cannot be read, or are not of our making, are treated like none: a new authority is made.
 
     :param is_trusted: whether clients trust an authority, as far as that can be told; asked about a successor after the
         trust lead.  One that is not trusted takes over only when the old one ends.
     """
     try:
         current = _Chain(entries) if entries is not None else None
-    except (ValueError, KeyError):
+    except _UNREADABLE:
         current = None
     if entries is None or current is None:
         return _issued({}, _authority(terms, now), [], terms, now)
@@ -70,7 +83,7 @@ def is_usable(entries: Entries | None) -> bool:
     """Whether entries are whole: everything can be read, and keys belong to their certificates."""
     try:
         return entries is not None and bool(_Chain(entries).bundle)
-    except (ValueError, KeyError):
+    except _UNREADABLE:
         return False
 
 
@@ -83,15 +96,16 @@ class _Signed(NamedTuple):
 
 
 class _Chain:
-    """What is in entries; raises ValueError or KeyError if they are damaged."""
+    """What is in entries; raises something ``_UNREADABLE`` if they are damaged."""
 
     def __init__(self, entries: Entries) -> None:
         self.entries = entries
-        self.authority = _read(entries[AUTHORITY], entries[AUTHORITY_KEY])
+        self.authority = _read_authority(entries[AUTHORITY], entries[AUTHORITY_KEY])
         self.leaf = _read(entries[LEAF], entries[LEAF_KEY])
+        self.leaf_names = _names(self.leaf.certificate)
         self.successor: _Signed | None = None
         if SUCCESSOR in entries:
-            self.successor = _read(entries[SUCCESSOR], entries[SUCCESSOR_KEY])
+            self.successor = _read_authority(entries[SUCCESSOR], entries[SUCCESSOR_KEY])
         self.bundle = x509.load_pem_x509_certificates(entries[BUNDLE])
 
     def is_due(self, terms: Terms, now: datetime) -> bool:
@@ -100,16 +114,20 @@ class _Chain:
             self._authority_due(now)
             or self._leaf_due(terms, now)
             or any(now >= known.not_valid_after_utc for known in self.bundle)
+            or any(
+                signed.certificate not in self.bundle for signed in (self.authority, self.successor) if signed
+            )
         )
 
     def _authority_due(self, now: datetime) -> bool:
-        return self.successor is None and now >= _renewal(self.authority.certificate)
+        authority = self.authority.certificate
+        return not _is_valid(authority, now) or (self.successor is None and now >= _renewal(authority))
 
     def successor_takes_over(self, terms: Terms, now: datetime, is_trusted: IsTrusted) -> bool:
         """Whether there is a successor that may sign: it is known, or there is nothing else any more."""
         if self.successor is None:
             return False
-        if now >= self.authority.certificate.not_valid_after_utc:
+        if not _is_valid(self.authority.certificate, now):
             return True
         made = self.successor.certificate.not_valid_before_utc + BACKDATED
         return now >= made + terms.trust_lead and is_trusted(self.successor.pem)
@@ -118,8 +136,9 @@ class _Chain:
         leaf = self.leaf.certificate
         return (
             now >= _renewal(leaf)
-            or leaf.issuer != self.authority.certificate.subject
-            or _names(leaf) != {_general_name(name) for name in terms.names}
+            or not _is_valid(leaf, now)
+            or not _is_issued_by(leaf, self.authority.certificate)
+            or self.leaf_names != {_general_name(name) for name in terms.names}
         )
 
     def advanced(self, terms: Terms, now: datetime, *, takes_over: bool) -> Entries:
@@ -127,7 +146,7 @@ class _Chain:
         authority, successor = self.authority, self.successor
         if takes_over and successor is not None:
             authority, successor = successor, None
-        if now >= authority.certificate.not_valid_after_utc:
+        if not _is_valid(authority.certificate, now):
             authority, successor = _authority(terms, now), None
         if successor is None and now >= _renewal(authority.certificate):
             successor = _authority(terms, now)
@@ -244,6 +263,19 @@ def _renewal(certificate: x509.Certificate) -> datetime:
     return start + (end - start) * 2 / 3
 
 
+def _is_valid(certificate: x509.Certificate, now: datetime) -> bool:
+    """One that is not valid yet was made by a clock that was ahead."""
+    return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
+
+
+def _is_issued_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
 def _names(certificate: x509.Certificate) -> set[x509.GeneralName]:
     return set(certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
 
@@ -265,6 +297,18 @@ def _read(pem: bytes, key: bytes) -> _Signed:
     if serialization.load_pem_private_key(key, None).public_key() != certificate.public_key():
         raise ValueError("the key is not that of the certificate")
     return _Signed(pem, key, certificate)
+
+
+def _read_authority(pem: bytes, key: bytes) -> _Signed:
+    """A certificate and its key that can sign as ours do."""
+    signed = _read(pem, key)
+    if not isinstance(signed.certificate.public_key(), ec.EllipticCurvePublicKey):
+        raise TypeError("the authority's key is of another kind")
+    extensions = signed.certificate.extensions
+    if not extensions.get_extension_for_class(x509.BasicConstraints).value.ca:
+        raise ValueError("the authority may not sign certificates")
+    extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
+    return signed
 
 
 def _pem(certificate: x509.Certificate) -> bytes:

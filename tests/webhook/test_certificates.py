@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from webhook.certificates import AUTHORITY, BUNDLE, LEAF, LEAF_KEY, SUCCESSOR, Entries, Terms, advance
+from webhook.certificates import (
+    AUTHORITY,
+    AUTHORITY_KEY,
+    BUNDLE,
+    LEAF,
+    LEAF_KEY,
+    SUCCESSOR,
+    Entries,
+    Terms,
+    advance,
+)
 from webhook.certstore import Conflict, DirectoryStore, maintain
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -126,6 +140,91 @@ def test_damaged_entries_are_replaced() -> None:
     for entries in damaged:
         made = advance(entries, TERMS, START)
         assert trusts(bundle(made), made, START)
+
+
+def pem_of(key: Any, password: bytes | None = None) -> bytes:
+    protection = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    return bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, protection))
+
+
+def signed(subject: x509.Name, issuer: x509.Name, key: Any, signer: Any, *named: str) -> bytes:
+    """A certificate as others would make it: without what ours have, but for names if there are any."""
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(7)
+        .not_valid_before(START)
+        .not_valid_after(START + 80 * DAY)
+    )
+    if named:
+        names = [x509.DNSName(name) for name in named]
+        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+    return bytes(builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+
+
+def foreign_content(case: str) -> Entries:
+    """Entries that can be read, and into which somebody has put things of another kind than ours."""
+    entries = advance(None, TERMS, START)
+    authority = bundle(entries)[0].subject
+    key = ec.generate_private_key(ec.SECP256R1())
+    rsa_key = rsa.generate_private_key(65537, 2048)
+    anonymous = x509.Name([])
+    changes: dict[str, Callable[[], Entries]] = {
+        "rsa-authority": lambda: {
+            AUTHORITY: signed(authority, authority, rsa_key, rsa_key),
+            AUTHORITY_KEY: pem_of(rsa_key),
+        },
+        "plain-authority": lambda: {
+            AUTHORITY: signed(authority, authority, key, key),
+            AUTHORITY_KEY: pem_of(key),
+        },
+        "encrypted-key": lambda: {LEAF_KEY: pem_of(key, b"secret")},
+        "leaf-without-names": lambda: {
+            LEAF: signed(anonymous, authority, key, key),
+            LEAF_KEY: pem_of(key),
+        },
+        "leaf-of-another-authority": lambda: {
+            LEAF: signed(anonymous, authority, key, key, *TERMS.names),
+            LEAF_KEY: pem_of(key),
+        },
+        "bundle-without-the-authority": lambda: {BUNDLE: signed(anonymous, anonymous, key, key)},
+    }
+    return {**entries, **changes[case]()}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "rsa-authority",
+        "plain-authority",
+        "encrypted-key",
+        "leaf-without-names",
+        "leaf-of-another-authority",
+        "bundle-without-the-authority",
+    ],
+)
+@pytest.mark.parametrize("days", [0, 25, 61, 70])
+def test_foreign_content_is_replaced(case: str, days: int) -> None:
+    """What is not as we would have made it is made anew, whenever that is noticed; the leaf is trusted by the bundle."""
+    now = START + days * DAY
+    entries = advance(foreign_content(case), TERMS, now)
+    assert trusts(bundle(entries), entries, now)
+    assert advance(entries, TERMS, now) is entries
+
+
+@pytest.mark.parametrize("behind", [timedelta(minutes=4), timedelta(hours=1), 40 * DAY])
+def test_clock_that_goes_back(behind: timedelta) -> None:
+    """What was made by a clock that was ahead is made anew if it is not valid yet, and all is left alone otherwise."""
+    entries = advance(None, TERMS, START)
+    made = advance(entries, TERMS, START - behind)
+    assert trusts(bundle(made), made, START - behind)
+    assert (made is entries) == (behind < timedelta(minutes=5))
+    renewed = advance(entries, TERMS, START + 25 * DAY)
+    back = advance(renewed, TERMS, START + 25 * DAY - timedelta(hours=1))
+    assert back[AUTHORITY] == entries[AUTHORITY]
+    assert trusts(bundle(back), back, START + 25 * DAY - timedelta(hours=1))
 
 
 def test_successor_waits_until_it_is_trusted() -> None:
