@@ -54,6 +54,8 @@ class Explainer:
     def __init__(self, root: Node) -> None:
         """`root` has passed the type checker."""
         self._root = root
+        #: what variables of `cel.bind` stand for, those aside that are bound again elsewhere
+        self.bound = _bound_once(root)
         self._programs: dict[tuple[int, int], Any] = {}
         # the wrapped nodes live as long as their programs, which are found by their ids
         self._kept: list[Node] = []
@@ -128,10 +130,12 @@ class _Explanation:
             if function == "_?_:_" and not failed:
                 yield from self._conditional(node, expected, wrap, scope)
                 return
-        if isinstance(node, Comprehension) and node.macro == "bind" and not failed:
-            inner = _binding(node, wrap)
-            yield from self.reasons(node.result, expected, inner, (*scope, id(node)))
-            return
+        if isinstance(node, Comprehension) and node.macro == "bind":
+            first = self._explainer.value(node.accu_init, self._device, wrap, scope)
+            if first.__class__ is not CelError:
+                inner = _binding(node, wrap)
+                yield from self.reasons(node.result, expected, inner, (*scope, id(node)))
+                return
         if failed:
             yield self._failure(node, value, wrap, scope)
         else:
@@ -203,6 +207,8 @@ class _Explanation:
 
     def _missing(self, operand: Node, name: str) -> list[str]:
         """What there is in place of an attribute or capacity that is not there."""
+        if isinstance(operand, Ident):
+            operand = self._explainer.bound.get(operand.name, operand)
         domain = domain_of(operand)
         if domain is None:
             return []
@@ -217,6 +223,18 @@ class _Explanation:
             return [f'the device has no {noun} "{name}" in the domain "{domain_name}"{has}']
         has = f"; it has the domains {_listed(domains)}" if domains else ""
         return [f'the device has no {nouns} in the domain "{domain_name}"{has}']
+
+
+def _bound_once(root: Node) -> dict[str, Node]:
+    values: dict[str, list[Node]] = {}
+    for node in walk(root):
+        if isinstance(node, Comprehension):
+            if node.macro == "bind":
+                values.setdefault(node.accu_var, []).append(node.accu_init)
+            else:
+                for name in (node.iter_var, node.iter_var2, node.accu_var):
+                    values.setdefault(name, []).extend((node, node))
+    return {name: found[0] for name, found in values.items() if len(found) == 1}
 
 
 def _terms(node: Node, function: str) -> Iterator[Node]:

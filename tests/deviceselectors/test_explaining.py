@@ -107,6 +107,27 @@ REASONS = [
         id="bound-variable",
     ),
     pytest.param(
+        f'cel.bind(a, {D}, a.model == "h100" && a.nope > 5)',
+        [
+            ('a.nope fails: no such key: nope: the device has no attribute "nope" in the domain "d.example.com"; it has '
+            '"index", "links", "model", "version"')
+        ],
+        id="bound-variable-without-an-attribute",
+    ),
+    pytest.param(
+        f"cel.bind(a, {D}.nope, a == 1)",
+        [
+            (f'{D}.nope fails: no such key: nope: the device has no attribute "nope" in the domain "d.example.com"; '
+            'it has "index", "links", "model", "version"')
+        ],
+        id="bound-to-an-error",
+    ),
+    pytest.param(
+        f"cel.bind(a, {D}, cel.bind(a, {{'x': 1}}, a.nope == 1))",
+        ["a.nope fails: no such key: nope"],
+        id="bound-twice",
+    ),
+    pytest.param(
         f'{D}.links.exists(x, x == "c")', [f'{D}.links.exists(x, x == "c") is false: links is ["a", "b"]'], id="loop"
     ),
     pytest.param(

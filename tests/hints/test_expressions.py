@@ -12,13 +12,18 @@ from validation.hints.situation import Situation
 PATH = ("spec", "selectors", 0, "cel", "expression")
 
 
-def _hint(expression: str, rule: str = INVALID, message: str = "compilation failed") -> tuple[str, str]:
+def _hint(
+    expression: str,
+    rule: str = INVALID,
+    message: str = "compilation failed",
+    profile: Profile | None = None,
+) -> tuple[str, str]:
     manifest = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "DeviceClass",
         "spec": {"selectors": [{"cel": {"expression": expression}}]},
     }
-    return hint_for(Situation(rule, message, PATH, manifest, Profile()))
+    return hint_for(Situation(rule, message, PATH, manifest, profile or Profile()))
 
 
 @pytest.mark.parametrize(
@@ -89,6 +94,30 @@ def test_misspelt_names(expression: str, text: str) -> None:
     field = expression.partition(".")[2].partition(" ")[0].partition("[")[0]
     what = f"undefined field '{field}'" if name == "device" else f"undeclared reference to '{name}'"
     assert _hint(expression, message=f"compilation failed: ERROR: <input>:1:7: {what}")[1] == text
+
+
+@pytest.mark.parametrize(
+    ("release", "problem", "text"),
+    [
+        (
+            "1.34",
+            "undefined field 'allowMultipleAllocations'",
+            "`allowMultipleAllocations` cannot be used: feature gate DRAConsumableCapacity is off in 1.34 "
+            + "(on by default from 1.36 on)",
+        ),
+        (
+            "1.37",
+            "undeclared reference to 'includes'",
+            "`includes` cannot be used: feature gate DRAListTypeAttributes is off in 1.37 "
+            + "(off by default up to 1.37; --feature-gates DRAListTypeAttributes=true turns it on)",
+        ),
+        ("1.36", "undefined field 'allowMultipleAllocations'", ""),
+    ],
+)
+def test_gated_names(release: str, problem: str, text: str) -> None:
+    """What another release or gate has is no slip."""
+    message = f"compilation failed: ERROR: <input>:1:7: {problem}"
+    assert _hint("device.something", message=message, profile=Profile(release))[1] == text
 
 
 def test_cost() -> None:

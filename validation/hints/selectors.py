@@ -14,6 +14,8 @@ from validation.hints.table import Hint
 
 DEVICE_FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 NAMES = ("device", "quantity", "semver")
+# Names that the server declares if the gate is on (k8s.io/dynamic-resource-allocation, cel package).
+GATED = {"allowMultipleAllocations": "DRAConsumableCapacity", "includes": "DRAListTypeAttributes"}
 EXPRESSION = r"(cel|derivedAttributes\[\])\.expression$"
 
 
@@ -54,6 +56,16 @@ def _misspelt(situation: Situation) -> str:
     return f"did you mean `{meant}`?" if meant else ""
 
 
+def _gated(situation: Situation) -> str:
+    """A name that is only there with a feature gate."""
+    from validation.hints.gates import explain
+
+    for name, gate in GATED.items():
+        if f"'{name}'" in situation.message and gate not in situation.profile.gates:
+            return f"`{name}` cannot be used: {explain(gate, situation.profile)}"
+    return ""
+
+
 def _unbalanced(situation: Situation) -> str:
     """Brackets outside of texts that do not match."""
     bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(situation))
@@ -89,6 +101,7 @@ HINTS = (
     Hint("quantity-literal", WRONG, _quantity_literal, place=EXPRESSION),
     Hint("quantity-operator", WRONG, _quantity_operator, place=EXPRESSION),
     Hint("attribute-without-domain", WRONG, _attribute_without_domain, place=EXPRESSION),
+    Hint("gated-name", WRONG, _gated, place=EXPRESSION),
     Hint("misspelt-name", WRONG, _misspelt, place=EXPRESSION),
     Hint("unbalanced-brackets", WRONG, _unbalanced, place=EXPRESSION),
     Hint("words-for-operators", WRONG, _words, place=EXPRESSION),
