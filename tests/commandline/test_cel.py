@@ -102,7 +102,9 @@ VERDICTS = [
         "device.allowMultipleAllocations", ["--kube-version", "1.34"], 1,
         "error: compilation failed: ERROR: <input>:1:7: undefined field 'allowMultipleAllocations'\n"
         " | device.allowMultipleAllocations\n"
-        " | ......^\n",
+        " | ......^\n"
+        "hint: `allowMultipleAllocations` cannot be used: feature gate DRAConsumableCapacity is off in 1.34 "
+        "(on by default from 1.36 on)\n",
         id="gate-off-in-an-older-release",
     ),
     pytest.param(
