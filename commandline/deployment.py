@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 import sysconfig
 from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
 from pathlib import Path
@@ -48,6 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--namespace",
         metavar="NAME",
+        type=_namespace,
         default=NAMESPACE,
         help=f"where the service runs (default: {NAMESPACE})",
     )
@@ -90,6 +93,8 @@ def run(options: Namespace) -> int:
         print(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=2))
     else:
         print(_as_yaml(objects), end="")
+    if options.image is None:
+        print("claimcheck: manifests: name an image that your nodes can pull with --image", file=sys.stderr)
     return 0
 
 
@@ -143,19 +148,19 @@ def kustomization(options: Namespace) -> Object:
         "components": [f"../components/{name}" for name in components],
         "replicas": [{"name": "claimcheck", "count": options.replicas}],
     }
-    if options.image:
+    if options.image is not None:
         whole["images"] = [{"name": IMAGE, **_image(options.image)}]
     return whole
 
 
 def _image(image: str) -> Object:
     name, at, digest = image.partition("@")
+    head, slash, last = name.rpartition("/")
+    base, colon, tag = last.partition(":")
+    if not base or (colon and not tag) or re.search(r"\s", image):
+        raise UsageError(f"manifests: --image {image}: expected NAME[:TAG|@DIGEST]")
     if at:
         return {"newName": name, "digest": digest}
-    head, slash, last = image.rpartition("/")
-    base, colon, tag = last.partition(":")
-    if not base or (colon and not tag):
-        raise UsageError(f"manifests: --image {image}: expected NAME[:TAG|@DIGEST]")
     return {"newName": head + slash + base, "newTag": tag or "latest"}
 
 
@@ -198,6 +203,14 @@ def _positive(text: str) -> int:
     if number < 1:
         raise ArgumentTypeError(f"{text!r} is no positive number")
     return number
+
+
+def _namespace(text: str) -> str:
+    from resourceapi.names import short_name
+
+    if not text or short_name(text):
+        raise ArgumentTypeError(f"{text!r} is no name of a namespace: lower case letters, digits and -")
+    return text
 
 
 def _failure_policy(text: str) -> tuple[str, str]:

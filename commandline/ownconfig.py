@@ -28,8 +28,10 @@ def use(objects: list[Object], file: str) -> None:
     given = overlay.splitlines()[: len(GIVEN)]
     try:
         text = Path(file).read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"manifests: --config {file}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"manifests: --config {file}: {(error.strerror or str(error)).lower()}") from None
+    except ValueError:
+        raise UsageError(f"manifests: --config {file}: not valid UTF-8") from None
     # at the end, so that mistakes are in the lines that they have in the file
     whole = "\n".join([text.rstrip(), *given, ""])
     config = _checked(whole, file)

@@ -63,6 +63,7 @@ def run(options: Namespace) -> int:
 
         if options.check:
             supervisor.check(config)
+            print(f"{options.config}: usable")
         else:
             supervisor.serve(config)
     except ConfigError as error:

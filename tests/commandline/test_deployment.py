@@ -122,6 +122,11 @@ def test_failure_policy(manifests: Any) -> None:
         (["--failure-policy", "Perhaps"], "'Perhaps' is not [WEBHOOK=]Fail|Ignore"),
         (["--replicas", "0"], "'0' is no positive number"),
         (["--image", "claimcheck:"], "expected NAME[:TAG|@DIGEST]"),
+        (["--image", ""], "expected NAME[:TAG|@DIGEST]"),
+        (["--image", "claim check:1"], "expected NAME[:TAG|@DIGEST]"),
+        (["--image", "@sha256:0"], "expected NAME[:TAG|@DIGEST]"),
+        (["--namespace", "My Team"], "'My Team' is no name of a namespace"),
+        (["--config", "/no/where"], "manifests: --config /no/where: no such file or directory\n"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,6 +175,14 @@ def test_own_configuration_with_mistakes(
     (tmp_path / "own.yaml").write_text(text)
     assert main(["manifests", "--config", str(tmp_path / "own.yaml")]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_image_that_is_not_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without an image nobody could pull one, so that is said, where it is in nobody's way."""
+    assert main(["manifests"]) == 0
+    assert "--image" in capsys.readouterr().err
+    assert main(["manifests", "--image", "registry.example.com/claimcheck:1"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_json(capsys: pytest.CaptureFixture[str], manifests: Any) -> None:
