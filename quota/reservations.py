@@ -57,6 +57,7 @@ class Reservations:
         namespaces: Namespaces,
         *,
         is_enforced: Callable[[str], bool] = lambda name: True,
+        is_deleted: Callable[[str], bool] = lambda uid: False,
         patience: float = 5.0,
         grace: float = 300.0,
         freshness: float = 1.0,
@@ -66,6 +67,7 @@ class Reservations:
         """Times are in seconds.
 
         :param is_enforced: which limits (names in a quota) are held here; others hold the rest.
+        :param is_deleted: whether a claim (uid) is known to have been stored and deleted; it need not know all of them.
         :param patience: how long a reservation may take.
         :param grace: how long after its reservation a claim may still be stored: more than the API server gives a
             request in all.
@@ -74,6 +76,7 @@ class Reservations:
         self.store = store
         self.namespaces = namespaces
         self._is_enforced = is_enforced
+        self._is_deleted = is_deleted
         self._patience = patience
         self._grace = grace
         self._freshness = freshness
@@ -127,6 +130,7 @@ class Reservations:
             except Conflict:
                 return  # it is in use again
         self._first_seen.pop(namespace, None)
+        self._recounted.pop(namespace, None)
 
     # --- reserving -----------------------------------------------------------------------------------------------
 
@@ -220,11 +224,11 @@ class Reservations:
             self._wait(pauses, deadline)
 
     def _hopeless(self, namespace: str, ledger: Ledger, found: set[str]) -> set[str]:
-        """Reservations whose claim has not come for so long that it cannot any more."""
+        """Reservations whose claim has gone, or has not come for so long that it cannot any more."""
         now, seen = self._clock(), self._first_seen.get(namespace, {})
         waiting = {uid: seen.get(uid, now) for uid in ledger.reserved if uid not in found}
         self._first_seen[namespace] = waiting
-        return {uid for uid, since in waiting.items() if now - since >= self._grace}
+        return {uid for uid, since in waiting.items() if now - since >= self._grace or self._is_deleted(uid)}
 
     # --- the stored ledger ---------------------------------------------------------------------------------------
 

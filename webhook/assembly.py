@@ -63,7 +63,7 @@ def make_context(config: Config, cluster: Cluster | None = None) -> Context:
         rules=config.get("apiServer", "serves") == "CustomResources",
         policies=list(_policies(config)),
         facts=facts if config.get("lints") == WARN else None,
-        quota=_quota(config, profile),
+        quota=_quota(config, profile, cluster),
         labels=_label_guard(config),
         pods=_pod_policy(config, known.nodes),
         outlook=_outlook(config, known, profile),
@@ -169,7 +169,7 @@ def api_server(config: Config, timeout: float = TIMEOUT) -> ApiServer:
         raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
 
 
-def _quota(config: Config, profile: Profile) -> QuotaCheck | None:
+def _quota(config: Config, profile: Profile, cluster: Cluster | None) -> QuotaCheck | None:
     if config.get("quota", "mode") == OFF:
         return None
     api = api_server(config)
@@ -181,6 +181,7 @@ def _quota(config: Config, profile: Profile) -> QuotaCheck | None:
         store,
         namespaces,
         is_enforced=held_for_custom_resources,
+        is_deleted=lambda uid: cluster is not None and uid in cluster.claims.deleted,
         grace=config.get("quota", "graceSeconds"),
     )
     controller = RecountController(

@@ -1,4 +1,4 @@
-"""What is known of single objects of a cluster: labels of namespaces, host names of nodes, how many claims there are."""
+"""What is known of single objects of a cluster: labels of namespaces, host names of nodes, claims that are there or gone."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from validation.lints.shapes import entries, mapping, name_of, text
 
 Object = dict[str, Any]
 HOSTNAME = "kubernetes.io/hostname"
+MOST_DELETED = 10_000
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 
 
@@ -81,10 +82,26 @@ class Gauges(Protocol):
     def set_claims(self, labels: ClaimLabels, number: int) -> None: ...
 
 
-class Claims:
-    """How many claims there are of each kind."""
+class Deleted:
+    """Uids of objects that were deleted, as far as that was noticed: the latest ``MOST_DELETED``."""
 
     def __init__(self) -> None:
+        self._uids: dict[str, None] = {}
+
+    def add(self, uid: str) -> None:
+        self._uids[uid] = None
+        if len(self._uids) > MOST_DELETED:
+            del self._uids[next(iter(self._uids))]
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._uids
+
+
+class Claims:
+    """How many claims there are of each kind, and which have been ``deleted``."""
+
+    def __init__(self) -> None:
+        self.deleted = Deleted()
         self._gauges: Gauges | None = None
         self._known: dict[tuple[str, str], ClaimLabels] = {}
         self._numbers: Counter[ClaimLabels] = Counter()
@@ -107,6 +124,7 @@ class Claims:
         self._change(_key(obj), claim_labels(obj))
 
     def remove(self, obj: Object) -> None:
+        self.deleted.add(text(mapping(obj, "metadata"), "uid"))
         self._change(_key(obj), None)
 
     def lose(self) -> None:

@@ -45,7 +45,13 @@ class World(NamedTuple):
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def grace() -> int:
+    """How long reservations last by themselves, in seconds."""
+    return GRACE
+
+
+@pytest.fixture
+def world(tmp_path: Path, grace: int) -> Iterator[World]:
     """A server that CRDs serve the claims of, kube-controller-manager, and two replicas behind a balancer."""
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(control_plane("1.37", flags=[OFF]))
@@ -56,6 +62,7 @@ def world(tmp_path: Path) -> Iterator[World]:
         )
         stack.enter_context(controller_manager(server, tmp_path))
         config = service_config(server, tmp_path)
+        config["quota"]["graceSeconds"] = grace
         replicas = [stack.enter_context(running(tmp_path, **config)) for _ in range(2)]
         port = stack.enter_context(balanced([replica.port for replica in replicas]))
         service: Any = Balanced(port, replicas[0].authority)
@@ -79,6 +86,7 @@ def service_config(server: ApiServer, directory: Path, serves: str = "CustomReso
     return {
         "apiServer": {
             "serves": serves,
+            "claims": "Watch",
             "address": cluster["server"],
             "tokenFile": str(token),
             "caFile": cluster["certificate-authority"],
@@ -196,6 +204,24 @@ def test_refusal_names_what_is_short(world: World) -> None:
     path = f"/apis/{GROUP}/v1/namespaces/named/resourceclaims/first"
     assert world.client.ask("DELETE", path).code == 200
     until(lambda: create(world.client, sized("second", 2), "named", dry_run=False).code == 201)
+
+
+def follows_claims(replica: Running) -> bool:
+    """Whether a replica has heard of a claim; it looks now and then whether there are any."""
+    _, metrics = replica.ask("GET", "/metrics")
+    return b"claimcheck_resource_claims{" in metrics
+
+
+@pytest.mark.parametrize("grace", [3600])
+def test_claims_that_come_and_go(world: World) -> None:
+    """A claim that is deleted before any recount makes room, however long a reservation lasts by itself."""
+    assert create(world.client, sized("seen"), "default", dry_run=False).code == 201
+    until(lambda: all(map(follows_claims, world.replicas)))
+    add_namespace(world.client, "brief", 1)
+    path = f"/apis/{GROUP}/v1/namespaces/brief/resourceclaims/brief"
+    for _ in range(3):
+        until(partial(_gets, world.client, sized("brief"), "brief", (201,)))
+        assert world.client.ask("DELETE", path).code == 200
 
 
 def test_killed_replica(world: World) -> None:

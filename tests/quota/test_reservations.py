@@ -32,12 +32,19 @@ class Clock:
 
 
 def replica(
-    store: MemoryStore, cluster: Cluster, clock: Clock, *, freshness: float = 0.0, patience: float = 1000.0
+    store: MemoryStore,
+    cluster: Cluster,
+    clock: Clock,
+    *,
+    freshness: float = 0.0,
+    patience: float = 1000.0,
+    is_deleted: Callable[[str], bool] = lambda uid: False,
 ) -> Reservations:
     return Reservations(
         store,
         cluster,
         is_enforced=lambda name: name != CLAIM_COUNT,
+        is_deleted=is_deleted,
         patience=patience,
         grace=GRACE,
         freshness=freshness,
@@ -81,9 +88,11 @@ def test_every_interleaving(
     moves = iter(order)
     turns = Turns(lambda number: next(moves, 0) % number)
     store, cluster, clock = MemoryStore(turns.switch), Cluster(limit, turns.switch), Clock()
+    removed: set[str] = set()
+    heard = removed.__contains__
 
     def create(number: int, wanted: list[tuple[int, bool]]) -> None:
-        reservations = replica(store, cluster, clock)
+        reservations = replica(store, cluster, clock, is_deleted=heard)
         for index, (devices, fails_later) in enumerate(wanted):
             new = claim(f"{number}-{index}", devices)
             verdict, _ = reservations.reserve(NAMESPACE, new)
@@ -91,7 +100,7 @@ def test_every_interleaving(
                 cluster.store(new)
 
     def recount() -> None:
-        reservations = replica(store, cluster, clock)
+        reservations = replica(store, cluster, clock, is_deleted=heard)
         for _ in range(recounts):
             reservations.recount(NAMESPACE)
 
@@ -100,13 +109,15 @@ def test_every_interleaving(
             turns.switch("choose")
             for uid in cluster.uids()[:1]:
                 cluster.remove(uid)
+                turns.switch("hear of it")
+                removed.add(uid)
 
     actors: list[Callable[[], None]] = [recount, remove]
     actors += [partial(create, number, wanted) for number, wanted in enumerate(creators)]
     turns.run(*actors)
 
     assert cluster.most_used <= limit
-    last = replica(store, cluster, clock)
+    last = replica(store, cluster, clock, is_deleted=heard)
     last.recount(NAMESPACE)
     clock.now += GRACE
     last.recount(NAMESPACE)
@@ -178,6 +189,18 @@ def test_deleted_claim_makes_room_at_once() -> None:
     reservations.recount(NAMESPACE)
     cluster.remove("a")
     assert reservations.reserve(NAMESPACE, claim("b", 1))[0].message == ""
+
+
+def test_claim_deleted_before_a_recount_makes_room() -> None:
+    """Of a claim that no recount has ever found, it is enough to hear that it was deleted."""
+    store, cluster, clock = MemoryStore(), Cluster(2), Clock()
+    deleted = {"b"}
+    reservations = replica(store, cluster, clock, is_deleted=deleted.__contains__)
+    for uid in ("a", "b"):
+        assert not reservations.reserve(NAMESPACE, claim(uid, 1))[0].message
+    assert not reservations.reserve(NAMESPACE, claim("c", 1))[0].message
+    assert reservations.reserve(NAMESPACE, claim("d", 1))[0].message
+    assert ledger_of(store) == (0, ["a", "c"])
 
 
 def test_recounts_before_refusals_are_bounded() -> None:

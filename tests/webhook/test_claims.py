@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from webhook import known
 from webhook.known import Claims, claim_labels
 from webhook.metrics import Metrics
 
@@ -81,3 +82,17 @@ def _shown(metrics: Metrics) -> dict[str, float]:
     lines = metrics.exposition()[0].decode().splitlines()
     found = (line.rpartition(" ") for line in lines if "resource_claims{" in line)
     return {name: float(value) for name, _, value in found}
+
+
+def test_deleted_claims_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The latest that have gone, by uid; one of the same name that is made anew is another one."""
+    monkeypatch.setattr(known, "MOST_DELETED", 2)
+    claims = Claims()
+    for uid in ("1", "2", "3"):
+        obj = claim()
+        obj["metadata"]["uid"] = uid
+        claims.put(obj)
+        assert uid not in claims.deleted
+        claims.remove(obj)
+    claims.put(obj)
+    assert [uid in claims.deleted for uid in ("1", "2", "3", "4")] == [False, True, True, False]
