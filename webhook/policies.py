@@ -121,6 +121,15 @@ def opaque_configurations(subject: Subject) -> Iterator[tuple[Path, Object]]:
 
 
 def _violations(schema: Validator, value: Object, path: Path) -> Iterator[FieldError]:
+    try:
+        yield from _first_violations(schema, value, path)
+    except OverflowError:  # of numbers that are to be divided
+        yield invalid(path, Verbatim("..."), "has a number that is too large to be checked")
+    except RecursionError:
+        yield invalid(path, Verbatim("..."), "is nested too deeply to be checked")
+
+
+def _first_violations(schema: Validator, value: Object, path: Path) -> Iterator[FieldError]:
     for count, error in enumerate(schema.iter_errors(value)):
         if count == MAX_REPORTED:
             yield invalid(path, Verbatim("..."), "there are more violations of the schema")

@@ -8,8 +8,10 @@ from typing import Any
 import jsonschema
 import re2  # type: ignore[import-untyped, import-not-found, unused-ignore]
 from jsonschema.protocols import Validator
-from jsonschema.validators import extend, validator_for
+from jsonschema.validators import extend
 from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped, unused-ignore]
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
 
 from validation.hints.nearness import nearest
 
@@ -34,7 +36,7 @@ def compile_schema(schema: Any) -> Validator:
 
     :raises SchemaError: if it is none, or needs what is not there.
     """
-    base = validator_for(schema, default=jsonschema.Draft202012Validator)
+    base = _draft_of(schema)
     try:
         base.check_schema(schema)
     except jsonschema.SchemaError as error:
@@ -42,12 +44,54 @@ def compile_schema(schema: Any) -> Validator:
     known = frozenset(base.VALIDATORS) | _OTHER_KEYWORDS
     for path, keyword, value in _keywords(schema):
         _refuse_unsafe(path, keyword, value, known)
+    safe: Any = extend(base, {"pattern": _pattern, "uniqueItems": _unique_items})  # type: ignore[no-untyped-call]
     # without a registry of its own a validator would fetch what a reference names
-    safe: Any = extend(base, {"pattern": _pattern})  # type: ignore[no-untyped-call]
     validator: Validator = safe(schema, registry=REGISTRY, format_checker=_FORMATS)
+    _follow_references(validator, schema)
     return validator
 
 
+def _draft_of(schema: Any) -> type[Validator]:
+    """The validator for the draft that a schema names."""
+    if not isinstance(schema, dict) or "$schema" not in schema:
+        return jsonschema.Draft202012Validator
+    named = schema["$schema"]
+    draft = _DRAFTS.get(named.removesuffix("#")) if isinstance(named, str) else None
+    if draft is None:
+        raise SchemaError(f"no draft of JSON Schema; known are {', '.join(_DRAFTS)}", ("$schema",))
+    return draft
+
+
+def _follow_references(validator: Validator, schema: Any) -> None:
+    """
+    :raises SchemaError: for references to nothing, and those that lead back to themselves.
+    """
+    resource = DRAFT202012.create_resource(schema)
+    resolver = REGISTRY.resolver_with_root(resource)
+    for path, keyword, value in _keywords(schema):
+        if keyword in _REFERENCES:
+            try:
+                resolver.lookup(value)
+            except Unresolvable:
+                raise SchemaError(f"there is nothing at {value} in this schema", path) from None
+    for value in ({}, [], "", 0, None):
+        try:
+            for _ in validator.iter_errors(value):
+                pass
+        except RecursionError:
+            raise SchemaError("refers to itself without an end") from None
+
+
+_DRAFTS: dict[str, type[Validator]] = {
+    draft.META_SCHEMA["$schema"].removesuffix("#"): draft
+    for draft in (
+        jsonschema.Draft202012Validator,
+        jsonschema.Draft201909Validator,
+        jsonschema.Draft7Validator,
+        jsonschema.Draft6Validator,
+    )
+}
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 # What validators know without a rule of its own: parts of other keywords, and annotations.
 _OTHER_KEYWORDS = frozenset(
     (
@@ -67,6 +111,8 @@ _SINGLE = frozenset(
     )
 )
 _FORMATS = jsonschema.FormatChecker(("date", "email", "ipv4", "ipv6", "uuid"))
+_QUIET = re2.Options()
+_QUIET.log_errors = False
 _WIDTHS = {"int32": 31, "int64": 63}
 
 
@@ -103,7 +149,9 @@ def _refuse_unsafe(path: Path, keyword: str, value: Any, known: frozenset[str]) 
         raise SchemaError(
             f"unknown keyword {keyword!r}" + (f"; did you mean {meant!r}?" if meant else ""), path
         )
-    if keyword in ("$ref", "$dynamicRef") and isinstance(value, str) and not value.startswith("#"):
+    if keyword == "$id" and len(path) > 1:
+        raise SchemaError("schemas within the schema have no $id here; refer to them with #/…", path)
+    if keyword in _REFERENCES and not (isinstance(value, str) and value.startswith("#")):
         raise SchemaError("refers to another document; only references within the schema (#…) work", path)
     if keyword == "patternProperties":
         raise SchemaError("patternProperties is not supported; use propertyNames with a pattern", path)
@@ -113,13 +161,31 @@ def _refuse_unsafe(path: Path, keyword: str, value: Any, known: frozenset[str]) 
         )
     if keyword == "pattern":
         try:
-            re2.compile(value)
+            re2.compile(value, _QUIET)
         except re2.error as error:
-            raise SchemaError(f"no regular expression of RE2: {error}", path) from None
+            reason = error.args[0].decode("utf-8", "replace") if error.args else ""
+            raise SchemaError(f"no regular expression of RE2: {reason}", path) from None
 
 
 def _pattern(
     _validator: Any, pattern: str, instance: Any, _schema: Any
 ) -> Iterator[jsonschema.ValidationError]:
-    if isinstance(instance, str) and not re2.search(pattern, instance):
+    if isinstance(instance, str) and not re2.search(pattern, instance, _QUIET):
         yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _unique_items(
+    validator: Any, wanted: bool, instance: Any, _schema: Any
+) -> Iterator[jsonschema.ValidationError]:
+    """In linear time, unlike the library's own for what cannot be sorted."""
+    if wanted and isinstance(instance, list) and len(set(map(_identity, instance))) < len(instance):
+        yield jsonschema.ValidationError(f"{instance!r} has non-unique elements")
+
+
+def _identity(value: Any) -> Any:
+    """What is the same for equal values of JSON only: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(value, dict):
+        return dict, frozenset((name, _identity(member)) for name, member in value.items())
+    if isinstance(value, list):
+        return list, tuple(map(_identity, value))
+    return isinstance(value, bool), value

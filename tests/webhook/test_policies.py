@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from resourceapi.jsontext import parse
 from tests.webhook.examples import admission, claim, context
 from webhook.labels import LabelRule
 from webhook.policies import AdminAccess, OpaqueParameters, SchemaKey
@@ -53,6 +54,30 @@ def test_admin_access_needs_a_label(labels: dict[str, str], admitted: bool) -> N
     """One of the labels is enough: by its value, or by being there where no value is configured."""
     policy = AdminAccess("Enforce", [EXISTS, EXACT])
     assert (refused(admission(claim(adminAccess=True)), policy, labels=labels) == []) == admitted
+
+
+TREE = {"properties": {"a": {"$ref": "#"}, "n": {"multipleOf": 0.01}}}
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('"n": 1e400', "has a number that is too large to be checked"),
+        (f'"n": {10**3000}', "has a number that is too large to be checked"),
+        (f'"n": {10**3000}.5', None),
+        ('"a": ' + '{"a": ' * 300 + "1" + "}" * 300, "is nested too deeply to be checked"),
+    ],
+    ids=["infinite", "long", "long-fraction", "deep"],
+)
+def test_parameters_that_cannot_be_checked(more: str, message: str | None) -> None:
+    """Whatever a driver's parameters are, there is an answer, at their place."""
+    text = f'{{"apiVersion": "{SCHEMA_KEY.api_version}", "kind": "{SCHEMA_KEY.kind}", {more}}}'
+    obj = claim()
+    obj["spec"]["devices"]["config"] = [{"opaque": {"driver": GPU, "parameters": parse(text)}}]
+    policy = OpaqueParameters("Enforce", {SCHEMA_KEY: compile_schema(TREE)})
+    found = refused(admission(obj), policy)
+    assert [field for field, _ in found] == ["spec.devices.config[0].opaque.parameters"] * len(found)
+    assert not message or message in found[0][1]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jsonschema
 import pytest
 
 from webhook.schemas import SchemaError, compile_schema
@@ -19,6 +20,28 @@ REFUSED: dict[str, tuple[Any, tuple[str | int, ...], str]] = {
     "in-a-list": ({"anyOf": [{}, {"minimun": 1}]}, ("anyOf", 1, "minimun"), "did you mean 'minimum'?"),
     "format": ({"format": "uri"}, ("format",), "format 'uri' is not checked; date, email, int32, "),
     "other-document": ({"$ref": "https://example.com/s"}, ("$ref",), "refers to another document"),
+    "reference-to-nothing": (
+        {"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"b": {}}},
+        ("properties", "a", "$ref"),
+        "there is nothing at #/$defs/a",
+    ),
+    "reference-to-no-anchor": ({"items": {"$ref": "#a"}}, ("items", "$ref"), "there is nothing at #a"),
+    "recursive-reference-elsewhere": (
+        {"$schema": "https://json-schema.org/draft/2019-09/schema", "$recursiveRef": "http://example.com/"},
+        ("$recursiveRef",),
+        "refers to another document",
+    ),
+    "reference-to-itself": ({"$defs": {"a": {"$ref": "#"}}, "$ref": "#/$defs/a"}, (), "without an end"),
+    "other-base": (
+        {"$defs": {"a": {"$id": "http://example.com/a"}}},
+        ("$defs", "a", "$id"),
+        "refer to them with #/",
+    ),
+    "unknown-draft": ({"$schema": "http://example.com/draft"}, ("$schema",), "no draft of JSON Schema"),
+    "draft-of-another-type": ({"$schema": ["x"]}, ("$schema",), "no draft of JSON Schema"),
+    "number": (5, (), "5 is not of type"),
+    "nothing": (None, (), "None is not of type"),
+    "repetitions": ({"pattern": "(a{1000}){1000}"}, ("pattern",), "of RE2: invalid repetition size"),
     "lookahead": ({"not": {"pattern": "(?=a)"}}, ("not", "pattern"), "no regular expression of RE2"),
     "pattern-properties": ({"patternProperties": {"a": {}}}, ("patternProperties",), "use propertyNames"),
 }
@@ -52,6 +75,11 @@ TAKEN: dict[str, Any] = {
         "dependencies": {"a": ["b"], "c": {"required": ["d"]}},
         "additionalItems": False,
     },
+    "references": {
+        "$id": "https://example.com/tree",
+        "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#/$defs/leaf"}, "other": {"$ref": "#name"}},
+        "$defs": {"leaf": {"type": "string", "$anchor": "name"}},
+    },
     "booleans": True,
 }
 
@@ -80,3 +108,33 @@ def test_formats_are_checked(format: str, good: Any, bad: Any) -> None:
     validator = compile_schema({"format": format})
     assert list(validator.iter_errors(good)) == []
     assert len(list(validator.iter_errors(bad))) == 1
+
+
+@pytest.mark.parametrize(
+    ("items", "unique"),
+    [
+        ([1, True, "1", [1], {"a": 1}, None], True),
+        ([0, False, "", [], {}], True),
+        ([[1], [True]], True),
+        ([{"a": [1, {}]}, {"a": [{}, 1]}], True),
+        ([1, 1.0], False),
+        ([{"a": 1, "b": 2}, {"b": 2, "a": 1.0}], False),
+        ([[{}], 1, [{}]], False),
+        ([None, None], False),
+        ("aa", True),
+    ],
+)
+def test_unique_items(items: Any, unique: bool) -> None:
+    """Items are equal as values of JSON are; the library says the same."""
+    schema = {"uniqueItems": True}
+    assert compile_schema(schema).is_valid(items) == unique
+    assert jsonschema.Draft202012Validator(schema).is_valid(items) == unique
+    assert compile_schema({"uniqueItems": False}).is_valid(items)
+
+
+def test_many_items_are_no_burden() -> None:
+    """Whether tens of thousands of items are unique is told in linear time; item by item it would take an hour."""
+    items = [[{"a": number}] for number in range(30_000)]
+    validator = compile_schema({"uniqueItems": True})
+    assert validator.is_valid(items)
+    assert not validator.is_valid([*items, items[0]])
