@@ -53,6 +53,10 @@ class Cluster:
             raise UsageError(f"--kubeconfig {file}: {_first_line(error)}") from None
         configuration = self._client.configuration
         configuration.retries = False
+        if not configuration.verify_ssl:  # which the file says, and kubectl does not remark upon
+            from urllib3 import disable_warnings
+
+            disable_warnings()
         configuration.refresh_api_key_hook = None  # a run is too short for a token to expire
         # a token that is read from a file may end in a line break, which no header can hold
         configuration.api_key = {name: key.strip() for name, key in configuration.api_key.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from commandline.main import main
+from tests.webhook.clientcerts import write_client_certificates
 
 GROUP = "/apis/resource.k8s.io"
 TOKEN = "secret"
@@ -145,6 +147,25 @@ def test_live_objects(cluster: FakeCluster, tmp_path: Path, capsys: pytest.Captu
         "notes": 0,
         "skipped": 1,
     }
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_certificate_of_nobody_known(
+    checked: bool, cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is refused with the reason; where the file says not to look at it, nothing is said, as by kubectl."""
+    write_client_certificates(tmp_path, ["server"])
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    cluster.socket = context.wrap_socket(cluster.socket, server_side=True)
+    kubeconfig = Path(_kubeconfig(tmp_path, _address(cluster).replace("http:", "https:")))
+    if not checked:
+        config = json.loads(kubeconfig.read_text(encoding="utf-8"))
+        config["clusters"][0]["cluster"]["insecure-skip-tls-verify"] = True
+        kubeconfig.write_text(json.dumps(config), encoding="utf-8")
+    report = _report(capsys, "--kubeconfig", str(kubeconfig), code=2 if checked else 0)
+    messages = [failure["message"] for failure in report["failures"]]
+    assert [("certificate verify failed" in message) for message in messages] == [True] * checked
 
 
 def test_what_a_rollback_would_lose(
