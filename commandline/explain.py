@@ -19,7 +19,8 @@ EXAMPLES = """examples:
   claimcheck explain -f pod.yaml --inventory cluster/          with the objects in these files
   claimcheck explain -f claim.yaml --kubeconfig ~/.kube/config with those of a live cluster
   claimcheck explain -f deployment.yaml templates.yaml --inventory cluster.yaml --node gpu-7
-  kubectl get resourceslices,deviceclasses,resourceclaims,nodes,devicetaintrules -A -o yaml > cluster.yaml
+  kubectl get resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,devicetaintrules,nodes,namespaces \\
+      -A -o yaml > cluster.yaml                                (without devicetaintrules before 1.37)
 
 Every request is followed through the rules on every node: how many devices there are, and how many are left after class,
 selectors, taints, allocations, capacity, counters, compatibility groups. Then come the demands that cannot be met

@@ -76,7 +76,10 @@ def read_situation(options: Namespace) -> Situation:
     asking = state.learn(read(options.filename), new=True)
     askers = Askers(state, options.namespace).of(asking)
     if not askers and not state.failures:
-        raise UsageError(f"nothing asks for devices in {', '.join(options.filename)}")
+        files = ", ".join(options.filename)
+        raise UsageError(
+            f"nothing asks for devices in {files} (with resource claims; extended resources do not count)"
+        )
     world = world_of(state)
     if askers and not (options.kubeconfig or options.inventory or world.nodes or world.classes):
         raise UsageError(
