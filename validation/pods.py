@@ -149,7 +149,7 @@ class _Review:
         elif self.request.verb != STATUS:
             check_workload(self.request.kind, self.obj, checks)
         if not self.setting.profile.declarative:
-            return checks.errors
+            return merge(checks.errors, [], lambda path: path)
         # Of the declarative rules for these kinds, only that for the name above tells in the order of errors.
         by_hand = [error for error in checks.errors if not error.covered]
         return merge(by_hand, [error for error in checks.errors if error.covered], lambda path: path)

@@ -269,3 +269,13 @@ def test_prefixes_of_names() -> None:
     for release in ("1.34", "1.37"):
         answer = post("ReplicationController", "v1", plain, release)
         assert not any("generateName" in error for error in texts(answer))
+
+
+@pytest.mark.parametrize("release", ["1.34", "1.37"])
+def test_an_error_is_told_once(release: str) -> None:
+    """A name that is wrong in two labels of a job is reported as one, in every release."""
+    spec = {**asking(), "restartPolicy": "Never"}
+    obj = {**workload("Job", spec), "metadata": {"name": "a" * 64, "labels": {"k": "v"}}}
+    assert texts(post("Job", "batch/v1", obj, release)) == [
+        f'spec.template.labels: Invalid value: "{"a" * 64}": must be no more than 63 bytes'
+    ]
