@@ -38,6 +38,7 @@ from webhook.watching import Connection
 Step = str | int
 Object = dict[str, Any]
 WATCH = "Watch"
+NAMESPACE = "claimcheck-system"
 
 
 def make_context(config: Config, cluster: Cluster | None = None) -> Context:
@@ -169,6 +170,18 @@ def api_server(config: Config, timeout: float = TIMEOUT) -> ApiServer:
         raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
 
 
+def own_namespace(config: Config, *path: str) -> str:
+    """The namespace at a path of the configuration; if there is none, that of the service's pod."""
+    named: str | None = config.get(*path)
+    if named is not None:
+        return named
+    try:
+        beside = config.path(config.get("apiServer", "tokenFile")).with_name("namespace")
+        return beside.read_text("utf-8").strip() or NAMESPACE
+    except (OSError, ValueError):
+        return NAMESPACE
+
+
 def _quota(config: Config, profile: Profile, cluster: Cluster | None) -> QuotaCheck | None:
     if config.get("quota", "mode") == OFF:
         return None
@@ -176,7 +189,7 @@ def _quota(config: Config, profile: Profile, cluster: Cluster | None) -> QuotaCh
     namespaces = ClusterNamespaces(api, Server(profile))
     if config.get("apiServer", "serves") == "BuiltIn":
         return ObservedQuota(namespaces)
-    store = ConfigMapStore(api, config.get("quota", "namespace"))
+    store = ConfigMapStore(api, own_namespace(config, "quota", "namespace"))
     reservations = Reservations(
         store,
         namespaces,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from webhook.assembly import api_server
+from webhook.assembly import api_server, own_namespace
 from webhook.certificates import BUNDLE, LEAF, LEAF_KEY, Terms
 from webhook.certsecret import SecretStore
 from webhook.certstore import CURRENT, DirectoryStore, Keeper
@@ -52,7 +52,8 @@ def make_keeper(config: Config, runtime: Path) -> Keeper | None:
     if config.get("tls", "secret") is None:
         return Keeper(directory, terms, is_trusted=is_trusted)
     api = api_server(config, SECRET_SECONDS)
-    store = SecretStore(api, config.get("tls", "secret", "namespace"), config.get("tls", "secret", "name"))
+    namespace = own_namespace(config, "tls", "secret", "namespace")
+    store = SecretStore(api, namespace, config.get("tls", "secret", "name"))
     return Keeper(store, terms, directory, is_trusted, api.close)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from commandline.main import main
 from tests.webhook.examples import admission
-from webhook.assembly import make_context, watched_files
+from webhook.assembly import make_context, own_namespace, watched_files
 from webhook.config import ConfigError, load_config, schema_of_config
 from webhook.labelguard import BUILT_IN, LabelGuard
 from webhook.labels import LabelRule
@@ -248,3 +248,23 @@ def test_known_nodes(tmp_path: Path) -> None:
     treatment = context.pods.treat(parse_admission(admission(pod)))
     assert treatment is not None
     assert "kubernetes.io/hostname: h" in treatment.warning
+
+
+@pytest.mark.parametrize(
+    ("configured", "of_the_pod", "wanted"),
+    [
+        ("given", "pod", "given"),
+        (None, "pod\n", "pod"),
+        (None, "", "claimcheck-system"),
+        (None, None, "claimcheck-system"),
+    ],
+)
+def test_namespace_of_the_service(
+    tmp_path: Path, configured: str | None, of_the_pod: str | None, wanted: str
+) -> None:
+    """Ledgers are where the service runs, which kubelet tells it, as long as nothing else is said."""
+    if of_the_pod is not None:
+        (tmp_path / "namespace").write_text(of_the_pod)
+    named = f", namespace: {configured}" if configured else ""
+    config = load(tmp_path, f"{TLS}apiServer: {{tokenFile: token}}\nquota: {{mode: Enforce{named}}}\n")
+    assert own_namespace(config, "quota", "namespace") == wanted
