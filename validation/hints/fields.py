@@ -75,6 +75,15 @@ def _metadata_at_top_level(situation: Situation) -> str:
     return f"`{situation.key}` belongs into `metadata`:\n" + yaml({"metadata": metadata})
 
 
+def _spec_of_a_claim(situation: Situation) -> str:
+    """A template with the spec of a claim, or the other way round."""
+    if situation.kind == "ResourceClaimTemplate" and situation.key == "devices":
+        return "a template has the claim's spec under a `spec` of its own:\nspec:\n  spec:\n    devices: …"
+    if situation.kind == "ResourceClaim" and situation.key == "spec":
+        return "only a ResourceClaimTemplate has `spec` in `spec`; move what is in it one level up"
+    return ""
+
+
 def _pod_claim_source(situation: Situation) -> str:
     """`source:` of 1.26 to 1.30, and the `template:` of some texts from that time."""
     source = situation.value
@@ -113,8 +122,14 @@ def _did_you_mean(situation: Situation) -> str:
     names = [field.name for field in schemawalk.fields_of(situation.schema, struct)]
     if len(situation.path) == 1:
         names += ["apiVersion", "kind"]
-    meant = nearest(situation.key, names)
+    meant = nearest(situation.key, names) or _begun(situation.key, names)
     return f"did you mean `{meant}`?" if meant else ""
+
+
+def _begun(word: str, names: list[str]) -> str:
+    """The only name that begins with the word, such as `deviceClassName` for `deviceClass`."""
+    found = [name for name in names if len(word) > 3 and name.lower().startswith(word.lower())]
+    return found[0] if len(found) == 1 else ""
 
 
 def _elsewhere(situation: Situation) -> str:
@@ -200,6 +215,7 @@ HINTS = (
     Hint("basic-device", UNKNOWN, _basic_device, place=r"^spec\.devices\[\]\.basic$"),
     Hint("device-without-basic", UNKNOWN, _device_without_basic, place=r"^spec\.devices\[\]\.\w+$"),
     Hint("metadata-at-top-level", UNKNOWN, _metadata_at_top_level, place=r"^[^.\[]+$"),
+    Hint("claim-spec-or-template-spec", UNKNOWN, _spec_of_a_claim, place=r"^spec\.(devices|spec)$|^spec$"),
     Hint("pod-claim-source", UNKNOWN, _pod_claim_source, place=r"resourceClaims\[\]\.(source|template)$"),
     Hint(
         "classic-field",
