@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commandline.results import ERROR, NOTE, WARNING, Finding, Result
 from conversion.paths import to_version
@@ -193,9 +193,17 @@ def place_of(manifest: Manifest, path: Path, message: str = "") -> Place:
         offset = _offset_in_expression(value, message)
         if offset is not None:
             return manifest.locate_in_scalar(path, offset)
+    if isinstance(value, dict) and (key := _key_in_question(value, message)):
+        return manifest.locate_key((*path, key))
     if isinstance(value, (dict, list)) or value is None:
         return manifest.locate_key(path)
     return manifest.locate(path)
+
+
+def _key_in_question(value: dict[str, Any], message: str) -> str:
+    """The key of a map that the server's message is about; its path ends at the map."""
+    matched = re.match(r'Invalid value: "([^"\\]+)": ', message)
+    return matched[1] if matched is not None and matched[1] in value else ""
 
 
 def _offset_in_expression(expression: str, message: str) -> int | None:

@@ -324,6 +324,13 @@ def test_flag_wins_over_file(write: Write, report: Report) -> None:
     report(file, "--namespace-labels", f"{LABEL}=false", code=1)
 
 
+def test_place_of_a_key(write: Write, report: Report) -> None:
+    """An error about a key of a map has the map as its field, and the key as its place."""
+    text = CLAIM.replace("metadata:\n", "metadata:\n  labels:\n    good: a\n    '-bad': b\n", 1)
+    [finding] = report(write("claim.yaml", text), code=1)["results"][0]["findings"]
+    assert (finding["field"], finding["line"], finding["column"]) == ("metadata.labels", 6, 5)
+
+
 def test_namespace_of_objects_without_one(write: Write, report: Report) -> None:
     """`-n` says where objects go that name no namespace."""
     found = report(

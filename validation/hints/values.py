@@ -187,6 +187,15 @@ def _dns_name(situation: Situation) -> str:
     return f"for example `{fixed}`" if fixed and fixed != value else ""
 
 
+def _identifier(situation: Situation) -> str:
+    """`driver-version`, the name of an attribute or capacity: show what it could be."""
+    matched = re.match(r'Invalid value: "([^"\\]*)"', situation.message)
+    fixed = re.sub(r"\W", "_", matched[1], flags=re.ASCII) if matched is not None else ""
+    if fixed[:1].isdigit():
+        fixed = f"_{fixed}"
+    return f"for example `{fixed}`" if fixed and matched is not None and fixed != matched[1] else ""
+
+
 def _version(situation: Situation) -> str:
     """`1.2` or `v1.2.3`: a semantic version has three numbers and nothing in front."""
     value = situation.value
@@ -263,6 +272,7 @@ HINTS = (
     Hint("unqualified-attribute", (INVALID, REQUIRED), _unqualified_attribute, place=ATTRIBUTE_NAME),
     Hint("unsupported-value", (NOT_SUPPORTED,), _unsupported),
     Hint("opaque-parameters", (INVALID,), _parameters, place=r"opaque\.parameters$"),
+    Hint("identifier", (INVALID,), _identifier, message="a valid C identifier"),
     Hint("version", (INVALID,), _version, message="compatible with semver.org"),
     Hint("dns-name", (INVALID,), _dns_name, message="RFC 1123"),
     Hint("neither-exactly-nor-alternatives", (REQUIRED,), _neither, message="`exactly` or `firstAvailable`"),
