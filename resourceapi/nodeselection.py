@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+
+from resourceapi.gotext import quote
 
 Object = dict[str, Any]
 EMPTY: Object = {}
@@ -12,6 +15,19 @@ INT64_DIGITS = 19
 def selects(selector: Object, node: Object) -> bool:
     """Whether any term selects the node (JSON of a Node); a term without requirements selects none."""
     return any(_term_selects(term, node) for term in selector.get("nodeSelectorTerms") or ())
+
+
+def wrong_bounds(selector: Object) -> Iterator[str]:
+    """What is wrong with the bounds of `Gt` and `Lt`, which no rule of the API wants to be numbers."""
+    for index, term in enumerate(selector.get("nodeSelectorTerms") or ()):
+        for number, requirement in enumerate(term.get("matchExpressions") or ()):
+            if requirement.get("operator") not in ("Gt", "Lt"):
+                continue
+            for place, bound in enumerate(requirement.get("values") or ()):
+                if _whole_number(bound) is None:
+                    path = f"nodeSelectorTerms[{index}].matchExpressions[{number}].values[{place}]"
+                    why = "for 'Gt', 'Lt' operators, the value must be an integer"
+                    yield f"{path}: Invalid value: {quote(bound)}: {why}"
 
 
 def _term_selects(term: Object, node: Object) -> bool:

@@ -85,7 +85,10 @@ class KindRules:
     def admit(self, obj: Object, setting: Setting) -> Answer | None:
         """What admission refuses once the rules hold."""
         if self.name == "ResourceSlice" and nodefeatures.FEATURE in setting.profile.gates:
-            reason = nodefeatures.refuse_slice(obj, setting.nodes)
+            try:
+                reason = nodefeatures.refuse_slice(obj, setting.nodes)
+            except nodefeatures.UnusableSelector as error:
+                return statuses.bad_request(str(error))
             if reason:
                 return statuses.forbidden("resourceslices", obj["metadata"]["name"], reason)
         return None

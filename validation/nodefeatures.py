@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from resourceapi.gotext import quote
-from resourceapi.nodeselection import selects
+from resourceapi.nodeselection import selects, wrong_bounds
 from validation.checks import Object
 
 FEATURE = "DRANodeAllocatableResources"
 EMPTY: Object = {}
 
 
+class UnusableSelector(Exception):
+    """A selector of nodes that the plugin cannot use; the text is the answer's message."""
+
+
 def refuse_slice(resource_slice: Object, nodes: dict[str, Object]) -> str:
-    """Why a slice is refused: a device uses resources of nodes that cannot account for it.  Empty if it is not."""
+    """Why a slice is refused: a device uses resources of nodes that cannot account for it.  Empty if it is not.
+
+    :raises UnusableSelector: if it cannot be told which nodes that are.
+    """
     spec = resource_slice.get("spec", EMPTY)
     for device in spec.get("devices") or ():
         if device.get("nodeAllocatableResources"):
@@ -32,6 +39,10 @@ def _refuse_device(name: str, owner: Object, nodes: dict[str, Object]) -> str:
             return f"node {quote(node_name)} not found for device {quote(name)}"
         return _first_without_feature((node,))
     if "nodeSelector" in owner:
+        wrong = list(wrong_bounds(owner["nodeSelector"]))
+        if wrong:
+            what = wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]"
+            raise UnusableSelector(f"failed to create node selector: {what}")
         return _first_without_feature(node for node in nodes.values() if selects(owner["nodeSelector"], node))
     return _first_without_feature(nodes.values())  # the rules leave nothing else but all nodes
 

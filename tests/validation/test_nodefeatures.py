@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from validation.nodefeatures import FEATURE, refuse_slice
+from validation.nodefeatures import FEATURE, UnusableSelector, refuse_slice
 
 Object = dict[str, Any]
 NODES: dict[str, Object] = {
@@ -51,6 +51,34 @@ def test_nodes_of_a_slice_or_of_a_device(where: Object, reason: str) -> None:
         "devices": [{"name": "c", "nodeName": "none"}, {**device, **where}],
     }
     assert refuse_slice({"spec": per_device}, NODES) == reason
+
+
+@pytest.mark.parametrize(
+    ("bounds", "wrong"),
+    [
+        pytest.param(["1", "-007"], "", id="numbers"),
+        pytest.param(["", "1"], '{at}[0].values[0]: Invalid value: "": {why}', id="nothing"),
+        pytest.param(
+            ["1.5", "x"],
+            '[{at}[0].values[0]: Invalid value: "1.5": {why}, {at}[1].values[0]: Invalid value: "x": {why}]',
+            id="two",
+        ),
+    ],
+)
+def test_bounds_that_are_no_numbers(bounds: list[str], wrong: str) -> None:
+    """The plugin reads the selector of a slice that it looks at; what it cannot read is a bad request."""
+    requirements = [{"key": "zone", "operator": "Gt", "values": [bound]} for bound in bounds]
+    selector = {"nodeSelectorTerms": [{"matchExpressions": requirements}]}
+    spec = {"nodeSelector": selector, "devices": [{"name": "d", **USING}]}
+    if not wrong:
+        assert refuse_slice({"spec": spec}, NODES) == ""
+        return
+    at = "nodeSelectorTerms[0].matchExpressions"
+    why = "for 'Gt', 'Lt' operators, the value must be an integer"
+    with pytest.raises(UnusableSelector) as caught:
+        refuse_slice({"spec": spec}, NODES)
+    assert str(caught.value) == f"failed to create node selector: {wrong.format(at=at, why=why)}"
+    assert refuse_slice({"spec": {**spec, "devices": [{"name": "d"}]}}, NODES) == ""
 
 
 @pytest.mark.parametrize("spec", [{}, {"devices": None}, {"nodeName": "unable", "devices": [{"name": "d"}]}])
