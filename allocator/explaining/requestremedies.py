@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from typing import TYPE_CHECKING
 
 from allocator.capacity import CapacityError, consumed
@@ -125,7 +125,7 @@ def _largest(most: int, works: Callable[[int], bool]) -> int:
 
 
 def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
-    """The largest amount of each capacity that is asked for with which it works."""
+    """The largest amount of each capacity that is asked for with which it works, or without it if no device has it."""
     claims = finder.trials.claims
     wanted: Object = (details_of(claims, part).get("capacity") or {}).get("requests") or {}
     for name, amount in wanted.items():
@@ -142,6 +142,11 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
                     "capacity", text, subject(claims, part), str(other), Variation(less(other))
                 )
                 break
+        else:
+            dropped = with_details(claims, part, partial(_without_amount, name))
+            if finder.claims_work(dropped):
+                text = f"without the capacity {name} in {spoken(claims, part)}"
+                yield from finder.confirm("capacity", text, subject(claims, part), None, Variation(dropped))
 
 
 def _amounts(finder: Finder, name: str, wanted: Quantity) -> list[Quantity]:
@@ -182,6 +187,12 @@ def _down_to_policy(name: str, left: Quantity, capacity: Object, fractional: boo
 def _with_amount(details: Object, name: str, amount: Quantity) -> Object:
     capacity = details.get("capacity") or {}
     return {**details, "capacity": {**capacity, "requests": {**capacity["requests"], name: amount}}}
+
+
+def _without_amount(name: str, details: Object) -> Object:
+    capacity = details.get("capacity") or {}
+    requests = {each: amount for each, amount in capacity["requests"].items() if each != name}
+    return {**details, "capacity": {**capacity, "requests": requests}}
 
 
 def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:

@@ -222,6 +222,7 @@ def taint_text(taint: Object) -> str:
 def _unservable(alternative: Alternative, device: Device) -> str:
     lacking = [name for name in alternative.capacity if name not in device.capacity]
     if lacking:
-        return f"has no capacity {', '.join(sorted(lacking))}"
+        has = f"; it has {', '.join(sorted(device.capacity))}" if device.capacity else ""
+        return f"has no capacity {', '.join(sorted(lacking))}{has}"
     wanted = ", ".join(f"{name}: {amount}" for name, amount in alternative.capacity.items())
     return f"the policy of the device admits no {wanted or 'default request'}"
