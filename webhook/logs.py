@@ -9,6 +9,8 @@ from time import gmtime, strftime
 from typing import Any, TextIO
 
 LOGGER = logging.getLogger("claimcheck")
+# Objects can be named as one likes, and a refusal can have very many causes: lines stay readable.
+MAX_CHARACTERS = 2000
 
 
 class JSONFormatter(logging.Formatter):
@@ -20,13 +22,19 @@ class JSONFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "message": record.getMessage(),
             "process": record.process,
-            **getattr(record, "fields", {}),
+            **{name: _cut(value) for name, value in getattr(record, "fields", {}).items()},
         }
         if record.name != LOGGER.name:
             entry["logger"] = record.name
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
         return json.dumps(entry, default=str)
+
+
+def _cut(value: Any) -> Any:
+    if not isinstance(value, str) or len(value) <= MAX_CHARACTERS:
+        return value
+    return f"{value[: MAX_CHARACTERS - 1]}…"
 
 
 def log(level: int, message: str, /, **fields: Any) -> None:

@@ -18,15 +18,16 @@ Object = dict[str, Any]
 ADMISSION = ("admission.k8s.io/v1", "AdmissionReview")
 CONVERSION = ("apiextensions.k8s.io/v1", "ConversionReview")
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
+MAX_MESSAGE = 2000
 OPERATIONS = (CREATE, UPDATE, DELETE, CONNECT)
 
 
 class WebhookError(Exception):
-    """A request that is no review; ``code`` is the HTTP status to answer with."""
+    """A request that is no review; ``code`` is the HTTP status to answer with, the message is never long."""
 
     def __init__(self, message: str, code: int = 400) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = message if len(message) <= MAX_MESSAGE else f"{message[: MAX_MESSAGE - 1]}…"
         self.code = code
 
 

@@ -32,6 +32,10 @@ CONVERSION_BYTES = 32 * 1024 * 1024
 # What takes longer than a millisecond or so must not keep health checks and small reviews waiting.
 LARGE_BYTES = 64 * 1024
 MAX_LARGE = 4
+# What takes twenty times its size while it is converted comes one by one.
+HUGE_BYTES = 4 * 1024 * 1024
+# So many of the largest bodies may be held at once, read in part or waiting.
+MAX_HELD = 4
 JSON = "application/json"
 PLAIN = "text/plain; charset=utf-8"
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
@@ -92,6 +96,8 @@ class Service:
         self._server: web.Server | None = None
         self.direct: set[DirectConnection] = set()
         self._large = asyncio.Semaphore(MAX_LARGE)
+        self._huge = asyncio.Semaphore(1)
+        self._held = 0  # bytes of bodies
         self._pages: dict[str, Callable[[], web.Response]] = {
             "/healthz": lambda: _text(200, "ok"),
             "/readyz": self._readiness,
@@ -214,7 +220,11 @@ class Service:
             body = _received(request, limit)
             if body is None:
                 body = await self._read(request, limit)
-            return (await self._answer_in_time(path, body)).response()
+            self._held += len(body)
+            try:
+                return (await self._answer_in_time(path, body)).response()
+            finally:
+                self._held -= len(body)
         except WebhookError as error:
             response = _refused(path, error).response()
             if error.code != 400:
@@ -227,7 +237,7 @@ class Service:
             return await asyncio.to_thread(self._answer, path, body)
         if len(body) < LARGE_BYTES:
             return self._answer(path, body)
-        async with self._large:
+        async with self._huge if len(body) >= HUGE_BYTES else self._large:
             return await asyncio.to_thread(self._answer, path, body)
 
     def _answer(self, path: str, body: bytes) -> Reply:
@@ -259,7 +269,7 @@ class Service:
     async def _read(self, request: web.BaseRequest, limit: int) -> bytes:
         """The body, up to its limit.
 
-        :raises WebhookError: if it is longer, slower than it may be, or ends early.
+        :raises WebhookError: if it is longer, slower than it may be, or ends early; if too many send at once.
         """
         if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
             request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -269,13 +279,18 @@ class Service:
             async with asyncio.timeout(self._limits.seconds):
                 while chunk := await request.content.readany():
                     size += len(chunk)
+                    self._held += len(chunk)
                     if size > limit:
                         raise _too_large(limit)
+                    if self._held > MAX_HELD * max(self._limits.admission, self._limits.conversion):
+                        raise WebhookError("too much is being sent at once", 503)
                     chunks.append(chunk)
         except TimeoutError:
             raise WebhookError(f"the body took longer than {self._limits.seconds:g} s", 408) from None
-        except web.RequestPayloadError as error:
+        except (web.RequestPayloadError, ConnectionError) as error:  # broken, or broken off
             raise WebhookError(f"the body cannot be read: {error}") from None
+        finally:
+            self._held -= size
         return b"".join(chunks)
 
 

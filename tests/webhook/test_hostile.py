@@ -13,11 +13,13 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from queue import Queue
 
 import pytest
 
 from tests.webhook.examples import admission, claim, conversion
 from tests.webhook.running import PATIENCE_SECONDS, Running, running
+from tests.webhook.wire import Wire
 from webhook.service import ADMISSION_BYTES, CONVERSION_BYTES
 
 REVIEW = json.dumps(admission(claim())).encode()
@@ -54,13 +56,16 @@ class Prober:
 
 
 @contextmanager
-def attacked(directory: Path, **timeouts: float) -> Iterator[Running]:
-    """Two workers; in the end none of them has died, and health was answered all the time."""
+def attacked(
+    directory: Path, *, workers: int = 2, limits: dict[str, int] | None = None, **timeouts: float
+) -> Iterator[Running]:
+    """Some workers; in the end none of them has died, and health was answered all the time."""
     with running(
         directory,
-        listen={"workers": 2},
+        listen={"workers": workers},
         apiServer={"serves": "CustomResources"},
         timeouts=timeouts,
+        limits=limits or {},
         logging={"level": "info"},
     ) as started:
         prober = Prober(started)
@@ -281,6 +286,32 @@ def test_huge_batches_to_convert(service: Running) -> None:
         for result in results
         if result["result"]["status"] == "Failure"
     )
+
+
+def test_many_bodies_at_once(tmp_path: Path) -> None:
+    """All that is being sent takes four times the largest body at most: who sends more is told so, and none is held on to."""
+    size = 100_000
+    head = f"POST /convert HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
+    answers: Queue[bytes] = Queue()
+
+    def listen(wire: Wire) -> None:
+        with suppress(OSError):
+            answers.put(wire.rest())
+
+    with attacked(
+        tmp_path, limits={"review": size, "conversion": size}, body=600, idle=600, workers=1
+    ) as service:
+        with ExitStack() as stack:
+            for _ in range(5):
+                wire = stack.enter_context(service.wire())
+                wire.sendall(head.encode() + b" " * (size - 1))
+                threading.Thread(target=listen, args=(wire,)).start()
+            refused = answers.get(timeout=PATIENCE_SECONDS)
+            assert refused.startswith(b"HTTP/1.1 503 ")
+            assert refused.endswith(b"\r\n\r\ntoo much is being sent at once\n")
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while post(service, "/convert", b" " * size)[0] != 400:
+            assert time.monotonic() < deadline
 
 
 def test_connections_that_break_off(service: Running) -> None:

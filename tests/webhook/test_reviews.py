@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.webhook.examples import admission, claim, conversion
-from webhook.reviews import WebhookError, allow, deny, parse_admission, parse_conversion
+from webhook.reviews import MAX_MESSAGE, WebhookError, allow, deny, parse_admission, parse_conversion
 
 
 def changed(review: dict[str, Any], **members: Any) -> dict[str, Any]:
@@ -97,6 +97,13 @@ def test_bad_conversion_is_refused(name: str) -> None:
     with pytest.raises(WebhookError, match=r"^request") as caught:
         parse_conversion(changed(conversion([], "v1"), **members))
     assert caught.value.message == message
+
+
+def test_errors_are_short() -> None:
+    """Whatever a request says, an error that quotes it is no longer than a page."""
+    with pytest.raises(WebhookError) as caught:
+        parse_admission(changed(admission(claim()), operation="X" * 3_000_000))
+    assert len(caught.value.message) == MAX_MESSAGE
 
 
 def test_answers_have_what_the_api_wants() -> None:
