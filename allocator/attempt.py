@@ -107,6 +107,15 @@ class Attempt:
         """What the shares that were taken of a device consume together."""
         return self._shares.get(device.id, {})
 
+    def capacity_left(self, device: Device) -> Amounts:
+        """What allocated claims leave of the device's capacities."""
+        left = self._allocated.left(device)
+        return device.kind.room.totals if left is None else left
+
+    def consumption(self, alternative: Alternative, device: Device) -> Amounts:
+        """What a request takes of a shared device that could serve it."""
+        return self._share(alternative, device, "").amounts or {}
+
     def pays_counters(self, device: Device) -> bool:
         """Whether taking the device draws from counters: a shared one that is in use already does not."""
         shared = device.multiple and self._features.consumable_capacity
@@ -289,7 +298,7 @@ class Attempt:
     def _record(self, alternative: Alternative, device: Device, shared: bool) -> None:
         claim, capacity = alternative.claim, None
         if shared:
-            capacity = self._share(alternative, device, "").amounts or {}
+            capacity = self.consumption(alternative, device)
             total = added(self._shares.get(device.id, {}), capacity)
             self._trail.set(self._shares, device.id, total)
         else:

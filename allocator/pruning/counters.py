@@ -150,23 +150,25 @@ class CounterSets:
         scales = {}
         for name in counters:
             amounts = [available[name], *(drawn[name] for _, drawn, _ in entries if name in drawn)]
-            scales[name] = self._scale(amounts)
-        found.left = tuple(_whole(available[name], scales[name]) for name in counters)
+            scales[name] = common_scale(amounts)
+        self.unfathomable |= None in scales.values()
+        found.left = tuple(whole_number(available[name], scales[name]) for name in counters)
         for index, drawn, groups in entries:
-            whole = (_whole(drawn[name], scales[name]) if name in drawn else 0 for name in counters)
+            whole = (whole_number(drawn[name], scales[name]) if name in drawn else 0 for name in counters)
             found.add(index, tuple(whole), groups)
         return found
 
-    def _scale(self, amounts: Iterable[Quantity]) -> int | None:
-        """The power of ten in which all amounts are whole numbers."""
-        scales = [amount.scale for amount in amounts if amount.mantissa]
-        if scales and max(scales) - min(scales) > _MAX_SCALE_SPREAD:
-            self.unfathomable = True
-            return None
-        return min(scales, default=0)
+
+def common_scale(amounts: Iterable[Quantity]) -> int | None:
+    """The power of ten in which all amounts are whole numbers; None if they are too different in size to be counted."""
+    scales = [amount.scale for amount in amounts if amount.mantissa]
+    if scales and max(scales) - min(scales) > _MAX_SCALE_SPREAD:
+        return None
+    return min(scales, default=0)
 
 
-def _whole(amount: Quantity, scale: int | None) -> int:
+def whole_number(amount: Quantity, scale: int | None) -> int:
+    """The amount in units of a `common_scale`; 0 if there is none."""
     if scale is None or not amount.mantissa:
         return 0
     whole: int = amount.mantissa * 10 ** (amount.scale - scale)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from allocator.pruning.bits import bits
+from allocator.pruning.capacities import Capacities
 from allocator.pruning.problem import Option, Problem
 from allocator.pruning.propagation import Propagation
 from allocator.pruning.prospects import Prospect, Task
@@ -30,13 +31,19 @@ class Existence:
     """Answers for one problem, and remembers what it has found."""
 
     def __init__(
-        self, problem: Problem, states: States, propagation: Propagation, symmetry: Symmetry
+        self,
+        problem: Problem,
+        states: States,
+        propagation: Propagation,
+        symmetry: Symmetry,
+        capacities: Capacities,
     ) -> None:
         self._problem = problem
         self._attempt = problem.attempt
         self._states = states
         self._propagation = propagation
         self._symmetry = symmetry
+        self._capacities = capacities
         self._failed: set[Hashable] = set()
         #: devices by slot, of the last solution that was found
         self._solution: dict[int, tuple[Option, int]] = {}
@@ -136,7 +143,13 @@ class Existence:
         """Where least else could go comes first: what is broken into should be used up."""
         usable = state.free & ~state.blocked()
         cells = self._symmetry.cell_of
-        return sorted(bits(devices), key=lambda index: (cells[index].devices & usable).bit_count())
+        shared = self._problem.shared if self._capacities.left else 0
+
+        def room(index: int) -> tuple[int, Sequence[int]]:
+            left = self._capacities.left_of(index, state) if shared >> index & 1 else ()
+            return (cells[index].devices & usable).bit_count(), left
+
+        return sorted(bits(devices), key=room)
 
     def _scarcest(self, tasks: Sequence[Task], prospects: Sequence[Prospect]) -> int:
         """The task that is begun, else that for the largest devices, else that with the least choice.
@@ -150,7 +163,10 @@ class Existence:
         def scarcity(place: int) -> tuple[bool, float, int]:
             option, devices = tasks[place].option, prospects[place].devices
             begun = option is not None and tasks[place].wanted < option.wanted
-            return not begun, -self._size(devices), devices.bit_count() - wanted[devices]
+            size = self._size(devices)
+            if self._capacities.left:
+                size += min(map(self._capacities.size, prospects[place].options))
+            return not begun, -size, devices.bit_count() - wanted[devices]
 
         return min(range(len(tasks)), key=scarcity)
 

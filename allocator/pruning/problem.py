@@ -23,7 +23,7 @@ class Option:
     def __init__(self, alternative: Alternative, claim: int, wanted: int) -> None:
         self.alternative = alternative
         #: what it asks of capacities
-        self.appetite = tuple(sorted(alternative.capacity.items()))
+        self.appetite = alternative.capacity_key
         #: the place of the claim
         self.claim = claim
         #: how many devices
@@ -191,7 +191,7 @@ def _kind(alternative: Alternative) -> tuple[Any, ...]:
         tuple(selector.expression for selector in alternative.selectors),
         alternative.admin_access,
         alternative.takes_all,
-        tuple(sorted(alternative.capacity.items())),
+        alternative.capacity_key,
         repr(alternative.tolerations),
         tuple(
             (constraint.attribute, alternative.derived.get(constraint.attribute))

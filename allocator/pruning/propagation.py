@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allocator.pruning.agreement import Agreement
+from allocator.pruning.capacities import Capacities
 from allocator.pruning.problem import Problem
 from allocator.pruning.prospects import HopelessError, Prospect, Prospects, Task, drop_hopeless
 from allocator.pruning.state import State, States
@@ -19,12 +20,12 @@ from allocator.search import Goal
 class Propagation:
     """Looks ahead from any point of a search."""
 
-    def __init__(self, problem: Problem, states: States) -> None:
+    def __init__(self, problem: Problem, states: States, capacities: Capacities) -> None:
         self._problem = problem
         self._states = states
         self._prospects = Prospects(problem)
         self._agreement = Agreement(problem)
-        self._sufficiency = Sufficiency(problem)
+        self._sufficiency = Sufficiency(problem, capacities)
 
     def tasks(self, goal: Goal) -> list[Task]:
         """What is to be done from a goal on, up to where looking at devices may be an error."""

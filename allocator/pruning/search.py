@@ -8,6 +8,7 @@ from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import SearchLimitError
 from allocator.pruning.bits import bits
+from allocator.pruning.capacities import Capacities
 from allocator.pruning.existence import Existence
 from allocator.pruning.problem import Problem
 from allocator.pruning.propagation import Propagation
@@ -35,11 +36,12 @@ class PrunedSearch(Search):
         states = States(problem)
         self._states = states
         self._state = states.first()
-        self._propagation = Propagation(problem, states)
+        capacities = Capacities(problem)
+        self._propagation = Propagation(problem, states, capacities)
         self._symmetry = Symmetry(problem)
         self._easy_until = max_steps - EASY_STEPS
         self._looks_ahead = False
-        self._existence = Existence(problem, states, self._propagation, self._symmetry)
+        self._existence = Existence(problem, states, self._propagation, self._symmetry, capacities)
         self._known: dict[object, Outcome] = {}
         self._options = {o.alternative: o for slot in problem.slots for o in slot.options}
 

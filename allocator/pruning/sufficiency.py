@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from allocator.pruning.bits import union
-from allocator.pruning.matching import Matching, can_serve_all
+from allocator.pruning.bits import bits, union
+from allocator.pruning.capacities import Capacities, Crowd
+from allocator.pruning.matching import Demand, Matching, can_serve_all
 from allocator.pruning.problem import Problem
 from allocator.pruning.prospects import HopelessError, Prospect
 from allocator.pruning.state import State
@@ -22,22 +23,40 @@ def own(problem: Problem, wanted: int, devices: int) -> tuple[int, int]:
 
 
 class Sufficiency:
-    """Checks devices, counters and distinct values."""
+    """Checks devices, counters, capacities and distinct values."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, capacities: Capacities) -> None:
         self._problem = problem
+        self._capacities = capacities
         self._drawing_kinds = _drawing_kinds(problem)
 
     def check(self, prospects: Sequence[Prospect], state: State) -> None:
         """Raises HopelessError if there is not enough."""
         normal = [prospect for prospect in prospects if not prospect.has_admin_access]
-        demands = [own(self._problem, prospect.least, prospect.devices) for prospect in normal]
-        if not Matching(demands, self._limits(normal, state)).complete():
+        crowds = self._capacities.crowds(normal, state) if self._capacities.left else ()
+        if not Matching(self._demands(normal, crowds), self._limits(normal, state)).complete():
             raise HopelessError
         self._check_counters(normal, state)
+        if crowds and not self._capacities.suffice(crowds):
+            raise HopelessError
         if self._problem.has_admin:
             self._check_admin(prospects)
         self._check_distinct(prospects)
+
+    def _demands(self, prospects: Sequence[Prospect], crowds: Sequence[Crowd]) -> list[Demand]:
+        """What each request must have for itself: devices, and places on shared devices that cannot serve all."""
+        bearable = self._capacities.bearable(crowds) if crowds else {}
+        places, first = {}, len(self._problem.devices)
+        for index, most in bearable.items():
+            places[index] = (1 << most) - 1 << first
+            first += most
+        crowded = sum(1 << index for index in bearable)
+        demands = []
+        for prospect in prospects:
+            devices = prospect.devices
+            wanted, owned = own(self._problem, prospect.least, devices & ~crowded)
+            demands.append((wanted, owned | union(places[index] for index in bits(devices & crowded))))
+        return demands
 
     def _check_admin(self, prospects: Sequence[Prospect]) -> None:
         """Requests of one claim never have a device in common, with admin access or without."""

@@ -4,12 +4,15 @@ Devices that no request, constraint, counter or compatibility group tells apart 
 a counter set or a value of a constrained attribute, directly or by way of others, are a *cell*; cells with the same
 structure are of one *shape*, for instance the partitions of each GPU of a node. Renaming devices, counter sets and
 values within these limits leads from solutions to solutions, which is all that is used here.
+
+An attribute whose values lie across what other ties hold together (a model, a NUMA node above PCIe roots) would make
+one cell of it all. Its values may instead be *literal*: they are not renamed, and so tie nothing together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from allocator.demand import ClaimDemand
 from allocator.pruning.bits import bits
@@ -23,6 +26,10 @@ Token = tuple[Hashable, ...]
 
 Bond = tuple[int, int, int]
 """A constraint: the places of its claim and in its claim, and the number of the attribute's values."""
+
+
+_MAX_TRIALS = 20_000
+"""How often a device is looked at, at most, to find out which attributes are best literal."""
 
 
 class Cell:
@@ -44,20 +51,25 @@ class Cell:
         self.values: dict[tuple[int, Any], int] = {}
 
 
+class Division(NamedTuple):
+    """Cells, and how many classes they have; alike cells count once."""
+
+    cells: list[Cell]
+    classes: int
+
+
 class Symmetry:
     """Classes and cells of a problem's candidates."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._maps = _maps(problem)
-        self.cells = self._cells()
-        self.cell_of = {index: cell for cell in self.cells for index in bits(cell.devices)}
-        columns = self._columns()
-        shapes: dict[Hashable, int] = {}
-        for cell in self.cells:
-            cell.shape = shapes.setdefault(self._describe(cell, columns), len(shapes))
-        self._of_value = {token: cell for cell in self.cells for token in cell.values}
         self._numbers: dict[Hashable, int] = {}
+        #: numbers of the attributes whose values are literal
+        self._literal: frozenset[int] = frozenset()
+        self.cells = self._best_cells()
+        self.cell_of = {index: cell for cell in self.cells for index in bits(cell.devices)}
+        self._of_value = {token: cell for cell in self.cells for token in cell.values}
         places = range(len(problem.slots) + 1)
         #: by slot: candidates for it and later ones
         self._wanted = [0 for _ in places]
@@ -114,7 +126,39 @@ class Symmetry:
             for index in bits(self._problem.relevant)
         }
 
-    def _cells(self) -> list[Cell]:
+    def _best_cells(self) -> list[Cell]:
+        """Cells, with those attributes literal that leave the fewest classes; found one after the other."""
+        columns = self._columns()
+        found = self._cells(columns)
+        others = set(range(len(self._maps)))
+        if len(others) ** 2 * self._problem.relevant.bit_count() > _MAX_TRIALS:
+            return found.cells
+        while len(others) + bool(self._problem.counters.sets) > 1:
+            literal = self._literal
+            tried = []
+            for number in sorted(others):
+                self._literal = literal | {number}
+                tried.append((self._cells(columns), number))
+            best, number = min(tried, key=lambda each: each[0].classes, default=(found, -1))
+            if best.classes >= found.classes:
+                self._literal = literal
+                break
+            found, self._literal = best, literal | {number}
+            others.remove(number)
+        return found.cells
+
+    def _cells(self, columns: dict[int, tuple[int, ...]]) -> Division:
+        """The cells that there are with the attributes that are literal now."""
+        cells = self._joined()
+        shapes: dict[Hashable, int] = {}
+        classes = 0
+        for cell in cells:
+            known = len(shapes)
+            cell.shape = shapes.setdefault(self._describe(cell, columns), known)
+            classes += len(cell.classes) if cell.shape == known else 0
+        return Division(cells, classes)
+
+    def _joined(self) -> list[Cell]:
         """Joins candidates that share a counter set or a value."""
         parent: dict[int, int] = {}
 
@@ -136,7 +180,7 @@ class Symmetry:
     def _ties(self, index: int) -> Iterable[Hashable]:
         yield from self._problem.counters.of_device.get(index, ())
         for number, values in enumerate(self._maps):
-            for value in values.of_device.get(index, ()):
+            for value in values.of_device.get(index, ()) if number not in self._literal else ():
                 yield number, value
 
     def _describe(self, cell: Cell, columns: dict[int, tuple[int, ...]]) -> Hashable:
@@ -147,7 +191,7 @@ class Symmetry:
         kinds = {index: (columns[index], self._kind(index)) for index in bits(cell.devices)}
         classes: dict[Hashable, int] = {}
         for index in sorted(kinds, key=lambda index: (kinds[index], index)):
-            key = (kinds[index], self._drawn(cell, index), self._valued(cell, index), self._own(index))
+            key = (kinds[index], self._drawn(cell, index), self._valued(cell, index))
             place = classes.setdefault(key, len(classes))
             if place == len(cell.classes):
                 cell.classes.append(0)
@@ -162,11 +206,20 @@ class Symmetry:
             (counters.sets[place].draws[index], tuple(sorted(counters.sets[place].groups[index])))
             for place in counters.of_device.get(index, ())
         )
-        return drawn, tuple(len(values.of_device.get(index, ())) for values in self._maps)
+        values = tuple(of.of_device.get(index, ()) for of in self._maps)
+        literal = tuple(values[number] for number in sorted(self._literal))
+        return self._stock(index), drawn, tuple(map(len, values)), literal
 
-    def _own(self, index: int) -> Hashable:
-        """Shared devices are like no other: what is left of each is a story of its own."""
-        return index if self._problem.shared >> index & 1 else None
+    def _stock(self, index: int) -> int:
+        """Of shared devices the same number for the same capacities of which the same is left."""
+        if not self._problem.shared >> index & 1:
+            return -1
+        device = self._problem.devices[index]
+        left = self._problem.attempt.capacity_left(device)
+        return self._number((id(device.kind.room), *sorted(left.items(), key=_name)))
+
+    def _number(self, description: Hashable) -> int:
+        return self._numbers.setdefault(description, len(self._numbers))
 
     def _drawn(self, cell: Cell, index: int) -> Hashable:
         drawn = []
@@ -181,7 +234,7 @@ class Symmetry:
         valued = []
         for number, values in enumerate(self._maps):
             known = values.of_device.get(index)
-            if known is not None:
+            if known is not None and number not in self._literal:
                 valued.append(
                     (number, tuple(cell.values.setdefault((number, v), len(cell.values)) for v in known))
                 )
@@ -220,7 +273,7 @@ class Symmetry:
             for cell in self.cells
             if cell.devices & wanted
         )
-        return bound, tuple(cells), self._held(state), self._in_use(state)
+        return bound, tuple(cells), self._held(state)
 
     def exactly(self, slot: int, state: State) -> Hashable:
         """All that decides how the search goes on, names included: with the same, it looks at the same devices."""
@@ -247,7 +300,10 @@ class Symmetry:
     def _stand_ins(self, wanted: int, bonds: Iterable[Bond], state: State) -> StandIns:
         pins, _ = self._pins(bonds)
         return StandIns(
-            self.cell_of, state, lambda cell: self._state_of(cell, state, wanted, pins.get(id(cell), ()))
+            self.cell_of,
+            state,
+            lambda cell: self._state_of(cell, state, wanted, pins.get(id(cell), ())),
+            self._consumed,
         )
 
     def _state_of(self, cell: Cell, state: State, wanted: int, pins: Hashable, tried: int = 0) -> int:
@@ -263,18 +319,39 @@ class Symmetry:
             tuple([state.common[place] for place in cell.sets]),
             pins,
             tuple([(members & free & tried).bit_count() for members in cell.classes]) if tried else (),
+            self._consumed(cell, state.in_use & wanted, tried),
         )
-        return self._numbers.setdefault(description, len(self._numbers))
+        return self._number(description)
+
+    def _consumed(self, cell: Cell, in_use: int, tried: int = 0) -> tuple[Token, ...]:
+        """What is consumed of the cell's shared devices, whichever of a class they are."""
+        in_use &= cell.devices
+        if not in_use:
+            return ()
+        attempt, devices = self._problem.attempt, self._problem.devices
+        return tuple(
+            sorted(
+                (
+                    cell.places[index],
+                    self._number(tuple(sorted(attempt.shares(devices[index]).items(), key=_name))),
+                    tried >> index & 1,
+                )
+                for index in bits(in_use)
+            )
+        )
 
     def _pins(self, bonds: Iterable[Bond]) -> tuple[dict[int, Hashable], Hashable]:
         """The values that constraints remember, by cell; and which constraints remember any."""
         problem = self._problem
         pins: dict[int, list[Token]] = {}
-        bound = []
+        bound: list[Hashable] = []
         for bond in bonds:
             claim, place, number = bond
             remembered = problem.attempt.constraint_state(problem.claims[claim], place)
             if not remembered:
+                continue
+            if number in self._literal:
+                bound.append((bond, frozenset(self._maps[number].elements(remembered))))
                 continue
             bound.append(bond)
             for value in self._maps[number].elements(remembered):
@@ -295,7 +372,7 @@ class Symmetry:
         return tuple(sorted(state.held.items()))
 
     def _in_use(self, state: State) -> Hashable:
-        """What is consumed of shared devices."""
+        """What is consumed of shared devices, each by itself."""
         problem = self._problem
         return tuple(
             (index, tuple(sorted(problem.attempt.shares(problem.devices[index]).items(), key=_name)))
@@ -306,10 +383,19 @@ class Symmetry:
 class StandIns:
     """For one choice of a device: which candidates come to the same."""
 
-    def __init__(self, cell_of: Mapping[int, Cell], state: State, number: Callable[[Cell], int]) -> None:
+    def __init__(
+        self,
+        cell_of: Mapping[int, Cell],
+        state: State,
+        number: Callable[[Cell], int],
+        consumed: Callable[[Cell, int], tuple[Token, ...]],
+    ) -> None:
+        """`number`: of a cell's state; `consumed`: what is consumed of some of its shared devices."""
         self._cell_of = cell_of
         self._free = state.free
+        self._in_use = state.in_use
         self._number = number
+        self._consumed = consumed
         self._numbers: dict[int, int] = {}
 
     def token(self, index: int, *, last: bool) -> Token:
@@ -321,13 +407,16 @@ class StandIns:
         number = self._numbers.get(id(cell))
         if number is None:
             number = self._numbers[id(cell)] = self._number(cell)
+        own = self._consumed(cell, self._in_use & 1 << index)
         if last:
-            return number, cell.places[index]
+            return number, cell.places[index], own
         later = self._free & (-2 << index)
         return (
             number,
             cell.places[index],
+            own,
             tuple([(members & later).bit_count() for members in cell.classes]),
+            self._consumed(cell, self._in_use & later),
         )
 
 

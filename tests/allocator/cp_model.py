@@ -13,19 +13,22 @@ from tests.allocator.scenes import Claim, Scene, Way
 def is_feasible(scene: Scene, seconds: float = 60) -> bool | None:
     """None if even the solver cannot tell in time."""
     model = cp_model.CpModel()
-    uses: dict[str, list[Any]] = defaultdict(list)
+    uses: dict[str, list[tuple[Any, int]]] = defaultdict(list)
     for number, claim in enumerate(scene.claims):
         _add_claim(model, scene, claim, f"c{number}", uses)
     by_name = {part.name: part for part in scene.parts}
-    for taken in uses.values():
-        model.add_at_most_one(taken)
+    for name, taken in uses.items():
+        if by_name[name].memory:
+            model.add(sum(memory * variable for variable, memory in taken) <= by_name[name].memory)
+        else:
+            model.add_at_most_one(variable for variable, _ in taken)
     for name, counters in scene.counters.items():
         for counter, available in counters.items():
             drawn = [
                 by_name[part].draws[name].get(counter, 0) * variable
                 for part, taken in uses.items()
                 if name in by_name[part].draws
-                for variable in taken
+                for variable, _ in taken
             ]
             model.add(sum(drawn) <= available)
     solver = cp_model.CpSolver()
@@ -37,7 +40,9 @@ def is_feasible(scene: Scene, seconds: float = 60) -> bool | None:
     return False if status == cp_model.INFEASIBLE else None
 
 
-def _add_claim(model: Any, scene: Scene, claim: Claim, name: str, uses: dict[str, list[Any]]) -> None:
+def _add_claim(
+    model: Any, scene: Scene, claim: Claim, name: str, uses: dict[str, list[tuple[Any, int]]]
+) -> None:
     taken: dict[str, list[tuple[Any, Any]]] = defaultdict(list)
     total = []
     for request in claim.requests:
@@ -48,7 +53,7 @@ def _add_claim(model: Any, scene: Scene, claim: Claim, name: str, uses: dict[str
             for part in _fitting(scene, way):
                 variable = model.new_bool_var("")
                 variables.append(variable)
-                uses[part.name].append(variable)
+                uses[part.name].append((variable, way.memory or 1))
                 taken[request.name].append((part, variable))
             model.add(sum(variables) == way.count * choice)
             total += variables

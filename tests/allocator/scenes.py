@@ -26,19 +26,24 @@ from tests.allocator.objects import (
 
 @dataclass(frozen=True)
 class Part:
-    """A device with its attributes, and what it draws, by counter set and counter."""
+    """A device with its attributes, and what it draws, by counter set and counter.
+
+    One with `memory` is shared: so much of it can be given away.
+    """
 
     name: str
     attributes: dict[str, int]
     draws: dict[str, dict[str, int]] = field(default_factory=dict)
+    memory: int = 0
 
 
 @dataclass(frozen=True)
 class Way:
-    """How many devices, and which attributes they must have."""
+    """How many devices, which attributes they must have, and how much memory of each."""
 
     count: int = 1
     select: dict[str, int] = field(default_factory=dict)
+    memory: int = 0
 
 
 @dataclass(frozen=True)
@@ -185,6 +190,49 @@ def pairs(roots: int, claims: int) -> Scene:
     return Scene(tuple(parts), tuple(Claim(asked, (Rule("root", False, ("a", "b")),)) for _ in range(claims)))
 
 
+def bins(count: int, missing: int = 1) -> Scene:
+    """Shared devices with eight units of memory, of which three are wanted: two requests fit on each."""
+    parts = tuple(Part(f"d{number}", {}, memory=8) for number in range(count))
+    return Scene(parts, tuple(_in_claims([Way(memory=3)] * (2 * count + missing))))
+
+
+def full_bins(count: int, missing: int = 0) -> Scene:
+    """Shared devices that three sizes fill exactly if each gets one of each; the small ones come first."""
+    parts = tuple(Part(f"d{number}", {}, memory=12) for number in range(count))
+    ways = [Way(memory=size) for size in (3, 4, 5) for _ in range(count)] + [Way(memory=1)] * missing
+    return Scene(parts, tuple(_in_claims(ways)))
+
+
+def _in_claims(ways: list[Way]) -> Iterable[Claim]:
+    for start in range(0, len(ways), 16):
+        yield Claim(tuple(Request(f"r{n}", (way,)) for n, way in enumerate(ways[start : start + 16])))
+
+
+def links(roots: int, missing: int = 1) -> Scene:
+    """Claims for a device and a share of the one link beside it; a link bears one of them."""
+    parts = []
+    for root in range(roots):
+        parts += [Part(f"g{root}-{number}", {"kind": 0, "root": root}) for number in range(2)]
+        parts.append(Part(f"n{root}", {"kind": 1, "root": root}, memory=10))
+    asked = (Request("g", (Way(1, {"kind": 0}),)), Request("n", (Way(1, {"kind": 1}, 6),)))
+    return Scene(
+        tuple(parts),
+        tuple(Claim(asked, (Rule("root", False, ("g", "n")),)) for _ in range(roots + missing)),
+    )
+
+
+def levels(roots: int, claims: int) -> Scene:
+    """Claims for two devices on one root and on one of two sides of it; each root has two of one side, one of the other."""
+    parts = tuple(
+        Part(f"d{root}-{number}", {"root": root, "side": number % 2})
+        for root in range(roots)
+        for number in range(3)
+    )
+    asked = requests_of(2)
+    rules = tuple(Rule(name, False, ("r0", "r1")) for name in ("root", "side"))
+    return Scene(parts, tuple(Claim(asked, rules) for _ in range(claims)))
+
+
 # --- variations
 
 
@@ -198,7 +246,8 @@ def combined(*scenes: Scene) -> Scene:
         counters |= {sets[name]: each for name, each in scene.counters.items()}
         for part in scene.parts:
             drawn = {sets[name]: each for name, each in part.draws.items()}
-            parts.append(Part(f"s{number}-{part.name}", {**part.attributes, "scene": number}, drawn))
+            attributes = {**part.attributes, "scene": number}
+            parts.append(replace(part, name=f"s{number}-{part.name}", attributes=attributes, draws=drawn))
         for each in scene.claims:
             asked = tuple(
                 replace(
@@ -234,6 +283,7 @@ def slices_of(scene: Scene) -> list[Object]:
             part.name,
             attributes=dict(part.attributes),
             **({"consumesCounters": _draws(part)} if part.draws else {}),
+            **(_shared(part.memory) if part.memory else {}),
         )
         for part in scene.parts
     ]
@@ -246,6 +296,11 @@ def slices_of(scene: Scene) -> list[Object]:
         slice_of(*devices, count=count),
         *(counter_slice(each, name=f"counters-{n}", count=count) for n, each in enumerate(sets)),
     ]
+
+
+def _shared(memory: int) -> Object:
+    capacity = {"value": str(memory), "requestPolicy": {"default": "1"}}
+    return {"allowMultipleAllocations": True, "capacity": {"memory": capacity}}
 
 
 def _draws(part: Part) -> list[Object]:
@@ -264,11 +319,10 @@ def _claim(described: Claim, name: str) -> Object:
     for request in described.requests:
         if len(request.ways) == 1:
             way = request.ways[0]
-            requests.append(exactly(request.name, way.count, selectors=list(_selectors(way))))
+            requests.append(exactly(request.name, way.count, **_details(way)))
             continue
         ways = (
-            alternative(f"w{number}", way.count, selectors=list(_selectors(way)))
-            for number, way in enumerate(request.ways)
+            alternative(f"w{number}", way.count, **_details(way)) for number, way in enumerate(request.ways)
         )
         requests.append(first_of(request.name, *ways))
     constraints = [
@@ -279,6 +333,13 @@ def _claim(described: Claim, name: str) -> Object:
         for rule in described.rules
     ]
     return claim(*requests, name=name, constraints=constraints)
+
+
+def _details(way: Way) -> Object:
+    return {
+        "selectors": list(_selectors(way)),
+        **({"capacity": {"memory": str(way.memory)}} if way.memory else {}),
+    }
 
 
 def _selectors(way: Way) -> Iterable[str]:

@@ -28,7 +28,7 @@ from tests.allocator.objects import (
     without,
 )
 from tests.allocator.scenes import Scene, claims_of, combined, renamed_and_permuted, slices_of
-from tests.allocator.tangles import tangle
+from tests.allocator.tangles import crowd, tangle
 
 PATIENCE = 20_000
 EXAMPLES = 250
@@ -42,8 +42,8 @@ def pruned(attempt: Any, claims: Any, candidates: Any, all_devices: Any, feature
     return PrunedSearch(Problem(attempt, claims, candidates, all_devices, features)).run()
 
 
-def answer_of(seed: int) -> tuple[Any, str, str]:
-    slices, taken, claims = tangle(Random(seed))
+def answer_of(make: Callable[[Random], Any], seed: int) -> tuple[Any, str, str]:
+    slices, taken, claims = make(Random(seed))
     features = ALL_FEATURES if seed % 3 else without("DRAListTypeAttributes")
     world = cluster(*slices, holders=[held(*taken)] if taken else [], features=features)
     answer = ask(world, *claims)
@@ -58,9 +58,9 @@ def answer_of(seed: int) -> tuple[Any, str, str]:
 
 
 @pytest.mark.parametrize("easy_steps", [100, 0])
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize(("make", "block"), [(tangle, n) for n in range(8)] + [(crowd, n) for n in range(2)])
 def test_same_answer_as_the_plain_search(
-    monkeypatch: pytest.MonkeyPatch, block: int, easy_steps: int
+    monkeypatch: pytest.MonkeyPatch, make: Callable[[Random], Any], block: int, easy_steps: int
 ) -> None:
     """The same devices, alternatives and errors, with every rule that leaves something out in force from the start.
 
@@ -70,10 +70,10 @@ def test_same_answer_as_the_plain_search(
     compared = 0
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
         monkeypatch.setattr("allocator.allocation.solve", pruned)
-        found = answer_of(seed)
+        found = answer_of(make, seed)
         monkeypatch.setattr("allocator.allocation.solve", plainly)
         try:
-            expected = answer_of(seed)
+            expected = answer_of(make, seed)
         except UndecidedError:
             continue  # There is nothing to compare with.
         assert found == expected, seed
@@ -105,6 +105,14 @@ FAMILIES: dict[str, Callable[[int, Random], Scene]] = {
     "alternatives": lambda k, _: scenes.alternatives(4 * k, min(4 * k, 8), 8 * k),
     "pairs": lambda k, _: scenes.pairs(4 * k, 4 * k),
     "pairs-one-more": lambda k, _: scenes.pairs(4 * k, 4 * k + 1),
+    "bins": lambda k, _: scenes.bins(8 * k),
+    "bins-exact": lambda k, _: scenes.bins(8 * k, 0),
+    "full-bins": lambda k, _: scenes.full_bins(4 * k),
+    "full-bins-one-more": lambda k, _: scenes.full_bins(4 * k, 1),
+    "links": lambda k, _: scenes.links(6 * k),
+    "links-exact": lambda k, _: scenes.links(6 * k, 0),
+    "levels": lambda k, _: scenes.levels(6 * k, 6 * k),
+    "levels-one-more": lambda k, _: scenes.levels(6 * k, 6 * k + 1),
 }
 
 
