@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from resourceapi.gotext import quote
+
 Json = Any
 Case = dict[str, Any]
 """One line of a corpus file."""
@@ -162,7 +164,7 @@ def with_name_marked(value: Json, name: str) -> Json:
     if not isinstance(value, str):
         return value
     # Not within a longer word: the prefix may be longer than the part of it that is used, and all of one letter.
-    spellings = "|".join(re.escape(spelling) for spelling in (name, json.dumps(name)[1:-1]))
+    spellings = "|".join(re.escape(text) for text in (name, json.dumps(name)[1:-1], quote(name)[1:-1]))
     return re.sub(rf"(?<!\w)(?:{spellings})(?!\w)", "<generated>", value)
 
 

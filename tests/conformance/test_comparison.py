@@ -192,3 +192,6 @@ def test_marked_names_are_whole_words() -> None:
     text = f'"{"x" * 63}" is invalid: metadata.generateName: Invalid value: "{"x" * 300}"'
     marked = f'"<generated>" is invalid: metadata.generateName: Invalid value: "{"x" * 300}"'
     assert with_name_marked(text, "x" * 63) == marked
+    assert (
+        with_name_marked(r'Invalid value: "\x7fab12c": no', "\x7fab12c") == 'Invalid value: "<generated>": no'
+    )

@@ -145,6 +145,9 @@ class _Composer:
         object = self._valid(case, with_status=with_status, name=unique if stored else "")
         case["note"] = self._mutated(object)
         case["object"] = object
+        metadata = object.get("metadata")
+        if stored and isinstance(metadata, dict):
+            metadata.pop("resourceVersion", None)  # refused only where the object is really stored
         if not stored and self._parts.chance(0.04):
             case |= {"raw": raw_body(self._source, object), "object": None, "note": "raw"}
 

@@ -69,6 +69,7 @@ class Mutator:
             "rename key": self._rename_key,
             "move": self._move,
             "envelope": self._envelope,
+            "metadata": self._metadata,
             "swap": self._swap,
         }
 
@@ -204,16 +205,19 @@ class Mutator:
         return f"{'.'.join(path)} to {'.'.join(where) or '.'}"
 
     def _envelope(self, object: Json) -> str:
-        field = self._source.choice(
-            ("apiVersion", "kind", "metadata", "spec", "status", "items", "generateName")
-        )
-        if field == "generateName":
-            metadata = object.get("metadata")
-            if not isinstance(metadata, dict):
-                return ""
-            return self._put((metadata, field, ("metadata", field)), self._source.choice(FIELDS[field]))
+        field = self._source.choice(("apiVersion", "kind", "metadata", "spec", "status", "items"))
         values = FIELDS.get(field, _EMPTY) if field != "status" else [*_EMPTY, {"bogus": 1}]
         return self._put((object, field, (field,)), self._source.choice(values))
+
+    def _metadata(self, object: Json) -> str:
+        """A field that any object's metadata can have."""
+        metadata = object.get("metadata")
+        if not isinstance(metadata, dict):
+            return ""
+        field = self._source.choice(_OF_METADATA)
+        if field == "generateName":  # which counts only without a name
+            metadata.pop("name", None)
+        return self._put((metadata, field, ("metadata", field)), self._source.choice(FIELDS[field]))
 
     def _swap(self, object: Json) -> str:
         """Two values of the same type change places: a copy of one overwrites the other."""
