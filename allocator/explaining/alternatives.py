@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Object
 from allocator.explaining.changes import requests_of, with_alternatives
-from allocator.explaining.trials import Trials, Undecided, Variation
+from allocator.explaining.trials import Trials, Undecided, Variation, placed
 from allocator.explaining.world import allocation_of, full_name
-from allocator.scheduling import NodeAnswer
+from allocator.scheduling import FATAL, NodeAnswer
 from resourceapi.limits import ALLOCATION_RESULTS
 
 
@@ -21,6 +22,27 @@ class AlternativeNote(NamedTuple):
     name: str
     text: str
     fits: bool = True
+
+
+def preferred(demand: Sequence[ClaimDemand], answers: Iterable[NodeAnswer]) -> NodeAnswer | None:
+    """Of the nodes on which a pod fits the first with the best alternatives, which kube-scheduler prefers (KEP-4816)."""
+    if not any(request.is_list for claim in demand for request in claim.requests):
+        return placed(answers)
+    before_error = takewhile(lambda answer: answer.error_kind != FATAL, answers)
+    fitting = [answer for answer in before_error if answer.result is not None]
+    return min(fitting, key=lambda answer: _rank(demand, answer), default=None)
+
+
+def _rank(demand: Sequence[ClaimDemand], answer: NodeAnswer) -> int:
+    """How far down their lists the chosen alternatives are, added up."""
+    total = 0
+    for claim, result in zip(demand, answer.result or (), strict=True):
+        taken = {each["request"] for each in result["devices"].get("results", ())}
+        for request in claim.requests:
+            if request.is_list:
+                names = [alternative.name for alternative in request.alternatives]
+                total += next((place for place, name in enumerate(names) if name in taken), 0)
+    return total
 
 
 def chosen(trials: Trials, answer: NodeAnswer) -> list[AlternativeNote]:

@@ -16,7 +16,7 @@ from allocator.explaining.constraints import Clash
 from allocator.explaining.remedies import Finder, Remedy
 from allocator.explaining.selecting import Expressions
 from allocator.explaining.steps import NodeView, Passed
-from allocator.explaining.trials import OutOfTime, Trials, Undecided, is_undecided, placed
+from allocator.explaining.trials import OutOfTime, Trials, Undecided, is_undecided
 from allocator.explaining.verdicts import SELECTING, Step
 from allocator.explaining.world import World, unknown_classes
 from allocator.scheduling import FATAL, NodeAnswer
@@ -82,7 +82,7 @@ class Explanation:
         self.answers = answers
         #: nodes that are not open to the pod, and why
         self.excluded = excluded
-        self.placed = placed(answers)
+        self.placed = alternatives.preferred(demand, answers)
         self.error = next((answer for answer in answers if answer.error_kind == FATAL), None)
         self.kinds: list[NodeKind] = []
         #: for a pod that does not fit

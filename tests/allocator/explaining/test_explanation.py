@@ -11,7 +11,18 @@ from allocator.errors import SearchLimitError
 from allocator.explaining import trials
 from allocator.explaining.explanation import MISFIT, UNDECIDED, explain
 from allocator.explaining.world import World
-from tests.allocator.objects import ALL_FEATURES, Object, claim, device_class, exactly, held, node, slice_of
+from tests.allocator.objects import (
+    ALL_FEATURES,
+    Object,
+    alternative,
+    claim,
+    device_class,
+    exactly,
+    first_of,
+    held,
+    node,
+    slice_of,
+)
 
 
 def world(*holders: Object) -> World:
@@ -54,3 +65,26 @@ def test_totals() -> None:
     found = explain(shared, [claim(exactly(count=2))])
     assert [each[1:] for each in found.totals] == [(2, 2, 1, 0)]
     assert [kind.nodes for kind in found.kinds] == [("n1", "n2")]
+
+
+@pytest.mark.parametrize(
+    ("counts", "names"),
+    [
+        pytest.param({"n1": 1, "n2": 2, "n3": 3}, ("n2", "r/two"), id="better-alternative-on-a-later-node"),
+        pytest.param({"n1": 2, "n2": 2}, ("n1", "r/two"), id="the-first-of-equals"),
+        pytest.param({"n1": 1, "n2": 1}, ("n1", "r/one"), id="last-alternative-everywhere"),
+    ],
+)
+def test_preferred_node(counts: dict[str, int], names: tuple[str, str]) -> None:
+    """Of the nodes that fit, the first with the best alternatives is named, as kube-scheduler scores them."""
+    slices = [
+        slice_of(*(f"d{index}" for index in range(count)), name=name, pool=name, nodeName=name)
+        for name, count in counts.items()
+    ]
+    nodes = World(ALL_FEATURES, [node(name) for name in counts], {"any": device_class()}, slices)
+    found = explain(nodes, [claim(first_of("r", alternative("two", 2), alternative("one")))])
+    assert found.placed is not None
+    assert found.placed.result is not None
+    taken = found.placed.result[0]["devices"]["results"][0]["request"]
+    assert (found.placed.node, taken) == names
+    assert found.fitting == list(counts)
