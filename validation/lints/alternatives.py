@@ -20,9 +20,12 @@ def check(manifest: dict[str, Any]) -> Iterator[Warning]:
     for index, request in enumerate(entries(devices, "requests")):
         alternatives = entries(request, "firstAvailable")
         main = text(request, "name")
+        selectors = [_expressions(alternative) for alternative in alternatives]
         for later in range(1, len(alternatives)):
             for earlier in range(later):
-                if _asks_no_more(alternatives[earlier], alternatives[later], main, constraints):
+                if selectors[earlier] <= selectors[later] and _asks_no_more(
+                    alternatives[earlier], alternatives[later], main, constraints
+                ):
                     yield _warning(
                         (*path, "requests", index, "firstAvailable", later), alternatives, earlier, later
                     )
@@ -40,11 +43,11 @@ def _warning(path: tuple[str | int, ...], alternatives: list[Any], earlier: int,
 
 
 def _asks_no_more(first: Any, second: Any, main: str, constraints: list[Any]) -> bool:
+    """Apart from selectors."""
     if not isinstance(first, dict) or not isinstance(second, dict):
         return False
     return (
         text(first, "deviceClassName") == text(second, "deviceClassName") != ""
-        and _expressions(first) <= _expressions(second)
         and _counts_no_more(first, second)
         and all(toleration in entries(first, "tolerations") for toleration in entries(second, "tolerations"))
         and _takes_no_more(mapping(first, "capacity", "requests"), mapping(second, "capacity", "requests"))
@@ -53,7 +56,7 @@ def _asks_no_more(first: Any, second: Any, main: str, constraints: list[Any]) ->
     )
 
 
-def _expressions(subrequest: dict[str, Any]) -> set[str]:
+def _expressions(subrequest: Any) -> set[str]:
     """The selectors, blanks at line ends and between words made equal."""
     return {
         " ".join(text(mapping(selector, "cel"), "expression").split())
