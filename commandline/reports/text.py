@@ -9,11 +9,15 @@ from commandline.results import ERROR, NOTE, WARNING, Finding, Outcome, Result
 RED, YELLOW, CYAN, BLUE, BOLD = "31", "33", "36", "34", "1"
 # Longer lines are cut to this many characters around the column they are shown for.
 EXCERPT = 120
+# So far above a finding the comment is looked for that says where an object comes from.
+_MOST_LINES = 1_000
 
 
 def write(outcome: Outcome, stream: TextIO, *, color: bool = False) -> None:
     """Write all findings, what could not be done, and the summary line."""
-    stream.writelines(_block(result, finding, color) for result, finding in outcome.findings())
+    for result in outcome.results:
+        origin = _origin(result)
+        stream.writelines(_block(result, finding, origin, color) for finding in result.findings)
     for failure in outcome.failures:
         place = f"{failure.file}: " if failure.file else ""
         stream.write(f"{place}{_paint('error', RED, color)}: {printable(failure.message)}\n")
@@ -49,7 +53,7 @@ def number(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _block(result: Result, finding: Finding, color: bool) -> str:
+def _block(result: Result, finding: Finding, origin: str, color: bool) -> str:
     tint = {ERROR: RED, NOTE: CYAN}.get(finding.severity, YELLOW)
     place = result.file if not finding.line else f"{result.file}:{finding.line}:{finding.column}"
     label = finding.severity + (f"[{finding.rule}]" if finding.rule.startswith("CC") else "")
@@ -62,10 +66,29 @@ def _block(result: Result, finding: Finding, color: bool) -> str:
         number = _paint(str(finding.line).rjust(len(gutter)), BLUE, color)
         lines.append(f"{number} {bar} {excerpt}")
         lines.append(f"{gutter} {bar} {_paint(marks, tint, color, keep_indent=True)}")
+    if origin:
+        lines.append(f"{gutter} {_paint('= in:', CYAN, color)} {origin}")
     if finding.hint:
         hint = printable(finding.hint).replace("\n", f"\n{gutter}         ")
         lines.append(f"{gutter} {_paint('= hint:', CYAN, color)} {hint}")
     return "\n".join(lines) + "\n\n"
+
+
+def _origin(result: Result) -> str:
+    """Which object of standard input it is, and the template of the chart that `helm template` says it comes from."""
+    if result.file != "-" or not result.findings:
+        return ""
+    template = ""
+    for number in range(result.line, max(result.line - _MOST_LINES, 0), -1):
+        line = result.source.source_line(number)
+        if line.startswith("# Source: "):
+            template = line.removeprefix("# Source: ").strip()
+        # What is not closed is told where the next document begins.
+        if template or (line.startswith("---") and number != result.line):
+            break
+    if not result.kind:
+        return printable(template)
+    return printable(result.title + (f" ({template})" if template else ""))
 
 
 def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:

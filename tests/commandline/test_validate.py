@@ -331,6 +331,35 @@ def test_place_of_a_key(write: Write, report: Report) -> None:
     assert (finding["field"], finding["line"], finding["column"]) == ("metadata.labels", 6, 5)
 
 
+RENDERED = """---
+# Source: chart/templates/claim.yaml
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: Claim}
+---
+# Source: chart/templates/broken.yaml
+kind: [
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: Class}
+"""
+
+
+def test_object_of_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lines of standard input help nobody: the object is named, and the template that Helm made it from."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RENDERED.encode())))
+    assert main(["validate", "-"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.strip() for line in lines if "= in: " in line] == [
+        "= in: ResourceClaim default/Claim (chart/templates/claim.yaml)",
+        "= in: chart/templates/broken.yaml",
+        "= in: DeviceClass Class",
+    ]
+
+
 def test_namespace_of_objects_without_one(write: Write, report: Report) -> None:
     """`-n` says where objects go that name no namespace."""
     found = report(
