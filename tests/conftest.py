@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +34,17 @@ def _modules() -> Iterator[str]:
 # process has run before.
 for _name in _modules():
     import_module(_name)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Processes that a test starts take notice of SIGINT, also where the tests themselves run in the background.
+
+    Shells let such programs ignore it, and those that they start inherit that.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

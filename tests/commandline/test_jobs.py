@@ -145,7 +145,7 @@ def test_impossible_number(number: str) -> None:
 
 
 @pytest.fixture
-def stuck(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+def stuck(tmp_path: Path, interruptible: None) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """Two processes, one of which waits for the writer of a named pipe; and that pipe."""
     pipe = tmp_path / "pipe.yaml"
     os.mkfifo(pipe)

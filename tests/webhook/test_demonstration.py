@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from commandline.main import main
 from tests.webhook.running import PATIENCE_SECONDS
 
@@ -34,6 +36,7 @@ def test_it_shows_an_answer_and_serves() -> None:
     assert not review.exists()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_make_run_validates_serves_and_ends() -> None:
     """`make run` reports on the examples, shows an answer of the service, and ends without a trace when interrupted."""
     project = Path(__file__).parents[2]
