@@ -26,6 +26,20 @@ _NODE = {
     "metadata": {"name": "node-a"},
     "status": {"declaredFeatures": ["DRANodeAllocatableResources"]},
 }
+# It uses up what a node has.
+_SLICE = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceSlice",
+    "metadata": {"name": "of-node-a"},
+    "spec": {
+        "driver": "probe.example.com",
+        "pool": {"name": "probe", "resourceSliceCount": 1},
+        "nodeName": "node-a",
+        "devices": [
+            {"name": "d", "nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": "2"}}}}
+        ],
+    },
+}
 
 
 class ApiServer(NamedTuple):
@@ -63,6 +77,7 @@ def control_plane(profile: str, etcd: str = "", flags: Sequence[str] | None = No
         answer = client.ask("POST", "/api/v1/nodes", _NODE)
         if answer.code != 201 and not shared:
             raise RuntimeError(f"no Node: {answer.body}")
+        _wait_for_node(client)
         yield ApiServer(profile, client, _kubeconfig(run, port), etcd)
 
 
@@ -146,6 +161,16 @@ def _when_ready(process: subprocess.Popen[bytes], log: Path, certificate: Path, 
             continue  # not listening yet, or the certificate is half written
     tail = "\n".join(log.read_text(errors="replace").splitlines()[-10:])
     raise RuntimeError(f"kube-apiserver did not become ready:\n{tail}")
+
+
+def _wait_for_node(client: Client) -> None:
+    """Wait until admission knows the node: it watches them. Where no feature asks for nodes, nobody needs to know."""
+    path = "/apis/resource.k8s.io/v1/resourceslices"
+    deadline = time.monotonic() + _START_SECONDS
+    while 'node "node-a" not found' in str(client.ask("POST", path, _SLICE, {"dryRun": "All"}).body):
+        if time.monotonic() > deadline:
+            raise RuntimeError("kube-apiserver does not take notice of its node")
+        time.sleep(0.1)
 
 
 def _kubeconfig(run: Path, port: int) -> Path:
