@@ -82,10 +82,11 @@ def make(options: Namespace) -> Account:
     from commandline.context import Context
     from commandline.quotaaccount import Account
     from commandline.quotainventory import Inventory
-    from commandline.reading import read, read_named
+    from commandline.reading import insist_on_one_reader, read, read_named
     from validation.server import Server
 
     profile = profile_of(options)
+    insist_on_one_reader(options.paths, options.inventory, options.quota)
     context = Context(options.namespace_labels)
     server = Server(profile, namespaces=context.namespaces)
     inventory = Inventory(server, context, options.namespace)

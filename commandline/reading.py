@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from commandline.errors import UsageError
 from commandline.results import ERROR, Failure, Finding, Result
 from documents import DocumentError, parse
-from documents.sources import find_files, read_file
+from documents.sources import STANDARD_INPUT, find_files, read_file
 from validation.rulenames import MALFORMED
 
 if TYPE_CHECKING:
@@ -29,6 +29,15 @@ def read_named(option: str, arguments: list[str]) -> Iterator[Manifest | Result 
         if isinstance(found, Failure) and found.file in arguments:
             raise UsageError(f"{option} {found.file}: {found.message}")
         yield found
+
+
+def insist_on_one_reader(*arguments: Iterable[str]) -> None:
+    """Standard input can be read once only.
+
+    :raises UsageError: if several of these groups of arguments name it.
+    """
+    if sum(STANDARD_INPUT in group for group in arguments) > 1:
+        raise UsageError(f"{STANDARD_INPUT} stands for standard input, which can be read only once")
 
 
 def read_files(files: Iterable[str | DocumentError]) -> Iterator[Manifest | Result | Failure]:

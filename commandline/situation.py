@@ -66,11 +66,12 @@ def read_situation(options: Namespace) -> Situation:
     """
     from commandline.askers import Askers
     from commandline.clusterstate import ClusterState
-    from commandline.reading import read
+    from commandline.reading import insist_on_one_reader, read
 
     if options.kubeconfig is not None and options.inventory:
         raise UsageError("--kubeconfig and --inventory: give one of them")
     profile = profile_of(options)
+    insist_on_one_reader(options.filename, options.inventory)
     state = ClusterState(profile, options.namespace)
     state.learn(_inventory(options, profile))
     asking = state.learn(read(options.filename), new=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from commandline.batch import Batch, reviewer_of
 from commandline.errors import UsageError
 from commandline.progress import Progress
-from commandline.reading import read_files, read_named
+from commandline.reading import insist_on_one_reader, read_files, read_named
 from commandline.target import profile_of
 from documents.errors import DocumentError
 from documents.sources import STANDARD_INPUT, find_files
@@ -56,6 +56,7 @@ def validate(options: Namespace) -> Outcome:
     All is read before anything is answered, because objects depend on others that may come later.
     """
     profile = profile_of(options)
+    insist_on_one_reader(options.paths, options.inventory, [options.old])
     if options.kubeconfig is None:
         files = list(find_files(options.paths))
         processes = _processes(options, files)

@@ -113,6 +113,23 @@ def test_no_cluster(
     assert message in captured.err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["explain", "-f", "-", "--inventory", "-"],
+        ["validate", "-", "--inventory", "-"],
+        ["validate", "-", "--old", "-"],
+        ["quota", "-", "--quota", "-"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_standard_input_twice(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever reads standard input second would find nothing, and answer accordingly."""
+    assert main(arguments) == 2
+    message = "claimcheck: - stands for standard input, which can be read only once\n"
+    assert capsys.readouterr() == ("", message)
+
+
 def test_cluster_among_the_files(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """What is there may stand in the same files as what asks."""
     monkeypatch.chdir(DIRECTORY / "too-many")
