@@ -218,12 +218,15 @@ def _offset_in_expression(expression: str, message: str) -> int | None:
 
 
 def is_ignored(manifest: Manifest, finding: Finding) -> bool:
-    """Whether a comment on the finding's line or the line above switches the lint off there.
+    """Whether a comment on the finding's line, or alone on the line above, switches the lint off there.
 
     ``# claimcheck: ignore[CC001,CC002]`` names the codes, ``# claimcheck: ignore`` means all.
     """
     for number in (finding.line, finding.line - 1):
-        matched = re.search(r"#\s*claimcheck:\s*ignore(?:\[([^\]]*)\])?", manifest.source_line(number))
+        line = manifest.source_line(number)
+        if number != finding.line and not line.lstrip().startswith("#"):
+            continue
+        matched = re.search(r"#\s*claimcheck:\s*ignore(?:\[([^\]]*)\])?", line)
         if matched and (matched[1] is None or finding.rule in re.split(r"[\s,]+", matched[1].strip())):
             return True
     return False

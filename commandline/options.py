@@ -22,7 +22,7 @@ EXAMPLES = """examples:
   claimcheck validate --kubeconfig ~/.kube/config --kube-version 1.36
                                                     what a cluster's own objects would meet in another release
 
-A lint is silenced by a comment on its line or the line above: # claimcheck: ignore[CC001]
+A lint is silenced by a comment on its line, or alone on the line above: # claimcheck: ignore[CC001]
 
 exit codes: 0 all objects are valid, 1 some are not, 2 some of the work could not be done
 """

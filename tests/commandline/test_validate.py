@@ -498,6 +498,14 @@ def test_many_repeated_keys(write: Write, report: Report) -> None:
     assert findings[-1]["message"] == "2 more keys are there already"
 
 
+def test_comment_behind_something_else(write: Write, report: Report) -> None:
+    """A comment behind a value is about its own line only."""
+    above = POD.replace("  - {name", "  # claimcheck: ignore[CC004]\n  - {name") % ""
+    assert not _findings(report(write("pod.yaml", above)))
+    behind = above.replace("\n  # claimcheck", " # claimcheck")
+    assert _findings(report(write("pod.yaml", behind)))
+
+
 def test_ignored_text(write: Write, report: Report) -> None:
     """What follows the end of a document without `---` never reaches the server."""
     found = report(write("claim.yaml", CLAIM + "...\n" + WRONG_CLAIM))

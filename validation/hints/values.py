@@ -12,6 +12,7 @@ from validation.hints.situation import MISSING, Situation, value_at
 from validation.hints.snippet import scalar, yaml
 from validation.hints.table import Hint
 from validation.rulenames import WRONG_TYPE
+from validation.versiontexts import as_semantic_version
 
 WRONG = (WRONG_TYPE,)
 REFERENCE = r"(constraints|config)\[\]\.requests\[\]$"
@@ -197,16 +198,10 @@ def _identifier(situation: Situation) -> str:
 
 
 def _version(situation: Situation) -> str:
-    """`1.2` or `v1.2.3`: a semantic version has three numbers and nothing in front."""
-    value = situation.value
-    pattern = r"v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?([-+][0-9A-Za-z.+-]+)?"
-    matched = re.fullmatch(pattern, value) if isinstance(value, str) else None
-    if matched is None:
+    version = as_semantic_version(situation.value) if isinstance(situation.value, str) else ""
+    if not version:
         return "a semantic version has three numbers: `1.2.3`; write any other text as `string`"
-    numbers = ".".join(str(int(number or 0)) for number in matched.groups()[:3])
-    return (
-        f"a semantic version has three numbers, without zeros or a v in front: `{numbers}{matched[4] or ''}`"
-    )
+    return f"a semantic version has three numbers, without zeros or a v in front: `{version}`"
 
 
 def _parameters(situation: Situation) -> str:

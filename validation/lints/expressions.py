@@ -180,17 +180,18 @@ def _compared_with(node: Call, lookup: Lookup, sign: str, value: str) -> Iterato
         return
     import re
 
-    text = _written(lookup.node)
+    from validation.versiontexts import as_semantic_version
+
+    text, version = _written(lookup.node), as_semantic_version(value)
     position, length = node.position, len(sign)
-    is_version = re.fullmatch(r"v?[0-9]+\.[0-9]+(\.[0-9]+([-+][0-9A-Za-z.+-]+)?)?", value)
+    is_version = "." in value and version
     if sign in _EQUALITY.values():
         if is_version and value.count(".") > 1:
             message = f'"{lookup.name}" is compared with a text: where it is a version, that fails'
-            hint = f'if it is a version, write `{text} {sign} semver("{value.removeprefix("v")}")`'
+            hint = f'if it is a version, write `{text} {sign} semver("{version}")`'
             yield Remark(AS_TEXT, position, length, message, hint, lookup)
     elif is_version:
         message = f'"{lookup.name}" is compared as a text, so that "10.0" is less than "9.0"'
-        version = f"{value.removeprefix('v')}{'.0' * (value.count('.') < 2)}"
         hint = f'compare versions: `{text}.compareTo(semver("{version}")) {sign} 0`'
         yield Remark(AS_TEXT, position, length, message, hint)
     elif re.fullmatch(r"[0-9]+(\.[0-9]+)?([KMGTPE]i|[mkMGTPE])", value):
