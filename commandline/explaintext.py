@@ -53,7 +53,8 @@ def write(explained: Sequence[Explained], failures: Sequence[Failure], stream: T
 
 def _section(explained: Explained) -> Iterator[str]:
     asker, explanation = explained.asker, explained.explanation
-    head = f"{asker.title} ({asker.file}:{asker.line})"
+    copies = f", one of {asker.copies} pods" if asker.copies > 1 else ""
+    head = f"{asker.title} ({asker.file}:{asker.line}{copies})"
     if explanation is None:
         yield f"{head}: cannot be answered: {asker.problem}"
     elif explanation.verdict == FITS:
