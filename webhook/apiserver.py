@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from quota.api import Unavailable
+from webhook.tls import trusting
 
 TIMEOUT = 8.0
 
@@ -27,7 +28,7 @@ class ApiServer:
         """
         self._address = urlsplit(server)
         self._token_file = token_file
-        self._tls = ssl.create_default_context(cafile=str(ca_file))
+        self._tls = trusting(ca_file)
         self._timeout = timeout
         self._local = threading.local()
 

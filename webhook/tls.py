@@ -11,6 +11,21 @@ class CertificateError(Exception):
     """Files that hold no certificate with its key."""
 
 
+def trusting(authority: Path) -> ssl.SSLContext:
+    """What a client of a cluster speaks TLS with; whom it trusts is in a file.
+
+    :raises OSError: (or ssl.SSLError) if that cannot be read.
+    """
+    context = ssl.create_default_context(cafile=str(authority))
+    _be_lenient(context)
+    return context
+
+
+def _be_lenient(context: ssl.SSLContext) -> None:
+    """Take the certificates that Kubernetes takes: many clusters' own lack what Python wants from 3.13 on."""
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+
+
 class ServerTLS:
     """A server's TLS (1.2 or newer) with the certificate in two files; ``context`` is for new connections.
 
@@ -55,6 +70,7 @@ class ServerTLS:
 
 def _context(pair: bytes, client_authority: bytes | None) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    _be_lenient(context)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     _load(context, pair)

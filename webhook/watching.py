@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import logging
-import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +15,7 @@ from urllib.parse import urlencode, urlsplit
 
 from validation.lints.shapes import mapping, text
 from webhook.logs import log
+from webhook.tls import trusting
 
 Object = dict[str, Any]
 PAGE = 500
@@ -68,7 +68,7 @@ class Connection:
         """
         self._address = urlsplit(server)
         self._token_file = token_file
-        self._tls = ssl.create_default_context(cafile=str(ca_file))
+        self._tls = trusting(ca_file)
 
     def open(self) -> http.client.HTTPSConnection:
         host, port = self._address.hostname or "", self._address.port

@@ -11,7 +11,7 @@ import pytest
 from tests.webhook.clientcerts import write_client_certificates
 from webhook.certificates import Terms
 from webhook.certstore import DirectoryStore, maintain
-from webhook.tls import CertificateError, ServerTLS
+from webhook.tls import CertificateError, ServerTLS, trusting
 
 TERMS = Terms(("localhost",), timedelta(9), timedelta(9), timedelta(1))
 
@@ -40,6 +40,12 @@ def test_settings(tls: ServerTLS) -> None:
     """TLS is 1.2 or newer; clients may show a certificate, and need not."""
     assert tls.context.minimum_version == ssl.TLSVersion.TLSv1_2
     assert tls.context.verify_mode == ssl.CERT_OPTIONAL
+
+
+def test_old_certificates_are_taken(tls: ServerTLS, tmp_path: Path) -> None:
+    """Those of clusters need not be as strict as Python is by default from 3.13 on."""
+    for context in (tls.context, trusting(tmp_path / "authority.crt")):
+        assert not context.verify_flags & ssl.VERIFY_X509_STRICT
 
 
 def test_nothing_new(tls: ServerTLS) -> None:
