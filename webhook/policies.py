@@ -18,6 +18,7 @@ EMPTY: Object = {}
 # Parameters are up to 10 KiB; whatever they break, the answer stays readable.
 MAX_REPORTED = 10
 MAX_SHOWN = 200
+MAX_DEPTH = 50
 
 
 class AdminAccess:
@@ -122,11 +123,26 @@ def opaque_configurations(subject: Subject) -> Iterator[tuple[Path, Object]]:
 
 def _violations(schema: Validator, value: Object, path: Path) -> Iterator[FieldError]:
     try:
+        if _is_deeper(value, MAX_DEPTH):
+            raise RecursionError
         yield from _first_violations(schema, value, path)
     except OverflowError:  # of numbers that are to be divided
         yield invalid(path, Verbatim("..."), "has a number that is too large to be checked")
-    except RecursionError:
+    except RecursionError:  # also of schemas that go deeper than the value
         yield invalid(path, Verbatim("..."), "is nested too deeply to be checked")
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Whether lists and objects are nested over more levels."""
+    level = [value]
+    for _ in range(levels):
+        level = [
+            member
+            for each in level
+            if isinstance(each, (dict, list))
+            for member in (each.values() if isinstance(each, dict) else each)
+        ]
+    return any(isinstance(each, (dict, list)) for each in level)
 
 
 def _first_violations(schema: Validator, value: Object, path: Path) -> Iterator[FieldError]:

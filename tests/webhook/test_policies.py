@@ -9,7 +9,7 @@ import pytest
 from resourceapi.jsontext import parse
 from tests.webhook.examples import admission, claim, context
 from webhook.labels import LabelRule
-from webhook.policies import AdminAccess, OpaqueParameters, SchemaKey
+from webhook.policies import MAX_DEPTH, AdminAccess, OpaqueParameters, SchemaKey
 from webhook.schemas import compile_schema
 from webhook.validating import validate
 
@@ -65,9 +65,13 @@ TREE = {"properties": {"a": {"$ref": "#"}, "n": {"multipleOf": 0.01}}}
         ('"n": 1e400', "has a number that is too large to be checked"),
         (f'"n": {10**3000}', "has a number that is too large to be checked"),
         (f'"n": {10**3000}.5', None),
-        ('"a": ' + '{"a": ' * 300 + "1" + "}" * 300, "is nested too deeply to be checked"),
+        (
+            '"a": ' + '{"a": ' * MAX_DEPTH + '{"n": {}}' + "}" * MAX_DEPTH,
+            "is nested too deeply to be checked",
+        ),
+        ('"a": ' + '{"a": ' * (MAX_DEPTH - 2) + '{"n": {}}' + "}" * (MAX_DEPTH - 2), None),
     ],
-    ids=["infinite", "long", "long-fraction", "deep"],
+    ids=["infinite", "long", "long-fraction", "too-deep", "deep"],
 )
 def test_parameters_that_cannot_be_checked(more: str, message: str | None) -> None:
     """Whatever a driver's parameters are, there is an answer, at their place."""
