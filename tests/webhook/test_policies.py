@@ -59,17 +59,19 @@ def test_admin_access_needs_a_label(labels: dict[str, str], admitted: bool) -> N
 TREE = {"properties": {"a": {"$ref": "#"}, "n": {"multipleOf": 0.01}}}
 
 
+def nested(levels: int) -> str:
+    """A member `a` with so many objects in one another; all is in one more."""
+    return '"a": ' + '{"a": ' * levels + "1" + "}" * levels
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         ('"n": 1e400', "has a number that is too large to be checked"),
         (f'"n": {10**3000}', "has a number that is too large to be checked"),
-        (f'"n": {10**3000}.5', None),
-        (
-            '"a": ' + '{"a": ' * MAX_DEPTH + '{"n": {}}' + "}" * MAX_DEPTH,
-            "is nested too deeply to be checked",
-        ),
-        ('"a": ' + '{"a": ' * (MAX_DEPTH - 2) + '{"n": {}}' + "}" * (MAX_DEPTH - 2), None),
+        (f'"n": {10**3000}.5', "has a number that is too large to be checked"),
+        (nested(MAX_DEPTH), "is nested too deeply to be checked"),
+        (nested(MAX_DEPTH - 1), None),
     ],
     ids=["infinite", "long", "long-fraction", "too-deep", "deep"],
 )
@@ -81,7 +83,7 @@ def test_parameters_that_cannot_be_checked(more: str, message: str | None) -> No
     policy = OpaqueParameters("Enforce", {SCHEMA_KEY: compile_schema(TREE)})
     found = refused(admission(obj), policy)
     assert [field for field, _ in found] == ["spec.devices.config[0].opaque.parameters"] * len(found)
-    assert not message or message in found[0][1]
+    assert [message in text for _, text in found] == [True] if message else found == []
 
 
 @pytest.mark.parametrize(
