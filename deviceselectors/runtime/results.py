@@ -18,7 +18,10 @@ from deviceselectors.runtime.values import (
     MAP_CLASSES,
     MISSING,
     CelError,
+    ConcatList,
+    DomainMap,
     Duration,
+    EntryMap,
     GeneralMap,
     Optional,
     Timestamp,
@@ -47,7 +50,7 @@ _NO_BOOL: dict[type, str] = {
     CIDR: "type conversion error from 'CIDR' to 'bool'",
     Format: "type conversion error from 'Format' to 'bool'",
     **dict.fromkeys(LIST_CLASSES, "type conversion error from list to 'bool'"),
-    **dict.fromkeys(MAP_CLASSES, "unsupported type conversion: bool to map"),
+    **dict.fromkeys(MAP_CLASSES, "type conversion error from map to 'bool'"),
 }
 
 _NATIVE_NAMES: dict[type, str] = {
@@ -69,9 +72,12 @@ _NATIVE_NAMES: dict[type, str] = {
     CIDR: "netip.Prefix",
     Format: "cel.Format",
     GeneralMap: "map[ref.Val]ref.Val",
-    **dict.fromkeys(MAP_CLASSES - {GeneralMap}, "map[string]interface {}"),
+    dict: "map[ref.Val]ref.Val",
+    **dict.fromkeys((DomainMap, EntryMap), "map[string]interface {}"),
     **dict.fromkeys(LIST_CLASSES, "[]ref.Val"),
+    ConcatList: "[]interface {}",
 }
+_MESSAGE = "*dynamicpb.Message"
 
 
 def as_match(value: Any) -> bool:
@@ -82,13 +88,13 @@ def as_match(value: Any) -> bool:
 
 
 def _unwrap_match(value: Any, name: str) -> bool:
-    reason = _NO_BOOL.get(value.__class__)
+    reason = _NO_BOOL.get(value.__class__, f"type conversion error from '{_MESSAGE}' to 'bool'")
     if value.__class__ is Optional:
         if value.value is True or value.value is False:
             return value.value
-        reason = "optional.none() dereference" if value.value is MISSING else None
-        if reason is None:
+        if value.value is not MISSING:
             return _unwrap_match(value.value, name)
+        reason = "optional.none() dereference"
     raise CelError(f"CEL result of type {name} could not be converted to bool: {reason}")
 
 
@@ -97,12 +103,12 @@ def as_attribute(value: Any) -> dict[str, Any]:
 
     Raises CelError when it is no attribute value.
     """
-    value = _unwrap(value)
-    key = _attribute_key(value)
+    single = _unwrap(value)
+    key = _attribute_key(single)
     if key:
-        return {key: _plain(value)}
-    if value.__class__ not in LIST_CLASSES:
-        raise CelError(f"unsupported CEL return type: {_native_name(value)}")
+        return {key: _plain(single)}
+    if value.__class__ not in LIST_CLASSES:  # a list in an optional is none
+        raise CelError(f"unsupported CEL return type: {_native_name(single)}")
     elements = [_unwrap(element) for element in as_list(value)]
     if not elements:
         return {}
@@ -138,4 +144,11 @@ def _plain(value: Any) -> Any:
 
 
 def _native_name(value: Any) -> str:
-    return "<nil>" if value is MISSING else _NATIVE_NAMES.get(value.__class__, "*dynamicpb.Message")
+    """The Go type behind a value. Lists of one Go type (`[]string`) and `Struct` messages are not told from others."""
+    if value is MISSING:
+        return "<nil>"
+    if value.__class__ is EntryMap and any(entry.__class__ is Quantity for entry in value.values()):
+        return "map[string]cel.Quantity"
+    if value.__class__ is dict and value.get("attributes").__class__ is DomainMap:  # the device itself
+        return _NATIVE_NAMES[DomainMap]
+    return _NATIVE_NAMES.get(value.__class__, _MESSAGE)
