@@ -12,7 +12,7 @@ from allocator.pruning.bits import bits
 from allocator.pruning.capacities import Capacities
 from allocator.pruning.problem import Option, Problem
 from allocator.pruning.propagation import Propagation
-from allocator.pruning.prospects import Prospect, Task
+from allocator.pruning.prospects import Outlook, Prospect, Task
 from allocator.pruning.state import State, States
 from allocator.pruning.symmetry import Symmetry
 
@@ -45,15 +45,16 @@ class Existence:
         self._symmetry = symmetry
         self._capacities = capacities
         self._failed: set[Hashable] = set()
-        #: devices by slot, of the last solution that was found
+        #: devices by slot, of the solution that is being found and of the last one
         self._solution: dict[int, tuple[Option, int]] = {}
+        self._last: dict[int, tuple[Option, int]] = {}
         self._sizes: dict[int, float] = {}
         self._steps_left = 0
         self._steps = 0
 
     def is_possible(self, tasks: Sequence[Task], state: State) -> bool:
         """False only if there is no solution; True may also mean that this could not be found out."""
-        if self._problem.has_admin or self._still_works(tasks, state):
+        if self._problem.has_admin:
             return True
         self._steps_left = min(MAX_STEPS, MAX_STEPS_IN_ALL - self._steps)
         if self._steps_left <= 0 or sum(task.slot.least for task in tasks) > MAX_DEVICES:
@@ -61,23 +62,30 @@ class Existence:
         self._solution = {}
         mark = self._attempt.mark()
         try:
-            return self._search(list(tasks), state)
+            found = self._search(list(tasks), state)
         except _TooManyStepsError:
-            self._solution = {}
             return True
         finally:
             self._attempt.undo(mark)
+        if found:
+            self._last = self._solution
+        return found
 
     def _still_works(self, tasks: Sequence[Task], state: State) -> bool:
-        """Whether the last solution is one for what is left, too."""
+        """Whether the last solution is one for these tasks, too; then it is taken over."""
         mark = self._attempt.mark()
         try:
-            return bool(self._solution) and all(self._take_again(task, state) for task in tasks)
+            if not all(self._take_again(task, state) for task in tasks):
+                return False
         finally:
             self._attempt.undo(mark)
+        for task in tasks:
+            option, devices = self._last[task.slot.place]
+            self._solution[task.slot.place] = (option, devices & task.untried)
+        return True
 
     def _take_again(self, task: Task, state: State) -> bool:
-        option, devices = self._solution.get(task.slot.place, (None, 0))
+        option, devices = self._last.get(task.slot.place, (None, 0))
         if option is None or (task.option is not None and task.option is not option):
             return False
         wanted = option.wanted if task.option is None else task.wanted
@@ -92,7 +100,7 @@ class Existence:
 
     def _search(self, tasks: list[Task], state: State) -> bool:
         tasks = [task for task in tasks if task.option is None or task.wanted]
-        if not tasks:
+        if self._still_works(tasks, state):
             return True
         key = self._symmetry.situation(tasks, state)
         if key in self._failed:
@@ -102,10 +110,42 @@ class Existence:
         if self._steps_left < 0:
             raise _TooManyStepsError
         prospects = self._propagation.prospects(tasks, state)
-        if prospects is not None and self._serve(tasks, prospects, state):
+        if prospects is not None and self._serve_all(tasks, prospects, state):
             return True
         self._failed.add(key)
         return False
+
+    def _serve_all(self, tasks: list[Task], prospects: list[Prospect], state: State) -> bool:
+        """Serve tasks that have nothing to do with each other each by itself."""
+        parts = self._parts(tasks, prospects)
+        if len(parts) == 1:
+            return self._serve(tasks, prospects, state)
+        if all(self._search(part, state) for part in parts):
+            return True
+        for task in tasks:
+            self._solution.pop(task.slot.place, None)
+        return False
+
+    def _parts(self, tasks: list[Task], prospects: list[Prospect]) -> list[list[Task]]:
+        """Tasks parted so that those of different parts are of different claims and draw on different devices and sets."""
+        if len({task.slot.claim for task in tasks}) == 1:
+            return [tasks]
+        first_claim = len(self._problem.devices)
+        parts: list[tuple[int, list[Task]]] = []
+        for task, prospect in zip(tasks, prospects, strict=True):
+            reach, members = prospect.devices | 1 << first_claim + task.slot.claim, [task]
+            for each in self._problem.counters.sets:
+                if each.members & prospect.devices:
+                    reach |= each.members
+            others = []
+            for part in parts:
+                if part[0] & reach:
+                    reach |= part[0]
+                    members = part[1] + members
+                else:
+                    others.append(part)
+            parts = [*others, (reach, members)]
+        return sorted((members for _, members in parts), key=len)
 
     def _serve(self, tasks: list[Task], prospects: list[Prospect], state: State) -> bool:
         """Serve the scarcest task by each device that it could have."""
@@ -116,7 +156,7 @@ class Existence:
             if not outlook.wanted:
                 return self._search(others, state)
             failed = set()
-            for index in self._tightest_first(outlook.devices, state):
+            for index in self._best_first(task, outlook, state):
                 token = stand_ins.token(index, last=outlook.wanted == 1)
                 if token in failed:
                     continue
@@ -139,17 +179,21 @@ class Existence:
         self._solution[slot] = (option, self._solution.get(slot, (option, 0))[1] | 1 << index)
         return True
 
-    def _tightest_first(self, devices: int, state: State) -> list[int]:
-        """Where least else could go comes first: what is broken into should be used up."""
+    def _best_first(self, task: Task, outlook: Outlook, state: State) -> list[int]:
+        """First what the last solution had, then where least else could go: what is broken into should be used up.
+
+        Where more devices are to come after the next one, those that could stand in for each other stay in order.
+        """
         usable = state.free & ~state.blocked()
         cells = self._symmetry.cell_of
         shared = self._problem.shared if self._capacities.left else 0
+        had = self._last[task.slot.place][1] if outlook.wanted == 1 and task.slot.place in self._last else 0
 
-        def room(index: int) -> tuple[int, Sequence[int]]:
+        def room(index: int) -> tuple[bool, int, Sequence[int]]:
             left = self._capacities.left_of(index, state) if shared >> index & 1 else ()
-            return (cells[index].devices & usable).bit_count(), left
+            return not had >> index & 1, (cells[index].devices & usable).bit_count(), left
 
-        return sorted(bits(devices), key=room)
+        return sorted(bits(outlook.devices), key=room)
 
     def _scarcest(self, tasks: Sequence[Task], prospects: Sequence[Prospect]) -> int:
         """The task that is begun, else that for the largest devices, else that with the least choice.
