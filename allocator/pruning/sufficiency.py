@@ -105,7 +105,7 @@ class Sufficiency:
                 bound.setdefault(key, []).append((prospect.least, prospect.devices))
         for (_, _, values), demands in bound.items():
             one_each = {devices: 1 for devices in values.partition if devices & (devices - 1)}
-            if not Matching(demands, one_each).complete():
+            if not Matching(demands, one_each).complete() or not values.suffice(demands):
                 raise HopelessError
 
     def _distinct(self, prospect: Prospect) -> Iterable[tuple[int, ValueMap]]:

@@ -8,6 +8,8 @@ from typing import Any
 
 from allocator.constraints import State, scalar_of, values_of
 from allocator.devices import Object
+from allocator.pruning.bits import bits
+from allocator.pruning.matching import Demand
 
 Value = tuple[str, Any]
 """The type of an attribute and one of its values."""
@@ -52,6 +54,20 @@ class ValueMap:
             if values:
                 parts[values[0]] = parts.get(values[0], 0) | 1 << index
         return list(parts.values())
+
+    def suffice(self, demands: Iterable[Demand]) -> bool:
+        """Whether the lists of that many devices can have nothing in common: there are values enough."""
+        if not self._has_lists:
+            return True
+        wanted, everything = 0, 0
+        for count, devices in demands:
+            wanted += count * min((len(self.of_device.get(index, ())) for index in bits(devices)), default=0)
+            everything |= devices
+        return wanted <= sum(1 for having in self.masks.values() if having & everything)
+
+    @cached_property
+    def _has_lists(self) -> bool:
+        return any(len(values) > 1 for values in self.of_device.values())
 
     def elements(self, state: State) -> list[Value]:
         """The values that a constraint remembers: in common so far, or used up."""
