@@ -220,11 +220,12 @@ def _offset_in_expression(expression: str, message: str) -> int | None:
 def is_ignored(manifest: Manifest, finding: Finding) -> bool:
     """Whether a comment on the finding's line, or alone on the line above, switches the lint off there.
 
-    ``# claimcheck: ignore[CC001,CC002]`` names the codes, ``# claimcheck: ignore`` means all.
+    ``# claimcheck: ignore[CC001,CC002]`` names the codes, ``# claimcheck: ignore`` means all.  It may also stand behind
+    the ``|`` or ``>`` of a text that begins on the next line, as there are no comments in such a text.
     """
     for number in (finding.line, finding.line - 1):
         line = manifest.source_line(number)
-        if number != finding.line and not line.lstrip().startswith("#"):
+        if number != finding.line and not re.match(r"\s*#|.*[|>][-+0-9]*\s+#", line):
             continue
         matched = re.search(r"#\s*claimcheck:\s*ignore(?:\[([^\]]*)\])?", line)
         if matched and (matched[1] is None or finding.rule in re.split(r"[\s,]+", matched[1].strip())):
