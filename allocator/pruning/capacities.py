@@ -30,7 +30,10 @@ class Wish(NamedTuple):
 
 
 class Crowd(NamedTuple):
-    """Shared candidates with the same left, and who could have them."""
+    """Shared candidates with the same capacities of which the same is left, and who could have them.
+
+    Not every one of them need be had by the same option of a prospect.
+    """
 
     devices: int
     left: Left
@@ -40,6 +43,10 @@ class Crowd(NamedTuple):
     def any(self) -> int:
         """One of the candidates."""
         return self.devices.bit_length() - 1
+
+    def options(self, wish: Wish) -> list[Option]:
+        """The options with which a prospect could have one of the candidates."""
+        return [each.option for each in wish.prospect.options if each.devices & self.devices]
 
 
 class Capacities:
@@ -102,6 +109,7 @@ class Capacities:
         left = self.left[index]
         if not state.in_use >> index & 1:
             return left
+        # Requests that are not looked at in advance may have taken finer amounts: they count for less.
         taken = self._whole(self._problem.attempt.shares(self._problem.devices[index]))
         return tuple([available - amount for available, amount in zip(left, taken, strict=True)])
 
@@ -111,7 +119,7 @@ class Capacities:
         size = self._sizes.get(key)
         if size is None:
             size = 0.0
-            if not outlook.devices & ~self._devices:
+            if outlook.devices and not outlook.devices & ~self._devices:
                 size = min(self._part(outlook.option, index) for index in bits(outlook.devices))
             self._sizes[key] = size
         return size
@@ -158,7 +166,7 @@ class Capacities:
         """Of shared candidates that cannot serve all that could have them: how many they can serve."""
         found = {}
         for crowd in crowds:
-            needs = tuple(sorted((self._need(wish, crowd.any), wish.prospects) for wish in crowd.wishes))
+            needs = tuple(sorted((self._need(wish, crowd), wish.prospects) for wish in crowd.wishes))
             most = self._bearable.get((crowd.left, needs))
             if most is None:
                 most = self._bearable[crowd.left, needs] = _most(crowd.left, needs)
@@ -166,10 +174,9 @@ class Capacities:
                 found.update(dict.fromkeys(bits(crowd.devices), most))
         return found
 
-    def _need(self, wish: Wish, index: int) -> Left:
+    def _need(self, wish: Wish, crowd: Crowd) -> Left:
         """What each of the prospects takes of a candidate at least, capacity by capacity."""
-        having = [each.option for each in wish.prospect.options if each.devices >> index & 1]
-        return _minima([self.draws(option, index) for option in having])
+        return _minima([self.draws(option, crowd.any) for option in crowd.options(wish)])
 
     def suffice(self, crowds: Sequence[Crowd]) -> bool:
         """Whether there is as much of each capacity as the prospects take at least."""
@@ -199,12 +206,11 @@ class Capacities:
     def _usable_part(self, crowd: Crowd, place: int) -> int:
         """The most of what is left that requests can use up together: what none of them fills is lost."""
         counts: dict[int, int] = {}
-        left, index = crowd.left[place], crowd.any
-        for prospect, prospects in crowd.wishes:
-            having = (each.option for each in prospect.options if each.devices >> index & 1)
-            for amount in {self.draws(option, index)[place] for option in having}:
+        left = crowd.left[place]
+        for wish in crowd.wishes:
+            for amount in {self.draws(option, crowd.any)[place] for option in crowd.options(wish)}:
                 if 0 < amount <= left:
-                    counts[amount] = counts.get(amount, 0) + prospects
+                    counts[amount] = counts.get(amount, 0) + wish.prospects
         key = (left, tuple(sorted(counts.items())))
         usable = self._usable.get(key)
         if usable is None:

@@ -168,8 +168,8 @@ def common_scale(amounts: Iterable[Quantity]) -> int | None:
 
 
 def whole_number(amount: Quantity, scale: int | None) -> int:
-    """The amount in units of a `common_scale`; 0 if there is none."""
+    """The amount in units of a `common_scale`, rounded down if that was found without it; 0 if there is none."""
     if scale is None or not amount.mantissa:
         return 0
-    whole: int = amount.mantissa * 10 ** (amount.scale - scale)
-    return whole
+    power = int(10 ** abs(amount.scale - scale))
+    return amount.mantissa * power if amount.scale >= scale else amount.mantissa // power

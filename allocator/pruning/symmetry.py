@@ -107,7 +107,9 @@ class Symmetry:
         found = []
         for slot in self._problem.slots:
             bonds = tuple(sorted(self._own_bonds[slot.place]))
-            options = tuple((o.static, o.wanted, o.everything, self._bound(o)) for o in slot.options)
+            options = tuple(
+                (o.static, o.appetite, o.wanted, o.everything, self._bound(o)) for o in slot.options
+            )
             key = (options, bonds, slot.claim if self._crowded else None)
             found.append(numbers.setdefault(key, len(numbers)))
         return found

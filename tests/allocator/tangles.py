@@ -110,56 +110,63 @@ def _details(random: Random) -> Object:
 
 
 def crowd(random: Random) -> tuple[list[Object], list[str], list[Object]]:
-    """The same of devices that are shared: requests of several sizes, capacities that just suffice."""
-    steps = {"validRange": {"min": "1", "max": "6", "step": random.choice("12")}, "default": "1"}
-    devices = [_shared(random, number, steps) for number in range(random.randint(1, 5))]
-    devices += [
-        device(f"x{number}", capacity={"memory": {"value": "4"}}) for number in range(random.randint(0, 1))
-    ]
+    """The same of devices that are shared, many of them alike: requests of several sizes, capacities that just suffice."""
+    size = random.choice((4, 5, 6, 10))
+    policy = {"default": "1"}
+    if random.random() < 0.4:
+        policy["validRange"] = {"min": "1", "max": str(size), "step": random.choice("12")}
+    devices = [_shared(random, number, size, policy) for number in range(random.randint(1, 5))]
     if random.random() < 0.3:
+        devices.append(device("x", attributes={"size": 0}, capacity={"memory": {"value": "4"}}))
+    if random.random() < 0.4:
         random.shuffle(devices)
-    draws_counters = any("consumesCounters" in each for each in devices)
-    slices = [slice_of(*devices, count=2 if draws_counters else 1)]
-    if draws_counters:
+    drawing = any("consumesCounters" in each for each in devices)
+    slices = [slice_of(*devices, count=2 if drawing else 1)]
+    if drawing:
         slices.append(counter_slice({"set": {"memory": str(random.randint(1, 4))}}))
-    claims = [_claim_of_shares(random, f"c{number}") for number in range(random.choice((1, 1, 2, 3)))]
+    claims = [_claim_of_shares(random, f"c{number}", size) for number in range(random.choice((1, 1, 2, 3)))]
     return slices, [], claims
 
 
-def _shared(random: Random, number: int, policy: Object) -> Object:
-    capacity: Object = {"memory": {"value": str(random.choice((3, 4, 5, 6, 6)))}}
-    if random.random() < 0.6:
-        capacity["memory"]["requestPolicy"] = policy
-    if random.random() < 0.3:
-        capacity["band"] = {"value": str(random.choice((2, 3))), "requestPolicy": {"default": "1"}}
-    fields: Object = {"attributes": {"numa": number % 2, "root": f"r{number // 2}", "size": number % 3}}
+def _shared(random: Random, number: int, size: int, policy: Object) -> Object:
+    memory: Object = {"value": str(size if random.random() < 0.8 else size - 1)}
+    if random.random() < 0.8:
+        memory["requestPolicy"] = policy
+    capacity: Object = {"memory": memory}
     if random.random() < 0.15:
+        capacity["band"] = {"value": str(random.choice((2, 3))), "requestPolicy": {"default": "1"}}
+    fields: Object = {"attributes": {"numa": number % 2, "root": f"r{number // 2}", "size": number % 2}}
+    if random.random() < 0.1:
         fields["consumesCounters"] = [draws("set", {"memory": "1"}, [])]
-    return device(f"d{number}", allowMultipleAllocations=random.random() < 0.9, capacity=capacity, **fields)
+    return device(f"d{number}", allowMultipleAllocations=random.random() < 0.95, capacity=capacity, **fields)
 
 
-def _claim_of_shares(random: Random, name: str) -> Object:
+def _claim_of_shares(random: Random, name: str, size: int) -> Object:
     names = [f"r{number}" for number in range(random.randint(1, 5))]
-    requests = [_request_of_shares(random, each) for each in names]
+    requests = [_request_of_shares(random, each, size) for each in names]
     constraints = []
-    if random.random() < 0.4:
+    if random.random() < 0.35:
         kind = random.choice(("matchAttribute", "matchAttribute", "distinctAttribute"))
         bound = random.sample(names, random.randint(1, len(names)))
         constraints.append({kind: random.choice(ATTRIBUTES[:2]), "requests": bound})
     return claim(*requests, name=name, constraints=constraints)
 
 
-def _request_of_shares(random: Random, name: str) -> Object:
+def _request_of_shares(random: Random, name: str, size: int) -> Object:
     def asked() -> Object:
         details: Object = {}
-        if random.random() < 0.8:
-            details["capacity"] = {"memory": random.choice(("1", "2", "2", "3", "3", "1500m"))}
-        if random.random() < 0.1:
+        if random.random() < 0.85:
+            details["capacity"] = {
+                "memory": random.choice(("1", "1500m", "2", "3", str(size // 2), str(size)))
+            }
+        if random.random() < 0.08:
             details["capacity"] = {"band": "2"}
-        if random.random() < 0.15:
-            details["selectors"] = [f"'size' in device.attributes['{DRIVER}']"]
+        if random.random() < 0.45:
+            details["selectors"] = [f"device.attributes['{DRIVER}'].size == {random.randint(0, 1)}"]
         return details
 
-    if random.random() < 0.2:
-        return first_of(name, *(alternative(f"a{n}", random.choice((1, 1, 2)), **asked()) for n in range(2)))
-    return exactly(name, random.choice((1, 1, 1, 1, 2)), **asked())
+    if random.random() < 0.45:
+        return first_of(
+            name, *(alternative(f"a{n}", random.choice((1, 1, 1, 2)), **asked()) for n in range(2))
+        )
+    return exactly(name, random.choice((1, 1, 1, 2)), **asked())

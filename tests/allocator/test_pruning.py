@@ -15,6 +15,7 @@ from tests.allocator import scenes
 from tests.allocator.cp_model import is_feasible
 from tests.allocator.objects import (
     ALL_FEATURES,
+    DRIVER,
     alternative,
     ask,
     claim,
@@ -88,6 +89,41 @@ def test_alternatives_that_are_left_out_bind_nobody(monkeypatch: pytest.MonkeyPa
     bound = {"matchAttribute": "gpu.example.com/a", "requests": ["r", "s/bound"]}
     either = first_of("s", alternative("bound"), alternative("free"))
     assert devices_of(ask(world, claim(exactly(), either, constraints=[bound]))) == ["r=d", "s/free=e"]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_alternatives_may_take_less_of_other_devices_with_the_same_left(
+    monkeypatch: pytest.MonkeyPatch, order: tuple[int, int]
+) -> None:
+    """One request takes all of one device, five a tenth of the other one: what a request takes depends on the device."""
+    memory = {"memory": {"value": "10", "requestPolicy": {"default": "1"}}}
+    shared = {"allowMultipleAllocations": True, "capacity": memory}
+    world = cluster(slice_of(*(device(f"d{n}", attributes={"size": n}, **shared) for n in order)))
+    own = f"device.attributes['{DRIVER}'].size"
+    ways = (
+        alternative("all", selectors=[f"{own} == 1"], capacity={"memory": "10"}),
+        alternative("little", selectors=[f"{own} == 0"], capacity={"memory": "1"}),
+    )
+    demand = claim(*(first_of(f"r{number}", *ways) for number in range(6)))
+    monkeypatch.setattr("allocator.allocation.solve", pruned)
+    expected = ["r0/all=d1", *(f"r{number}/little=d0" for number in range(1, 6))]
+    assert devices_of(ask(world, demand)) == expected
+
+
+def test_amounts_finer_than_those_that_are_looked_at_in_advance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first request may end in an error, so nothing is known of it until it has taken one and a half of four."""
+    memory = {"memory": {"value": "4", "requestPolicy": {"default": "1"}}}
+    shared = device("d", attributes={"size": 0}, allowMultipleAllocations=True, capacity=memory)
+    sizeless = device("x", capacity=memory)
+    first = exactly("r", selectors=[f"device.attributes['{DRIVER}'].size == 0"], capacity={"memory": "1500m"})
+    others = [
+        exactly(f"s{number}", selectors=["device.allowMultipleAllocations"], capacity={"memory": "1"})
+        for number in range(3)
+    ]
+    monkeypatch.setattr("allocator.allocation.solve", pruned)
+    world = cluster(slice_of(shared, sizeless))
+    assert devices_of(ask(world, claim(first, *others[:2]))) == ["r=d", "s0=d", "s1=d"]
+    assert ask(world, claim(first, *others)).result is None
 
 
 FAMILIES: dict[str, Callable[[int, Random], Scene]] = {
