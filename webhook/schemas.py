@@ -64,16 +64,20 @@ def _draft_of(schema: Any) -> type[Validator]:
 
 def _follow_references(validator: Validator, schema: Any) -> None:
     """
-    :raises SchemaError: for references to nothing, and those that lead back to themselves.
+    :raises SchemaError: for references to nothing, to what is no schema, and those that lead back to themselves.
     """
     resource = DRAFT202012.create_resource(schema)
     resolver = REGISTRY.resolver_with_root(resource)
+    # what is elsewhere, in a default for instance, has not been looked at
+    schemas = {id(each) for _, each in _schemas(schema)}
     for path, keyword, value in _keywords(schema):
         if keyword in _REFERENCES:
             try:
-                resolver.lookup(value)
-            except Unresolvable:
+                found = resolver.lookup(value).contents
+            except (Unresolvable, ValueError, TypeError):  # of steps into lists and numbers
                 raise SchemaError(f"there is nothing at {value} in this schema", path) from None
+            if not isinstance(found, bool) and id(found) not in schemas:
+                raise SchemaError(f"what is at {value} is no schema", path)
     for value in ({}, [], "", 0, None):
         try:
             for _ in validator.iter_errors(value):
@@ -127,14 +131,21 @@ for _name, _bits in _WIDTHS.items():
 
 def _keywords(schema: Any) -> Iterator[tuple[Path, str, Any]]:
     """Every keyword of a schema and of those in it, with its path."""
+    for path, each in _schemas(schema):
+        for keyword, member in each.items():
+            yield (*path, keyword), keyword, member
+
+
+def _schemas(schema: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """A schema and those in it, with their paths; those that are just true or false are left out."""
     pending: list[tuple[Path, Any]] = [((), schema)]
     while pending:
         path, value = pending.pop()
         if not isinstance(value, dict):
             continue
+        yield path, value
         for keyword, member in value.items():
             at = (*path, keyword)
-            yield at, keyword, member
             if keyword in _OF_NAMES and isinstance(member, dict):
                 pending.extend(((*at, name), each) for name, each in member.items())
             elif isinstance(member, list) and (keyword in _LISTS or keyword == "items"):

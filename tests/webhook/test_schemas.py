@@ -26,6 +26,26 @@ REFUSED: dict[str, tuple[Any, tuple[str | int, ...], str]] = {
         "there is nothing at #/$defs/a",
     ),
     "reference-to-no-anchor": ({"items": {"$ref": "#a"}}, ("items", "$ref"), "there is nothing at #a"),
+    "reference-into-a-list": (
+        {"allOf": [{}], "not": {"$ref": "#/allOf/x"}},
+        ("not", "$ref"),
+        "there is nothing at #/allOf/x",
+    ),
+    "reference-into-a-number": (
+        {"minLength": 1, "not": {"$ref": "#/minLength/x"}},
+        ("not", "$ref"),
+        "there is nothing at #/minLength/x",
+    ),
+    "reference-to-no-schema": (
+        {"required": ["a"], "properties": {"a": {"$ref": "#/required/0"}}},
+        ("properties", "a", "$ref"),
+        "what is at #/required/0 is no schema",
+    ),
+    "reference-around-the-rules": (
+        {"default": {"patternProperties": {"(a+)+$": {}}}, "not": {"$ref": "#/default"}},
+        ("not", "$ref"),
+        "what is at #/default is no schema",
+    ),
     "recursive-reference-elsewhere": (
         {"$schema": "https://json-schema.org/draft/2019-09/schema", "$recursiveRef": "http://example.com/"},
         ("$recursiveRef",),
