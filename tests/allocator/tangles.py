@@ -112,7 +112,7 @@ def _details(random: Random) -> Object:
 def crowd(random: Random) -> tuple[list[Object], list[str], list[Object]]:
     """The same of devices that are shared, many of them alike: requests of several sizes, capacities that just suffice."""
     size = random.choice((4, 5, 6, 10))
-    policy = {"default": "1"}
+    policy: Object = {"default": "1"}
     if random.random() < 0.4:
         policy["validRange"] = {"min": "1", "max": str(size), "step": random.choice("12")}
     devices = [_shared(random, number, size, policy) for number in range(random.randint(1, 5))]
