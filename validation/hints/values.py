@@ -199,7 +199,7 @@ def _identifier(situation: Situation) -> str:
 
 def _version(situation: Situation) -> str:
     version = as_semantic_version(situation.value) if isinstance(situation.value, str) else ""
-    if not version:
+    if not version or version == situation.value:
         return "a semantic version has three numbers: `1.2.3`; write any other text as `string`"
     return f"a semantic version has three numbers, without zeros or a v in front: `{version}`"
 
