@@ -91,9 +91,9 @@ class Acceptor:
             self._accept()
 
     def _take_what_is_left(self) -> None:
+        self._listen()
         if not self._closed:
-            self._accept()
-            self._listen()
+            self._accept()  # which listens no more, for a while, if there is a shortage
 
     def _count(self) -> None:
         self._shares.set(self._process, self._connections() + len(self._handshakes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -12,6 +13,7 @@ from collections import Counter
 from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +33,35 @@ def test_shares() -> None:
     shares.set(2, 1)
     assert not shares.is_busier(0)
     assert shares.is_busier(1)
+
+
+class Exhausted(socket.socket):
+    """A listener of a process that has no file descriptors left."""
+
+    def accept(self) -> Any:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+
+def test_pause_when_nothing_is_left() -> None:
+    """A process that cannot take a connection that others have left to it looks away for a while."""
+
+    async def is_listening() -> bool:
+        with Exhausted() as listener:
+            acceptor = Acceptor(
+                listener,
+                lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER),
+                asyncio.Protocol,
+                shares=Shares(2),
+                process=0,
+                connections=lambda: 1,
+            )
+            acceptor._take_what_is_left()
+            try:
+                return asyncio.get_running_loop().remove_reader(listener)
+            finally:
+                acceptor.close()
+
+    assert not asyncio.run(is_listening())
 
 
 def owners(service: Running, processes: set[int]) -> Counter[int]:
