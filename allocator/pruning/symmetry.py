@@ -1,25 +1,19 @@
 """What is the same but for names: devices that can stand in for each other, and states from which the search goes alike.
 
-Devices that no request, constraint, counter or compatibility group tells apart are of one *class*. Devices that share
-a counter set or a value of a constrained attribute, directly or by way of others, are a *cell*; cells with the same
-structure are of one *shape*, for instance the partitions of each GPU of a node. Renaming devices, counter sets and
-values within these limits leads from solutions to solutions, which is all that is used here.
-
-An attribute whose values lie across what other ties hold together (a model, a NUMA node above PCIe roots) would make
-one cell of it all. Its values may instead be *literal*: they are not renamed, and so tie nothing together.
+Renaming devices, counter sets and values so that cells come to lie on cells of their shape (`allocator.pruning.cells`)
+leads from solutions to solutions, which is all that is used here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from allocator.demand import ClaimDemand
 from allocator.pruning.bits import bits
+from allocator.pruning.cells import Cell, Structure, by_name
 from allocator.pruning.problem import Option, Problem
 from allocator.pruning.prospects import ALL, Task
 from allocator.pruning.state import State
-from allocator.pruning.values import ValueMap
 from resourceapi.limits import ALLOCATION_RESULTS
 
 Token = tuple[Hashable, ...]
@@ -28,46 +22,14 @@ Bond = tuple[int, int, int]
 """A constraint: the places of its claim and in its claim, and the number of the attribute's values."""
 
 
-_MAX_TRIALS = 20_000
-"""How often a device is looked at, at most, to find out which attributes are best literal."""
-
-
-class Cell:
-    """Candidates that depend on each other."""
-
-    __slots__ = ("classes", "devices", "places", "sets", "shape", "values")
-
-    def __init__(self) -> None:
-        self.devices = 0
-        #: an identifier of the structure
-        self.shape = 0
-        #: candidates that cannot be told apart, in the order in which the first of each class comes
-        self.classes: list[int] = []
-        #: the class of each candidate
-        self.places: dict[int, int] = {}
-        #: counter sets in the order in which they are met
-        self.sets: list[int] = []
-        #: values by attribute, numbered as they are met
-        self.values: dict[tuple[int, Any], int] = {}
-
-
-class Division(NamedTuple):
-    """Cells, and how many classes they have; alike cells count once."""
-
-    cells: list[Cell]
-    classes: int
-
-
 class Symmetry:
-    """Classes and cells of a problem's candidates."""
+    """What tells states of a problem's candidates apart."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._maps = _maps(problem)
+        structure = Structure(problem)
+        self.cells, self._maps, self._literal = structure.cells, structure.maps, structure.literal
         self._numbers: dict[Hashable, int] = {}
-        #: numbers of the attributes whose values are literal
-        self._literal: frozenset[int] = frozenset()
-        self.cells = self._best_cells()
         self.cell_of = {index: cell for cell in self.cells for index in bits(cell.devices)}
         self._of_value = {token: cell for cell in self.cells for token in cell.values}
         places = range(len(problem.slots) + 1)
@@ -116,131 +78,6 @@ class Symmetry:
 
     def _bound(self, option: Option) -> Hashable:
         return tuple((place, distinct, id(values)) for place, distinct, values in option.bonds)
-
-    # --- structure
-
-    def _columns(self) -> dict[int, tuple[int, ...]]:
-        """By candidate, the options that could have it."""
-        options = [option for slot in self._problem.slots for option in slot.options]
-        masks = list(dict.fromkeys(option.static for option in options))
-        return {
-            index: tuple(number for number, mask in enumerate(masks) if mask >> index & 1)
-            for index in bits(self._problem.relevant)
-        }
-
-    def _best_cells(self) -> list[Cell]:
-        """Cells, with those attributes literal that leave the fewest classes; found one after the other."""
-        columns = self._columns()
-        found = self._cells(columns)
-        others = set(range(len(self._maps)))
-        if len(others) ** 2 * self._problem.relevant.bit_count() > _MAX_TRIALS:
-            return found.cells
-        while len(others) + bool(self._problem.counters.sets) > 1:
-            literal = self._literal
-            tried = []
-            for number in sorted(others):
-                self._literal = literal | {number}
-                tried.append((self._cells(columns), number))
-            best, number = min(tried, key=lambda each: each[0].classes, default=(found, -1))
-            if best.classes >= found.classes:
-                self._literal = literal
-                break
-            found, self._literal = best, literal | {number}
-            others.remove(number)
-        return found.cells
-
-    def _cells(self, columns: dict[int, tuple[int, ...]]) -> Division:
-        """The cells that there are with the attributes that are literal now."""
-        cells = self._joined()
-        shapes: dict[Hashable, int] = {}
-        classes = 0
-        for cell in cells:
-            known = len(shapes)
-            cell.shape = shapes.setdefault(self._describe(cell, columns), known)
-            classes += len(cell.classes) if cell.shape == known else 0
-        return Division(cells, classes)
-
-    def _joined(self) -> list[Cell]:
-        """Joins candidates that share a counter set or a value."""
-        parent: dict[int, int] = {}
-
-        def root(index: int) -> int:
-            while parent.setdefault(index, index) != index:
-                parent[index] = parent[parent[index]]
-                index = parent[index]
-            return index
-
-        first: dict[Hashable, int] = {}
-        for index in bits(self._problem.relevant):
-            for tie in self._ties(index):
-                parent[root(index)] = root(first.setdefault(tie, index))
-        cells: dict[int, Cell] = {}
-        for index in bits(self._problem.relevant):
-            cells.setdefault(root(index), Cell()).devices |= 1 << index
-        return list(cells.values())
-
-    def _ties(self, index: int) -> Iterable[Hashable]:
-        yield from self._problem.counters.of_device.get(index, ())
-        for number, values in enumerate(self._maps):
-            for value in values.of_device.get(index, ()) if number not in self._literal else ():
-                yield number, value
-
-    def _describe(self, cell: Cell, columns: dict[int, tuple[int, ...]]) -> Hashable:
-        """The structure of a cell; fills in its classes, counter sets and values, numbered as they are met.
-
-        Devices are met in an order of kinds, so that the order in which they are tried makes no other shape.
-        """
-        kinds = {index: (columns[index], self._kind(index)) for index in bits(cell.devices)}
-        classes: dict[Hashable, int] = {}
-        for index in sorted(kinds, key=lambda index: (kinds[index], index)):
-            key = (kinds[index], self._drawn(cell, index), self._valued(cell, index))
-            place = classes.setdefault(key, len(classes))
-            if place == len(cell.classes):
-                cell.classes.append(0)
-            cell.classes[place] |= 1 << index
-            cell.places[index] = place
-        return tuple(classes)
-
-    def _kind(self, index: int) -> tuple[Any, ...]:
-        """What a device is like, whatever the names of counter sets and values."""
-        counters = self._problem.counters
-        drawn = tuple(
-            (counters.sets[place].draws[index], tuple(sorted(counters.sets[place].groups[index])))
-            for place in counters.of_device.get(index, ())
-        )
-        values = tuple(of.of_device.get(index, ()) for of in self._maps)
-        literal = tuple(values[number] for number in sorted(self._literal))
-        return self._stock(index), drawn, tuple(map(len, values)), literal
-
-    def _stock(self, index: int) -> int:
-        """Of shared devices the same number for the same capacities of which the same is left."""
-        if not self._problem.shared >> index & 1:
-            return -1
-        device = self._problem.devices[index]
-        left = self._problem.attempt.capacity_left(device)
-        return self._number((id(device.kind.room), *sorted(left.items(), key=_name)))
-
-    def _number(self, description: Hashable) -> int:
-        return self._numbers.setdefault(description, len(self._numbers))
-
-    def _drawn(self, cell: Cell, index: int) -> Hashable:
-        drawn = []
-        for place in self._problem.counters.of_device.get(index, ()):
-            if place not in cell.sets:
-                cell.sets.append(place)
-            each = self._problem.counters.sets[place]
-            drawn.append((cell.sets.index(place), each.draws[index], each.groups[index]))
-        return tuple(drawn)
-
-    def _valued(self, cell: Cell, index: int) -> Hashable:
-        valued = []
-        for number, values in enumerate(self._maps):
-            known = values.of_device.get(index)
-            if known is not None and number not in self._literal:
-                valued.append(
-                    (number, tuple(cell.values.setdefault((number, v), len(cell.values)) for v in known))
-                )
-        return tuple(valued)
 
     # --- states
 
@@ -335,7 +172,7 @@ class Symmetry:
             sorted(
                 (
                     cell.places[index],
-                    self._number(tuple(sorted(attempt.shares(devices[index]).items(), key=_name))),
+                    self._number(tuple(sorted(attempt.shares(devices[index]).items(), key=by_name))),
                     tried >> index & 1,
                 )
                 for index in bits(in_use)
@@ -362,6 +199,9 @@ class Symmetry:
                     pins.setdefault(id(cell), []).append((*bond, cell.values[number, value]))
         return {cell: tuple(sorted(each)) for cell, each in pins.items()}, tuple(bound)
 
+    def _number(self, description: Hashable) -> int:
+        return self._numbers.setdefault(description, len(self._numbers))
+
     def _room(self, slot: int) -> int:
         """How many devices the claim has, if there is a danger of its getting too many."""
         problem = self._problem
@@ -377,7 +217,7 @@ class Symmetry:
         """What is consumed of shared devices, each by itself."""
         problem = self._problem
         return tuple(
-            (index, tuple(sorted(problem.attempt.shares(problem.devices[index]).items(), key=_name)))
+            (index, tuple(sorted(problem.attempt.shares(problem.devices[index]).items(), key=by_name)))
             for index in bits(state.in_use)
         )
 
@@ -420,17 +260,3 @@ class StandIns:
             tuple([(members & later).bit_count() for members in cell.classes]),
             self._consumed(cell, self._in_use & later),
         )
-
-
-def _name(entry: tuple[str, object]) -> str:
-    return entry[0]
-
-
-def _maps(problem: Problem) -> list[ValueMap]:
-    """The attributes that constraints look at."""
-    found = {}
-    for slot in problem.slots:
-        for option in slot.options:
-            for _, _, values in option.bonds:
-                found[id(values)] = values
-    return list(found.values())

@@ -1,0 +1,195 @@
+"""Devices that depend on each other, apart from names.
+
+Devices that no request, constraint, counter or compatibility group tells apart are of one *class*. Devices that share
+a counter set or a value of a constrained attribute, directly or by way of others, are a *cell*; cells with the same
+structure are of one *shape*, for instance the partitions of each GPU of a node.
+
+An attribute whose values lie across what other ties hold together (a model, a NUMA node above PCIe roots) would make
+one cell of it all. Its values may instead be *literal*: they are not renamed, and so tie nothing together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+from allocator.pruning.bits import bits
+from allocator.pruning.problem import Problem
+from allocator.pruning.values import ValueMap
+
+_MAX_TRIALS = 20_000
+"""How often a device is looked at, at most, to find out which attributes are best literal."""
+
+
+class Cell:
+    """Candidates that depend on each other."""
+
+    __slots__ = ("classes", "devices", "places", "sets", "shape", "values")
+
+    def __init__(self) -> None:
+        self.devices = 0
+        #: an identifier of the structure
+        self.shape = 0
+        #: candidates that cannot be told apart, in the order in which the first of each class comes
+        self.classes: list[int] = []
+        #: the class of each candidate
+        self.places: dict[int, int] = {}
+        #: counter sets in the order in which they are met
+        self.sets: list[int] = []
+        #: values by attribute, numbered as they are met
+        self.values: dict[tuple[int, Any], int] = {}
+
+
+class Division(NamedTuple):
+    """Cells, and how many classes they have; alike cells count once."""
+
+    cells: list[Cell]
+    classes: int
+
+
+class Structure:
+    """The cells of a problem's candidates."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        #: the attributes that constraints look at
+        self.maps = _maps(problem)
+        #: numbers of those whose values are literal
+        self.literal: frozenset[int] = frozenset()
+        self._stocks: dict[Hashable, int] = {}
+        self.cells = self._best_cells()
+
+    def _columns(self) -> dict[int, tuple[int, ...]]:
+        """By candidate, the options that could have it."""
+        options = [option for slot in self._problem.slots for option in slot.options]
+        masks = list(dict.fromkeys(option.static for option in options))
+        return {
+            index: tuple(number for number, mask in enumerate(masks) if mask >> index & 1)
+            for index in bits(self._problem.relevant)
+        }
+
+    def _best_cells(self) -> list[Cell]:
+        """Cells, with those attributes literal that leave the fewest classes; found one after the other."""
+        columns = self._columns()
+        found = self._cells(columns)
+        others = set(range(len(self.maps)))
+        if len(others) ** 2 * self._problem.relevant.bit_count() > _MAX_TRIALS:
+            return found.cells
+        while len(others) + bool(self._problem.counters.sets) > 1:
+            literal = self.literal
+            tried = []
+            for number in sorted(others):
+                self.literal = literal | {number}
+                tried.append((self._cells(columns), number))
+            best, number = min(tried, key=lambda each: each[0].classes, default=(found, -1))
+            if best.classes >= found.classes:
+                self.literal = literal
+                break
+            found, self.literal = best, literal | {number}
+            others.remove(number)
+        return found.cells
+
+    def _cells(self, columns: dict[int, tuple[int, ...]]) -> Division:
+        """The cells that there are with the attributes that are literal now."""
+        cells = self._joined()
+        shapes: dict[Hashable, int] = {}
+        classes = 0
+        for cell in cells:
+            known = len(shapes)
+            cell.shape = shapes.setdefault(self._describe(cell, columns), known)
+            classes += len(cell.classes) if cell.shape == known else 0
+        return Division(cells, classes)
+
+    def _joined(self) -> list[Cell]:
+        """Joins candidates that share a counter set or a value."""
+        parent: dict[int, int] = {}
+
+        def root(index: int) -> int:
+            while parent.setdefault(index, index) != index:
+                parent[index] = parent[parent[index]]
+                index = parent[index]
+            return index
+
+        first: dict[Hashable, int] = {}
+        for index in bits(self._problem.relevant):
+            for tie in self._ties(index):
+                parent[root(index)] = root(first.setdefault(tie, index))
+        cells: dict[int, Cell] = {}
+        for index in bits(self._problem.relevant):
+            cells.setdefault(root(index), Cell()).devices |= 1 << index
+        return list(cells.values())
+
+    def _ties(self, index: int) -> Iterable[Hashable]:
+        yield from self._problem.counters.of_device.get(index, ())
+        for number, values in enumerate(self.maps):
+            for value in values.of_device.get(index, ()) if number not in self.literal else ():
+                yield number, value
+
+    def _describe(self, cell: Cell, columns: dict[int, tuple[int, ...]]) -> Hashable:
+        """The structure of a cell; fills in its classes, counter sets and values, numbered as they are met.
+
+        Devices are met in an order of kinds, so that the order in which they are tried makes no other shape.
+        """
+        kinds = {index: (columns[index], self._kind(index)) for index in bits(cell.devices)}
+        classes: dict[Hashable, int] = {}
+        for index in sorted(kinds, key=lambda index: (kinds[index], index)):
+            key = (kinds[index], self._drawn(cell, index), self._valued(cell, index))
+            place = classes.setdefault(key, len(classes))
+            if place == len(cell.classes):
+                cell.classes.append(0)
+            cell.classes[place] |= 1 << index
+            cell.places[index] = place
+        return tuple(classes)
+
+    def _kind(self, index: int) -> tuple[Any, ...]:
+        """What a device is like, whatever the names of counter sets and values."""
+        counters = self._problem.counters
+        drawn = tuple(
+            (counters.sets[place].draws[index], tuple(sorted(counters.sets[place].groups[index])))
+            for place in counters.of_device.get(index, ())
+        )
+        values = tuple(of.of_device.get(index, ()) for of in self.maps)
+        literal = tuple(values[number] for number in sorted(self.literal))
+        return self._stock(index), drawn, tuple(map(len, values)), literal
+
+    def _stock(self, index: int) -> int:
+        """Of shared devices the same number for the same capacities of which the same is left."""
+        if not self._problem.shared >> index & 1:
+            return -1
+        device = self._problem.devices[index]
+        left = self._problem.attempt.capacity_left(device)
+        stock = (id(device.kind.room), *sorted(left.items(), key=by_name))
+        return self._stocks.setdefault(stock, len(self._stocks))
+
+    def _drawn(self, cell: Cell, index: int) -> Hashable:
+        drawn = []
+        for place in self._problem.counters.of_device.get(index, ()):
+            if place not in cell.sets:
+                cell.sets.append(place)
+            each = self._problem.counters.sets[place]
+            drawn.append((cell.sets.index(place), each.draws[index], each.groups[index]))
+        return tuple(drawn)
+
+    def _valued(self, cell: Cell, index: int) -> Hashable:
+        valued = []
+        for number, values in enumerate(self.maps):
+            known = values.of_device.get(index)
+            if known is not None and number not in self.literal:
+                valued.append(
+                    (number, tuple(cell.values.setdefault((number, v), len(cell.values)) for v in known))
+                )
+        return tuple(valued)
+
+
+def by_name(entry: tuple[str, object]) -> str:
+    """A sort key for amounts by name."""
+    return entry[0]
+
+
+def _maps(problem: Problem) -> list[ValueMap]:
+    found = {}
+    for slot in problem.slots:
+        for option in slot.options:
+            for _, _, values in option.bonds:
+                found[id(values)] = values
+    return list(found.values())
