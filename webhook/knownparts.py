@@ -18,6 +18,7 @@ _FORMAT = 2  # of marshal: without references, so that equal values are equal te
 _NOT_APART = b"derivedAttributes"
 # The least that an exact request has; a subrequest has a name as well.
 _CLASS = "deviceClassName"
+_REFERRING = ("constraints", "config")
 
 
 def stand_in(value: Any) -> tuple[bytes, bytes]:
@@ -32,8 +33,8 @@ def stand_in(value: Any) -> tuple[bytes, bytes]:
 class KnownParts:
     """Takes out of one spec what is known: if the rules have nothing against the rest, they have nothing against it all.
 
-    A part is a subrequest, or what a request has in ``exactly``; the rules judge it by itself.  What remains may well
-    be refused where the whole is not: for a reference to a subrequest that has been taken out.
+    A part is a subrequest, or what a request has in ``exactly``; the rules judge it by itself.  Subrequests that the
+    claim refers to stay, or what remains would be refused for that.
     ``new`` is what stands for parts that are not known, ``found`` is whether any was.
     """
 
@@ -50,26 +51,26 @@ class KnownParts:
         devices = spec.get("devices") if type(spec) is dict else None
         if type(devices) is not dict or type(devices.get("requests")) is not list:
             return spec
-        requests = [self._request(request) for request in devices["requests"]]
+        needed = _references(devices)
+        requests = [self._request(request, needed) for request in devices["requests"]]
         return {**spec, "devices": {**devices, "requests": requests}}
 
-    def _request(self, request: Any) -> Any:
+    def _request(self, request: Any, needed: Container[str]) -> Any:
         if type(request) is not dict:
             return request
         if alternatives := request.get("firstAvailable"):
             if not _all_differ(alternatives):
                 return request
-            return {**request, "firstAvailable": self._alternatives(alternatives)}
+            rest = [
+                sub
+                for sub in alternatives
+                if f"{request.get('name')}/{sub['name']}" in needed or not self._is_known("sub", sub)
+            ]
+            return {**request, "firstAvailable": rest or [_least(alternatives[0])]}
         exactly = request.get("exactly")
         if type(exactly) is dict and len(exactly) > 1 and self._is_known("exactly", exactly):
             return {**request, "exactly": {_CLASS: exactly.get(_CLASS)}}
         return request
-
-    def _alternatives(self, alternatives: list[Object]) -> list[Object]:
-        """Those that are not known, or the least of one."""
-        rest = [sub for sub in alternatives if not self._is_known("sub", sub)]
-        first = alternatives[0]
-        return rest or [{"name": first["name"], _CLASS: first.get(_CLASS)}]
 
     def _is_known(self, role: str, part: Object) -> bool:
         text, key = stand_in((self._version, role, part))
@@ -88,3 +89,15 @@ def _all_differ(alternatives: Any) -> bool:
         return False
     names = {sub["name"] for sub in alternatives if type(sub) is dict and type(sub.get("name")) is str}
     return len(names) == len(alternatives)
+
+
+def _least(sub: Object) -> Object:
+    """The least that a subrequest can be."""
+    return {"name": sub["name"], _CLASS: sub.get(_CLASS)}
+
+
+def _references(devices: Object) -> set[str]:
+    """The requests and subrequests that constraints and configuration are about."""
+    lists = [entries for field in _REFERRING if type(entries := devices.get(field)) is list]
+    named = [entry.get("requests") for entries in lists for entry in entries if type(entry) is dict]
+    return {name for names in named if type(names) is list for name in names if type(name) is str}

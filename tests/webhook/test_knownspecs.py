@@ -195,6 +195,17 @@ def test_alternatives_that_are_known_can_be_referred_to() -> None:
         assert known.handle(plain, request(obj)).accepted
 
 
+def test_alternatives_that_are_referred_to_are_looked_at_once() -> None:
+    """They stay in what the server sees, so that it need not be asked again for want of them."""
+    seen = Counting(server().profile, namespaces={"team": {}}, verbatim=True)
+    known = KnownSpecs()
+    constraints = [{"requests": ["main/b"], "matchAttribute": "example.com/a"}]
+    for obj in (alternatives("a", "b"), together(alternatives("a", "b", "c"), constraints=constraints)):
+        assert known.handle(seen, request(obj)).accepted
+    shown = [spec["devices"]["requests"][0]["firstAvailable"] for spec in seen.__dict__["specs"]]
+    assert [[sub["name"] for sub in each] for each in shown] == [["a", "b"], ["b", "c"]]
+
+
 def test_known_parts_are_not_looked_at_again() -> None:
     """Of a claim that differs, only what differs is looked at, and all of it if something is wrong."""
     seen = Counting(server().profile, namespaces={"team": {}}, verbatim=True)
