@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from resourceapi.gotext import quote
+from resourceapi.gotext import listed, quote
 
 ALPHA, BETA, GA, DEPRECATED = "ALPHA", "BETA", "GA", "DEPRECATED"
 
@@ -230,4 +230,4 @@ def _refuse_unmet_dependencies(
 def _refuse(reasons: list[str]) -> None:
     """Refuse for all reasons at once; the server lists several in no particular order."""
     if reasons:
-        raise GateError(reasons[0] if len(reasons) == 1 else f"[{', '.join(reasons)}]")
+        raise GateError(listed(reasons))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 _QUOTE_ESCAPES = {
     '"': '\\"',
@@ -38,6 +38,11 @@ class Literal(str):
     """JSON text that goes into other JSON as it is."""
 
     __slots__ = ()
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Several errors as one, as Kubernetes joins them."""
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def quote(text: str) -> str:
@@ -87,14 +92,19 @@ def _json_character(character: str) -> str:
 
 def json_float(value: float) -> str:
     """A finite float as a JSON number: shortest, without a fraction if there is none, 1e21 and more with exponent."""
-    digits, point = _shortest_digits(value)
-    sign = "-" if math.copysign(1.0, value) < 0 else ""
+    digits, point = shortest_digits(value)
+    sign = sign_of(value)
     if value == 0 or 1e-6 <= abs(value) < 1e21:
-        return sign + _positional(digits, point)
-    return f"{sign}{_mantissa(digits)}e{point - 1:+d}"
+        return sign + positional(digits, point)
+    return f"{sign}{mantissa(digits)}e{point - 1:+d}"
 
 
-def _shortest_digits(value: float) -> tuple[str, int]:
+def sign_of(value: float) -> str:
+    """`-` for negative floats, the negative zero among them."""
+    return "-" if math.copysign(1.0, value) < 0 else ""
+
+
+def shortest_digits(value: float) -> tuple[str, int]:
     """The fewest digits that denote the float, and where its decimal point is in them."""
     mantissa, _, exponent = f"{abs(value)!r}".partition("e")
     whole, _, fraction = mantissa.partition(".")
@@ -103,7 +113,8 @@ def _shortest_digits(value: float) -> tuple[str, int]:
     return digits.rstrip("0") or "0", point if digits else 1
 
 
-def _positional(digits: str, point: int) -> str:
+def positional(digits: str, point: int) -> str:
+    """Such digits without an exponent."""
     if point <= 0:
         return "0." + "0" * -point + digits
     if point >= len(digits):
@@ -111,7 +122,8 @@ def _positional(digits: str, point: int) -> str:
     return f"{digits[:point]}.{digits[point:]}"
 
 
-def _mantissa(digits: str) -> str:
+def mantissa(digits: str) -> str:
+    """Such digits with the point behind the first."""
     return digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
 
 

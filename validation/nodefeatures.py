@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from resourceapi.gotext import quote
+from resourceapi.gotext import listed, quote
 from resourceapi.nodeselection import selects, wrong_bounds
 from validation.checks import Object
 
@@ -41,8 +41,7 @@ def _refuse_device(name: str, owner: Object, nodes: dict[str, Object]) -> str:
     if "nodeSelector" in owner:
         wrong = list(wrong_bounds(owner["nodeSelector"]))
         if wrong:
-            what = wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]"
-            raise UnusableSelector(f"failed to create node selector: {what}")
+            raise UnusableSelector(f"failed to create node selector: {listed(wrong)}")
         return _first_without_feature(node for node in nodes.values() if selects(owner["nodeSelector"], node))
     return _first_without_feature(nodes.values())  # the rules leave nothing else but all nodes
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from resourceapi.fielderrors import FieldError
 from resourceapi.fielderrors import invalid as invalid_value
-from resourceapi.gotext import quote
+from resourceapi.gotext import listed, quote
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import Kind
 from validation.requests import Answer, Request
@@ -42,13 +42,12 @@ def refuse_size(raw: str | bytes | None) -> Answer | None:
 
 def invalid(kind: str, name: str, errors: list[FieldError], group: str = GROUP) -> Answer:
     """An object with field errors; the message lists each text once."""
-    texts = list(dict.fromkeys(str(error) for error in errors))
-    listed = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
+    problem = listed(list(dict.fromkeys(str(error) for error in errors)))
     qualified = _qualified(kind, group)
     return Answer(
         422,
         reason="Invalid",
-        message=f"{qualified} {quote(name)} is invalid: {listed}",
+        message=f"{qualified} {quote(name)} is invalid: {problem}",
         errors=errors,
         details=_details(name, group, kind),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import isinf, isnan
 
+from resourceapi.gotext import mantissa, positional, shortest_digits, sign_of
+
 
 def format_double(value: float) -> str:
     """A double as Go's `%v` and `%g` print it, the shortest digits that give it back."""
@@ -11,42 +13,16 @@ def format_double(value: float) -> str:
         return "NaN"
     if isinf(value):
         return "+Inf" if value > 0 else "-Inf"
-    sign, digits, point = _shortest(value)
+    digits, point = shortest_digits(value)
     exponent = point - 1
-    if exponent < -4 or exponent >= 6:
-        mantissa = digits[0] + ("." + digits[1:] if len(digits) > 1 else "")
-        return f"{sign}{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
-    return sign + _positional(digits, point)
+    if -4 <= exponent < 6:
+        return sign_of(value) + positional(digits, point)
+    return f"{sign_of(value)}{mantissa(digits)}e{exponent:+03d}"
 
 
 def fixed_double(value: float) -> str:
     """A finite double without exponent (`%f` with the shortest digits)."""
-    sign, digits, point = _shortest(value)
-    return sign + _positional(digits, point)
-
-
-def _shortest(value: float) -> tuple[str, str, int]:
-    """Sign, significant digits, and how many of them stand before the point."""
-    text = repr(value)
-    sign = ""
-    if text[0] == "-":
-        sign, text = "-", text[1:]
-    mantissa, _, exponent = text.partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    point = len(whole) + int(exponent or 0)
-    digits = whole + fraction
-    stripped = digits.lstrip("0")
-    point -= len(digits) - len(stripped)
-    digits = stripped.rstrip("0")
-    return (sign, digits, point) if digits else (sign, "0", 1)
-
-
-def _positional(digits: str, point: int) -> str:
-    if point <= 0:
-        return "0." + "0" * -point + digits
-    if len(digits) <= point:
-        return digits + "0" * (point - len(digits))
-    return digits[:point] + "." + digits[point:]
+    return sign_of(value) + positional(*shortest_digits(value))
 
 
 def format_duration(nanoseconds: int) -> str:
