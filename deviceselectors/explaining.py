@@ -16,6 +16,7 @@ from deviceselectors.runtime.showing import show
 from deviceselectors.runtime.values import MISSING, CelError, CelPanic
 from deviceselectors.types import TYPE
 from deviceselectors.unparsing import unparse
+from resourceapi.shortening import shortened
 
 #: Reasons beyond these are left out, and longer texts are cut.
 MAX_REASONS = 8
@@ -328,7 +329,7 @@ def _shown(value: Any) -> str:
         text = "null"
     else:
         text = show(value)
-    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
+    return shortened(text, _MAX_TEXT)
 
 
 def _type(value: Any) -> str:

@@ -16,6 +16,7 @@ from deviceselectors.ast import (
     StructLiteral,
 )
 from deviceselectors.types import UINT
+from resourceapi.shortening import shortened
 
 _BINARY = {
     "_||_": (1, "||"), "_&&_": (2, "&&"),
@@ -30,7 +31,7 @@ _CONDITIONAL, _UNARY, _MEMBER = 0, 6, 7
 def unparse(node: Node, limit: int = 0) -> str:
     """The expression as one would write it; if it is longer than `limit` (0: none), it ends in an ellipsis."""
     text = _text(node, _CONDITIONAL)
-    return text[: limit - 1] + "…" if 0 < limit < len(text) else text
+    return shortened(text, limit) if limit else text
 
 
 def _text(node: Node, level: int) -> str:

@@ -8,6 +8,8 @@ import sys
 from time import gmtime, strftime
 from typing import Any, TextIO
 
+from resourceapi.shortening import shortened
+
 LOGGER = logging.getLogger("claimcheck")
 # Objects can be named as one likes, and a refusal can have very many causes: lines stay readable.
 MAX_CHARACTERS = 2000
@@ -32,9 +34,7 @@ class JSONFormatter(logging.Formatter):
 
 
 def _cut(value: Any) -> Any:
-    if not isinstance(value, str) or len(value) <= MAX_CHARACTERS:
-        return value
-    return f"{value[: MAX_CHARACTERS - 1]}…"
+    return shortened(value, MAX_CHARACTERS) if isinstance(value, str) else value
 
 
 def log(level: int, message: str, /, **fields: Any) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from resourceapi.gotext import json_text
+from resourceapi.shortening import shortened
 
 Object = dict[str, Any]
 ADMISSION = ("admission.k8s.io/v1", "AdmissionReview")
@@ -27,7 +28,7 @@ class WebhookError(Exception):
 
     def __init__(self, message: str, code: int = 400) -> None:
         super().__init__(message)
-        self.message = message if len(message) <= MAX_MESSAGE else f"{message[: MAX_MESSAGE - 1]}…"
+        self.message = shortened(message, MAX_MESSAGE)
         self.code = code
 
 

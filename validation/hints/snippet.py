@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from documents import emitting
+from resourceapi.shortening import shortened
 
 MAX_LINES = 12
 MAX_WIDTH = 120
@@ -12,7 +13,7 @@ MAX_WIDTH = 120
 
 def yaml(value: Any) -> str:
     """Plain data as block-style YAML, cut after a few lines."""
-    lines = [_shortened(line) for line in emitting.block(value)]
+    lines = [shortened(line, MAX_WIDTH) for line in emitting.block(value)]
     if len(lines) > MAX_LINES:
         lines = [*lines[:MAX_LINES], "…"]
     return "\n".join(lines)
@@ -20,10 +21,5 @@ def yaml(value: Any) -> str:
 
 def scalar(value: Any) -> str:
     """A value on one line, quoted where YAML would read something else."""
-    return _shortened(
-        emitting.flow(value) if isinstance(value, (dict, list)) else emitting.scalar(value, in_flow=False)
-    )
-
-
-def _shortened(line: str) -> str:
-    return line if len(line) <= MAX_WIDTH else line[: MAX_WIDTH - 1] + "…"
+    flows = isinstance(value, (dict, list))
+    return shortened(emitting.flow(value) if flows else emitting.scalar(value, in_flow=False), MAX_WIDTH)
