@@ -7,7 +7,7 @@ from typing import Any
 
 from resourceapi.fieldpath import Path
 from resourceapi.gotext import REPLACEMENT, json_text
-from resourceapi.jsonvalues import MAX_DEPTH, MAX_INT_DIGITS, Members, Number, members
+from resourceapi.jsonvalues import MAX_DEPTH, MAX_INT_DIGITS, Members, Number, is_deeper, members
 
 
 def text_of(body: str | bytes) -> str:
@@ -26,7 +26,11 @@ def parse(body: str | bytes, *, keep_repeated: bool = True) -> Any:
     """
     text = text_of(body)
     value = _read(text, careful="-0" in text, keep_repeated=keep_repeated)
-    if len(text) > MAX_DEPTH and text.count("[") + text.count("{") > MAX_DEPTH and _is_too_deep(value):
+    if (
+        len(text) > MAX_DEPTH
+        and text.count("[") + text.count("{") > MAX_DEPTH
+        and is_deeper(value, MAX_DEPTH)
+    ):
         from resourceapi.jsonscanner import scan
 
         scan(text)
@@ -54,20 +58,6 @@ def _read(text: str, *, careful: bool, keep_repeated: bool) -> Any:
                 scan(text)  # Python may read deeper than the server, which then stops before this mistake
             raise explain(text, wrong) from None
         return _read(text, careful=True, keep_repeated=keep_repeated)  # an integer of thousands of digits
-
-
-def _is_too_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            child
-            for container in level
-            for child in (container.values() if isinstance(container, dict) else container)
-            if isinstance(child, (dict, list))
-        ]
-        if not level:
-            return False
-    return True
 
 
 class Sources:

@@ -34,6 +34,21 @@ class Members(dict[str, Any]):
         self.pairs = pairs
 
 
+def is_deeper(value: object, levels: int) -> bool:
+    """Whether lists and objects are nested over more levels."""
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(levels):
+        if not level:
+            return False
+        level = [
+            member
+            for each in level
+            for member in (each.values() if isinstance(each, dict) else each)
+            if isinstance(member, (dict, list))
+        ]
+    return bool(level)
+
+
 def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object from its members in order."""
     plain = dict(pairs)

@@ -10,6 +10,8 @@ from jsonschema.protocols import Validator
 from resourceapi.fielderrors import FieldError, Verbatim, forbidden, invalid, not_supported, required
 from resourceapi.fieldpath import Path
 from resourceapi.jsontext import Raw
+from resourceapi.jsonvalues import is_deeper
+from resourceapi.shortening import shortened
 from webhook.labels import LabelRule
 from webhook.subjects import Subject, claim_spec
 
@@ -123,7 +125,7 @@ def opaque_configurations(subject: Subject) -> Iterator[tuple[Path, Object]]:
 
 def _violations(schema: Validator, value: Object, path: Path) -> Iterator[FieldError]:
     try:
-        if _is_deeper(value, MAX_DEPTH):
+        if is_deeper(value, MAX_DEPTH):
             raise RecursionError
         yield from _first_violations(schema, value, path)
     except OverflowError:  # of numbers that are to be divided
@@ -132,34 +134,17 @@ def _violations(schema: Validator, value: Object, path: Path) -> Iterator[FieldE
         yield invalid(path, Verbatim("..."), "is nested too deeply to be checked")
 
 
-def _is_deeper(value: object, levels: int) -> bool:
-    """Whether lists and objects are nested over more levels."""
-    level = [value]
-    for _ in range(levels):
-        level = [
-            member
-            for each in level
-            if isinstance(each, (dict, list))
-            for member in (each.values() if isinstance(each, dict) else each)
-        ]
-    return any(isinstance(each, (dict, list)) for each in level)
-
-
 def _first_violations(schema: Validator, value: Object, path: Path) -> Iterator[FieldError]:
     for count, error in enumerate(schema.iter_errors(value)):
         if count == MAX_REPORTED:
             yield invalid(path, Verbatim("..."), "there are more violations of the schema")
             return
         steps = (step if isinstance(step, int) else str(step) for step in error.absolute_path)
-        yield invalid((*path, *steps), _shown(error.instance), _cut(error.message))
+        yield invalid((*path, *steps), _shown(error.instance), shortened(error.message, MAX_SHOWN))
 
 
 def _shown(value: object) -> object:
     """An offending value for an error's text: scalars as they are, long ones and others shortened."""
     if value is None or isinstance(value, (bool, int)):
         return value
-    return _cut(value if isinstance(value, str) else repr(value))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+    return shortened(value if isinstance(value, str) else repr(value), MAX_SHOWN)
