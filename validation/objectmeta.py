@@ -18,10 +18,6 @@ EMPTY: Object = {}
 OWNERS = ObjectMeta["ownerReferences"].type
 OPERATIONS = ("Apply", "Update")
 SUBRESOURCE_BYTES = 256
-REPEATED_OWNERS = (
-    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject"
-    " such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
-)
 
 
 def check_metadata(
@@ -78,23 +74,6 @@ def _check_standard_finalizers(meta: Object, checks: Checks) -> None:
     """A finalizer without a domain is one of Kubernetes' own."""
     for index, finalizer in enumerate(meta.get("finalizers") or ()):
         checks.problems(objectnames.unqualified_finalizer(finalizer), (*METADATA, "finalizers", index))
-
-
-def drop_repeated_owners(obj: Object) -> list[str]:
-    """An owner that is listed twice stays once; returns what the server warns about that."""
-    meta = obj.get("metadata", EMPTY)
-    owners = meta.get("ownerReferences")
-    if not owners or len(owners) < 2:
-        return []
-    kept: list[Object] = []
-    repeated = []
-    for owner in owners:
-        if owner in kept:
-            repeated.append(owner.get("uid", ""))
-        else:
-            kept.append(owner)
-    meta["ownerReferences"] = kept
-    return [REPEATED_OWNERS + ", ".join(repeated)] if repeated else []
 
 
 def check_metadata_update(obj: Object, old: Object, checks: Checks) -> None:

@@ -15,7 +15,8 @@ from resourceapi.releases import Kind, Lifecycle
 from validation import formats, statuses
 from validation.checks import Checks, Object
 from validation.merging import merge
-from validation.objectmeta import check_metadata, check_metadata_update, drop_repeated_owners
+from validation.objectmeta import check_metadata, check_metadata_update
+from validation.owners import without_repeated_owners
 from validation.poddefaults import default_pod, drop_disabled, prepare_pod
 from validation.podspecs import MIRROR, check_images, check_pod_spec
 from validation.requests import CREATE, STATUS, Answer, Request
@@ -86,11 +87,7 @@ class _Review:
             self._default(self.old)
 
     def answer(self) -> Answer:
-        warnings = drop_repeated_owners(self.obj)
-        answer = self._answer()
-        if answer.code != statuses.BAD_REQUEST:  # that is told before the owners are looked at
-            answer.warnings = warnings + answer.warnings
-        return answer
+        return without_repeated_owners(self.obj, self._answer)
 
     def _answer(self) -> Answer:
         refusal = self._identify()

@@ -15,7 +15,7 @@ from validation import statuses
 from validation.checks import Object
 from validation.kinds import RULES, KindRules
 from validation.merging import merge
-from validation.objectmeta import drop_repeated_owners
+from validation.owners import without_repeated_owners
 from validation.requests import CREATE, STATUS, Answer, Request
 
 if TYPE_CHECKING:
@@ -42,11 +42,7 @@ class Review:
             self.old = to_hub(kind.name, version, stored)
 
     def answer(self) -> Answer:
-        warnings = drop_repeated_owners(self.obj)
-        answer = self._answer()
-        if answer.code != statuses.BAD_REQUEST:  # that is told before the owners are looked at
-            answer.warnings = warnings + answer.warnings
-        return answer
+        return without_repeated_owners(self.obj, self._answer)
 
     def _answer(self) -> Answer:
         refusal = self._identify()

@@ -1,0 +1,41 @@
+"""Owners that an object lists twice (``metadata.ownerReferences``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from validation import statuses
+from validation.checks import Object
+from validation.objectmeta import EMPTY
+from validation.requests import Answer
+
+REPEATED_OWNERS = (
+    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject"
+    " such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+)
+
+
+def without_repeated_owners(obj: Object, review: Callable[[], Answer]) -> Answer:
+    """The answer of a review of the object in which each owner stands once, with a warning about those that did not."""
+    warnings = _drop_repeated(obj)
+    answer = review()
+    if answer.code != statuses.BAD_REQUEST:  # that is told before the owners are looked at
+        answer.warnings = warnings + answer.warnings
+    return answer
+
+
+def _drop_repeated(obj: Object) -> list[str]:
+    """An owner that is listed twice stays once; returns what the server warns about that."""
+    meta = obj.get("metadata", EMPTY)
+    owners = meta.get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return []
+    kept: list[Object] = []
+    repeated = []
+    for owner in owners:
+        if owner in kept:
+            repeated.append(owner.get("uid", ""))
+        else:
+            kept.append(owner)
+    meta["ownerReferences"] = kept
+    return [REPEATED_OWNERS + ", ".join(repeated)] if repeated else []
