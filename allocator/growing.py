@@ -7,7 +7,7 @@ those whose pods get better alternatives, then those with fewer nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from allocator.demand import name_of
 from allocator.devices import Object, node_name
 from allocator.packing import pack
 from allocator.podnodes import excluded
+from allocator.results import rank_in
 from allocator.scheduling import Cluster, Mode
 from allocator.simulation import Placement, Pod, Simulation
 
@@ -205,10 +206,9 @@ class _Expansion:
 
 def _rank(pod: Pod, placement: Placement) -> int:
     """How far down the lists the alternatives are that a pod has got."""
-    total = 0
-    for name, allocation in placement.results.items():
-        taken = {each["request"] for each in allocation["devices"].get("results", ())}
-        for request in ((pod.claims[name].get("spec") or {}).get("devices") or {}).get("requests") or ():
-            subs = [f"{request.get('name')}/{sub.get('name')}" for sub in request.get("firstAvailable") or ()]
-            total += next((place for place, sub in enumerate(subs) if sub in taken), 0)
-    return total
+    return sum(rank_in(_lists(pod.claims[name]), result) for name, result in placement.results.items())
+
+
+def _lists(claim: Object) -> Iterator[list[str]]:
+    for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
+        yield [f"{request.get('name')}/{sub.get('name')}" for sub in request.get("firstAvailable") or ()]

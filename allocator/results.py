@@ -115,6 +115,12 @@ def _is_bound(taken: Iterable[Taken], features: Features) -> bool:
     )
 
 
+def rank_in(lists: Iterable[Sequence[str]], allocation: Object) -> int:
+    """How far down lists of alternatives (names as in results) those are that an AllocationResult has, added up."""
+    taken = {each["request"] for each in allocation["devices"].get("results", ())}
+    return sum(next((place for place, name in enumerate(names) if name in taken), 0) for names in lists)
+
+
 def only_on(name: str) -> Object:
     """A node selector for one node."""
     requirement = {"key": "metadata.name", "operator": "In", "values": [name]}

@@ -11,6 +11,7 @@ from allocator.devices import Object
 from allocator.explaining.changes import requests_of, with_alternatives
 from allocator.explaining.trials import Trials, Undecided, Variation, placed
 from allocator.explaining.world import allocation_of, full_name
+from allocator.results import rank_in
 from allocator.scheduling import FATAL, NodeAnswer
 from resourceapi.limits import ALLOCATION_RESULTS
 
@@ -35,14 +36,15 @@ def preferred(demand: Sequence[ClaimDemand], answers: Iterable[NodeAnswer]) -> N
 
 def _rank(demand: Sequence[ClaimDemand], answer: NodeAnswer) -> int:
     """How far down their lists the chosen alternatives are, added up."""
-    total = 0
-    for claim, result in zip(demand, answer.result or (), strict=True):
-        taken = {each["request"] for each in result["devices"].get("results", ())}
-        for request in claim.requests:
-            if request.is_list:
-                names = [alternative.name for alternative in request.alternatives]
-                total += next((place for place, name in enumerate(names) if name in taken), 0)
-    return total
+    return sum(
+        rank_in(_lists(claim), result) for claim, result in zip(demand, answer.result or (), strict=True)
+    )
+
+
+def _lists(claim: ClaimDemand) -> Iterator[list[str]]:
+    for request in claim.requests:
+        if request.is_list:
+            yield [alternative.name for alternative in request.alternatives]
 
 
 def chosen(trials: Trials, answer: NodeAnswer) -> list[AlternativeNote]:
