@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
+
+if TYPE_CHECKING:
+    from webhook.config import Config
 
 Object = dict[str, Any]
 NAME = "webhook.yaml"
@@ -35,13 +36,14 @@ def use(objects: list[Object], file: str) -> None:
     # at the end, so that mistakes are in the lines that they have in the file
     whole = "\n".join([text.rstrip(), *given, ""])
     config = _checked(whole, file)
-    if _serves(config) != (wanted := _serves(yaml.safe_load(overlay))):
+    wanted = _checked(overlay, NAME).get("apiServer", "serves")
+    if config.get("apiServer", "serves") != wanted:
         raise UsageError(f"manifests: --config {file}: apiServer.serves must be {wanted} in this mode")
     config_map["data"][NAME] = whole
-    _ask_about_labels(objects, config)
+    _ask_about_labels(objects, config.document.value)
 
 
-def _checked(text: str, file: str) -> Object:
+def _checked(text: str, file: str) -> Config:
     """The configuration, if the service would take it."""
     from webhook.config import ConfigError, load_config
 
@@ -49,19 +51,13 @@ def _checked(text: str, file: str) -> Object:
         path = Path(directory) / NAME
         path.write_text(text, "utf-8")
         try:
-            value: Object = load_config(str(path)).document.value
+            return load_config(str(path))
         except ConfigError as error:
             for problem in error.problems:
                 print(str(problem).replace(str(path), file), file=sys.stderr)
             raise UsageError(
                 f"manifests: --config {file} is no configuration ({' and '.join(GIVEN)} are given by the manifests)"
             ) from None
-    return value
-
-
-def _serves(config: Object) -> str:
-    serves: str = (config.get("apiServer") or {}).get("serves", "BuiltIn")
-    return serves
 
 
 def _ask_about_labels(objects: list[Object], config: Object) -> None:

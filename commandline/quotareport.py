@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
 from commandline.quotaaccount import PER_CLAIM, REFUSED
-from commandline.reports.text import printable
+from commandline.reports.text import number, printable
 from quota import amounts
 from quota.amounts import Amounts
 from resourceapi.model.claims import ALL, EXACT_COUNT
@@ -33,10 +33,8 @@ def write_text(account: Account, stream: TextIO) -> None:
         f"{failure.file}: error: {printable(failure.message)}\n" for failure in account.inventory.failures
     )
     refused = sum(1 for statement in account.statements if statement.problems)
-    number = len(account.statements)
-    stream.write(
-        f"{number} {'object' if number == 1 else 'objects'}: {refused} refused{_unlimited(account)}\n"
-    )
+    objects = number(len(account.statements), "object")
+    stream.write(f"{objects}: {refused} refused{_unlimited(account)}\n")
 
 
 def _unlimited(account: Account) -> str:

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from resourceapi import limits
+from validation.lints.shapes import entries
 
 Object = dict[str, Any]
 _DIGEST_BYTES = 20
@@ -98,6 +99,5 @@ def _least(sub: Object) -> Object:
 
 def _references(devices: Object) -> set[str]:
     """The requests and subrequests that constraints and configuration are about."""
-    lists = [entries for field in _REFERRING if type(entries := devices.get(field)) is list]
-    named = [entry.get("requests") for entries in lists for entry in entries if type(entry) is dict]
-    return {name for names in named if type(names) is list for name in names if type(name) is str}
+    referring = [entry for field in _REFERRING for entry in entries(devices, field)]
+    return {name for entry in referring for name in entries(entry, "requests") if isinstance(name, str)}

@@ -38,9 +38,9 @@ def summary(outcome: Outcome) -> str:
         parts.append(f"{number(outcome.hidden_notes, 'note')} with --notes")
     if outcome.skipped:
         kinds = (
-            f"{kind or 'no kind'}{f' ({api_version})' if '/' in api_version else ''} {number}"
+            f"{kind or 'no kind'}{f' ({api_version})' if '/' in api_version else ''} {count}"
             + (" (context)" if context else "")
-            for api_version, kind, context, number in outcome.skipped_kinds()
+            for api_version, kind, context, count in outcome.skipped_kinds()
         )
         parts.append(f"skipped {len(outcome.skipped)}: {', '.join(map(printable, kinds))}")
     if outcome.failures:
@@ -63,8 +63,8 @@ def _block(result: Result, finding: Finding, origin: str, color: bool) -> str:
     if finding.line:
         bar = _paint("|", BLUE, color)
         excerpt, marks = _excerpt(result.source.source_line(finding.line), finding.column, finding.width)
-        number = _paint(str(finding.line).rjust(len(gutter)), BLUE, color)
-        lines.append(f"{number} {bar} {excerpt}")
+        line = _paint(str(finding.line).rjust(len(gutter)), BLUE, color)
+        lines.append(f"{line} {bar} {excerpt}")
         lines.append(f"{gutter} {bar} {_paint(marks, tint, color, keep_indent=True)}")
     if origin:
         lines.append(f"{gutter} {_paint('= in:', CYAN, color)} {origin}")
@@ -79,12 +79,12 @@ def _origin(result: Result) -> str:
     if result.file != "-" or not result.findings:
         return ""
     template = ""
-    for number in range(result.line, max(result.line - _MOST_LINES, 0), -1):
-        line = result.source.source_line(number)
+    for place in range(result.line, max(result.line - _MOST_LINES, 0), -1):
+        line = result.source.source_line(place)
         if line.startswith("# Source: "):
             template = line.removeprefix("# Source: ").strip()
         # What is not closed is told where the next document begins.
-        if template or (line.startswith("---") and number != result.line):
+        if template or (line.startswith("---") and place != result.line):
             break
     if not result.kind:
         return printable(template)
