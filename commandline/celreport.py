@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from commandline.celresults import COST_LIMIT, FAILED, MATCH, NO_MATCH, Group, Judgement
-from commandline.reports.text import printable
+from commandline.reports import escaping
 from deviceselectors.cost import UNLIMITED
 
 #: Beyond these, groups of devices and the devices of a group are only counted.
@@ -17,7 +17,7 @@ _MOST_MEMBERS = 4
 
 def write_text(judgement: Judgement, stream: TextIO) -> None:
     """Write the verdict and, group by group, what came of the devices."""
-    stream.writelines(f"{printable(line)}\n" for line in _lines(judgement))
+    escaping.write_lines(_lines(judgement), stream)
 
 
 def _lines(judgement: Judgement) -> Iterator[str]:
@@ -26,7 +26,7 @@ def _lines(judgement: Judgement) -> Iterator[str]:
         cost = "no bound" if judgement.max_cost == UNLIMITED else f"{judgement.max_cost:,}"
         yield f"estimated cost: {cost} (limit {judgement.cost_limit:,})"
     if judgement.problem is not None:
-        yield f"error: {_reason(judgement)}"
+        yield from f"error: {_reason(judgement)}".split("\n")  # with the place under the expression
     if judgement.hint:
         yield f"hint: {judgement.hint}"
     for remark in judgement.remarks:
@@ -90,8 +90,7 @@ def _number(count: int, noun: str) -> str:
 
 def write_json(judgement: Judgement, stream: TextIO) -> None:
     """Write all there is to say as one JSON object."""
-    json.dump(_document(judgement), stream, indent=2, ensure_ascii=False)
-    stream.write("\n")
+    escaping.write_json(_document(judgement), stream)
 
 
 def _document(judgement: Judgement) -> dict[str, Any]:

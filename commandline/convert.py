@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
+from commandline.reports.escaping import complain
 from conversion.documents import ConversionError, convert_document
 from documents import Document, DocumentError, parse
 from documents.editing import rewrite
@@ -102,7 +103,7 @@ class _Conversion:
                     yield document, converted
 
     def _complain(self, error: DocumentError, code: int) -> None:
-        print(f"{error}" + (f"\n  hint: {error.hint}" if error.hint else ""), file=sys.stderr)
+        complain(f"{error}" + (f"\n  hint: {error.hint}" if error.hint else ""))
         self.exit_code = max(self.exit_code, code)
 
     def _write(self, file: str, text: str, converted: str) -> None:

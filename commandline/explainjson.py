@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -11,6 +10,7 @@ from allocator.explaining.constraints import Clash
 from allocator.explaining.explanation import Explanation, Funnel, NodeKind, Total
 from allocator.explaining.remedies import Remedy
 from allocator.explaining.verdicts import Loss, Step
+from commandline.reports.escaping import write_json
 
 if TYPE_CHECKING:
     from commandline.explained import Explained
@@ -27,8 +27,7 @@ def write(explained: Sequence[Explained], failures: Sequence[Failure], stream: T
         "objects": [_object(each) for each in explained],
         "failures": [{"file": failure.file, "message": failure.message} for failure in failures],
     }
-    json.dump(document, stream, indent=2, ensure_ascii=False)
-    stream.write("\n")
+    write_json(document, stream)
 
 
 def _object(explained: Explained) -> Json:

@@ -21,7 +21,8 @@ from allocator.explaining.explanation import (
 )
 from allocator.explaining.remedies import Remedy
 from allocator.explaining.verdicts import CLASS, POOL, SELECTOR, Loss, Step
-from commandline.reports.text import number, printable
+from commandline.reports.escaping import write_lines
+from commandline.reports.text import number
 
 if TYPE_CHECKING:
     from commandline.explained import Explained
@@ -44,9 +45,9 @@ _RULES = {
 def write(explained: Sequence[Explained], failures: Sequence[Failure], stream: TextIO) -> None:
     """A section for each that asks, and what could not be read."""
     for each in explained:
-        stream.writelines(f"{printable(line)}\n" for line in _section(each))
+        write_lines(_section(each), stream)
         stream.write("\n")
-    stream.writelines(f"{failure.file}: error: {printable(failure.message)}\n" for failure in failures)
+    write_lines((f"{failure.file}: error: {failure.message}" for failure in failures), stream)
     fitting = sum(each.fits for each in explained)
     stream.write(f"{len(explained)} asked: {fitting} fit{'s' if fitting == 1 else ''}\n")
 

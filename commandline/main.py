@@ -60,7 +60,9 @@ def _main(arguments: list[str]) -> int:
         sys.stdout.flush()
         return code
     except (UsageError, WorkerLost) as error:
-        print(f"claimcheck: {error}", file=sys.stderr)
+        from commandline.reports.escaping import complain
+
+        complain(f"claimcheck: {error}")
         return UNFINISHED
     except OSError as error:
         if error.errno not in _UNWRITABLE or error.filename is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
+from commandline.reports.escaping import complain
 
 if TYPE_CHECKING:
     from webhook.config import Config
@@ -54,7 +54,7 @@ def _checked(text: str, file: str) -> Config:
             return load_config(str(path))
         except ConfigError as error:
             for problem in error.problems:
-                print(str(problem).replace(str(path), file), file=sys.stderr)
+                complain(str(problem).replace(str(path), file))
             raise UsageError(
                 f"manifests: --config {file} is no configuration ({' and '.join(GIVEN)} are given by the manifests)"
             ) from None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
 from commandline.quotaaccount import PER_CLAIM, REFUSED
-from commandline.reports.text import number, printable
+from commandline.reports import escaping
+from commandline.reports.text import number
 from quota import amounts
 from quota.amounts import Amounts
 from resourceapi.model.claims import ALL, EXACT_COUNT
@@ -24,17 +24,16 @@ _SUBJECTS = {"ResourceClaim": "claim", "ResourceClaimTemplate": "template"}
 def write_text(account: Account, stream: TextIO) -> None:
     """A paragraph for each object and each quota, and what could not be done."""
     for statement in account.statements:
-        stream.writelines(printable(line) + "\n" for line in _paragraph(statement))
+        escaping.write_lines(_paragraph(statement), stream)
         stream.write("\n")
     for namespace, quota, before in _quotas(account):
-        stream.writelines(printable(line) + "\n" for line in _table(namespace, quota, before))
+        escaping.write_lines(_table(namespace, quota, before), stream)
         stream.write("\n")
-    stream.writelines(
-        f"{failure.file}: error: {printable(failure.message)}\n" for failure in account.inventory.failures
-    )
+    failures = account.inventory.failures
+    escaping.write_lines((f"{failure.file}: error: {failure.message}" for failure in failures), stream)
     refused = sum(1 for statement in account.statements if statement.problems)
     objects = number(len(account.statements), "object")
-    stream.write(f"{objects}: {refused} refused{_unlimited(account)}\n")
+    escaping.write_lines([f"{objects}: {refused} refused{_unlimited(account)}"], stream)
 
 
 def _unlimited(account: Account) -> str:
@@ -55,8 +54,7 @@ def write_json(account: Account, stream: TextIO) -> None:
             {"file": failure.file, "message": failure.message} for failure in account.inventory.failures
         ],
     }
-    json.dump(document, stream, indent=2, ensure_ascii=False)
-    stream.write("\n")
+    escaping.write_json(document, stream)
 
 
 def _quotas(account: Account) -> Iterator[tuple[str, ResourceQuota, Amounts]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
+from commandline.reports.escaping import complain
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -68,6 +68,6 @@ def run(options: Namespace) -> int:
             supervisor.serve(config)
     except ConfigError as error:
         for problem in error.problems:
-            print(problem, file=sys.stderr)
+            complain(str(problem))
         return UNFINISHED
     return 0

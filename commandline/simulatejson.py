@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, TextIO
 
 from allocator.fitting.leftover import Leftover
 from allocator.growing import Growth
 from allocator.simulation import Placement
+from commandline.reports.escaping import write_json
 from commandline.simulated import Report, Run
 
 Json = dict[str, Any]
@@ -24,8 +24,7 @@ def write(report: Report, stream: TextIO) -> None:
     }
     if report.growth is not None:
         document["newNodes"] = _growth(report.growth)
-    json.dump(document, stream, indent=2, ensure_ascii=False)
-    stream.write("\n")
+    write_json(document, stream)
 
 
 def _run(run: Run) -> Json:

@@ -9,7 +9,8 @@ from typing import TextIO
 from allocator.fitting.leftover import Leftover
 from allocator.growing import Growth, Way
 from allocator.simulation import Placement
-from commandline.reports.text import number, printable
+from commandline.reports.escaping import write_lines
+from commandline.reports.text import number
 from commandline.simulated import Report, Run
 
 #: Pods and devices that are listed.
@@ -18,7 +19,7 @@ MAX_PODS, MAX_DEVICES = 200, 8
 
 def write(report: Report, stream: TextIO) -> None:
     """The report."""
-    stream.writelines(f"{printable(line)}\n" for line in _lines(report))
+    write_lines(_lines(report), stream)
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -14,7 +14,8 @@ _plain = re.compile(
 ).fullmatch
 # Also harmless as the value of a block mapping: what CEL expressions consist of.
 _plain_expression = re.compile(r"[A-Za-z_(][^\x00-\x1f\x7f-\uffff#]*[^\x00-\x20\x7f-\uffff#:]").fullmatch
-_not_printable = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+# What YAML does not allow, and what changes the direction of the text that people see.
+_not_printable = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
 
 
 def block(value: Any, sequence_indent: int = 0) -> list[str]:
@@ -55,6 +56,8 @@ def literal_block(value: Any) -> list[str]:
     kept = len(value) - len(value.rstrip("\n"))
     lines = value.removesuffix("\n").split("\n")
     if kept > 1 or not all(line.isprintable() and line[-1:] != " " for line in lines):
+        return []
+    if any(line.lstrip().startswith("::") for line in lines):  # to GitHub Actions such a line is a command
         return []
     return ["|" if kept else "|-", *lines]
 

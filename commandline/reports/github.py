@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from commandline.reports.escaping import printable
 from commandline.reports.text import summary
 from commandline.results import NOTE, Outcome
 
@@ -25,7 +26,7 @@ def write(outcome: Outcome, stream: TextIO) -> None:
         _command("error", {"file": failure.file} if failure.file else {}, failure.message)
         for failure in outcome.failures
     )
-    stream.write(summary(outcome) + "\n")
+    stream.write(_plain(summary(outcome)) + "\n")
 
 
 def _command(severity: str, properties: dict[str, str], text: str) -> str:
@@ -33,8 +34,13 @@ def _command(severity: str, properties: dict[str, str], text: str) -> str:
     return f"::{severity}{' ' + given if given else ''}::{_data(text)}\n"
 
 
+def _plain(text: str) -> str:
+    """A line of the log; old commands begin with `##[`, anywhere in a line."""
+    return text.replace("##[", "#\\x23[")
+
+
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
+from commandline.reports.escaping import on_one_line, printable, without_commands
 from commandline.results import ERROR, Finding, Outcome, Result, Skipped
 
 
@@ -79,24 +80,15 @@ def _skipped_case(skipped: Skipped) -> str:
 
 def _text(result: Result, findings: list[Finding]) -> str:
     lines = []
+    file = on_one_line(result.file)
     for finding in findings:
-        place = f"{result.file}:{finding.line}:{finding.column}" if finding.line else result.file
+        place = f"{file}:{finding.line}:{finding.column}" if finding.line else file
         lines.append(f"{place}: {finding.rule}: {finding.text}")
         if finding.hint:
             lines.append(f"hint: {finding.hint}")
-    return escape(_allowed("\n".join(lines)))
+    return escape(without_commands(printable("\n".join(lines))))
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_allowed(text), {"\n": "&#10;"})
-
-
-def _allowed(text: str) -> str:
-    """The text without characters that XML 1.0 cannot hold, not even escaped."""
-    if text.isprintable():
-        return text
-    return "".join(char if char in "\t\n" or _is_xml(ord(char)) else "\ufffd" for char in text)
-
-
-def _is_xml(code: int) -> bool:
-    return 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code >= 0x10000
+    # what XML cannot hold, not even escaped, is not printable
+    return quoteattr(printable(text), {"\n": "&#10;"})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import re
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TextIO
 from urllib.parse import quote
 
+from commandline.reports.escaping import write_json
 from commandline.results import Finding, Outcome, Result
 from validation import rulenames
 
@@ -29,6 +30,8 @@ _RULES = {
     "FieldValueTooMany": "There are too many entries.",
     "InternalError": "kube-apiserver fails on this value.",
 }
+# to a location of the report by its number, or to another site
+_link = re.compile(r"\[(?=[^\[\]]*\]\((?:\d+\)|[A-Za-z][A-Za-z0-9+.-]*:|/))")
 _HELP = (
     "The message is what kubectl or kube-apiserver answers; a hint says how to mend it, where there is one."
 )
@@ -50,7 +53,10 @@ def write(outcome: Outcome, stream: TextIO) -> None:
             {
                 "executionSuccessful": not outcome.failures,
                 "toolExecutionNotifications": [
-                    {"level": "error", "message": {"text": f"{failure.file}: {failure.message}"}}
+                    {
+                        "level": "error",
+                        "message": {"text": _without_links(f"{failure.file}: {failure.message}")},
+                    }
                     for failure in outcome.failures
                 ],
             }
@@ -58,8 +64,7 @@ def write(outcome: Outcome, stream: TextIO) -> None:
         "properties": {"kubernetesRelease": outcome.release},
         "results": [_result(result, finding, rules) for result, finding in outcome.findings()],
     }
-    json.dump({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, stream, indent=2, ensure_ascii=False)
-    stream.write("\n")
+    write_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, stream)
 
 
 def _version() -> str:
@@ -102,7 +107,7 @@ def _result(result: Result, finding: Finding, rules: list[str]) -> dict[str, Any
             "startColumn": finding.column,
             "endColumn": finding.column + finding.width,
         }
-    text = finding.text + (f"\n\nHint: {finding.hint}" if finding.hint else "")
+    text = _without_links(finding.text + (f"\n\nHint: {finding.hint}" if finding.hint else ""))
     return {
         "ruleId": finding.rule,
         "ruleIndex": rules.index(finding.rule),
@@ -110,6 +115,11 @@ def _result(result: Result, finding: Finding, rules: list[str]) -> dict[str, Any
         "message": {"text": text},
         "locations": [location],
     }
+
+
+def _without_links(text: str) -> str:
+    """The text with `[…](…)` of users kept as it is: SARIF's messages have links of this form (section 3.11.6)."""
+    return _link.sub(r"\\[", text)
 
 
 def _uri(file: str) -> str:

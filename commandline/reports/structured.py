@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, TextIO
 
+from commandline.reports.escaping import write_json
 from commandline.results import ERROR, NOTE, WARNING, Finding, Outcome, Result
 
 
 def write(outcome: Outcome, stream: TextIO) -> None:
     """Write the report as JSON."""
-    json.dump(document(outcome), stream, indent=2, ensure_ascii=False)
-    stream.write("\n")
+    write_json(document(outcome), stream)
 
 
 def write_yaml(outcome: Outcome, stream: TextIO) -> None:

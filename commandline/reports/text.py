@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from commandline.reports.escaping import on_one_line, printable, without_commands
 from commandline.results import ERROR, NOTE, WARNING, Finding, Outcome, Result
 
 RED, YELLOW, CYAN, BLUE, BOLD = "31", "33", "36", "34", "1"
@@ -17,10 +18,13 @@ def write(outcome: Outcome, stream: TextIO, *, color: bool = False) -> None:
     """Write all findings, what could not be done, and the summary line."""
     for result in outcome.results:
         origin = _origin(result)
-        stream.writelines(_block(result, finding, origin, color) for finding in result.findings)
+        stream.writelines(
+            without_commands(_block(result, finding, origin, color)) for finding in result.findings
+        )
     for failure in outcome.failures:
-        place = f"{failure.file}: " if failure.file else ""
-        stream.write(f"{place}{_paint('error', RED, color)}: {printable(failure.message)}\n")
+        place = f"{on_one_line(failure.file)}: " if failure.file else ""
+        message = f"{place}{_paint('error', RED, color)}: {printable(failure.message)}\n"
+        stream.write(without_commands(message))
     stream.write(summary(outcome) + "\n")
 
 
@@ -42,7 +46,7 @@ def summary(outcome: Outcome) -> str:
             + (" (context)" if context else "")
             for api_version, kind, context, count in outcome.skipped_kinds()
         )
-        parts.append(f"skipped {len(outcome.skipped)}: {', '.join(map(printable, kinds))}")
+        parts.append(f"skipped {len(outcome.skipped)}: {', '.join(map(on_one_line, kinds))}")
     if outcome.failures:
         parts.append(f"{number(len(outcome.failures), 'input')} could not be read")
     return "; ".join(parts)
@@ -59,7 +63,7 @@ def _block(result: Result, finding: Finding, origin: str, color: bool) -> str:
     label = finding.severity + (f"[{finding.rule}]" if finding.rule.startswith("CC") else "")
     gutter = " " * max(len(str(finding.line)), 4)
     text = printable(finding.text).replace("\n", f"\n{gutter}   ")
-    lines = [f"{_paint(printable(place), BOLD, color)}: {_paint(label, tint, color)}: {text}"]
+    lines = [f"{_paint(on_one_line(place), BOLD, color)}: {_paint(label, tint, color)}: {text}"]
     if finding.line:
         bar = _paint("|", BLUE, color)
         excerpt, marks = _excerpt(result.source.source_line(finding.line), finding.column, finding.width)
@@ -87,8 +91,8 @@ def _origin(result: Result) -> str:
         if template or (line.startswith("---") and place != result.line):
             break
     if not result.kind:
-        return printable(template)
-    return printable(result.title + (f" ({template})" if template else ""))
+        return on_one_line(template)
+    return on_one_line(result.title + (f" ({template})" if template else ""))
 
 
 def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
@@ -101,7 +105,7 @@ def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
     lead, tail = "…" if left else "", "…" if left + EXCERPT < len(line) else ""
     before, marked = lead + shown[: start - left], shown[start - left : start - left + width]
     blank = "".join("\t" if char == "\t" else " " * _cells(char) for char in before)
-    return printable(lead + shown + tail), blank + "^" * max(sum(map(_cells, marked)), 1)
+    return on_one_line(lead + shown + tail), blank + "^" * max(sum(map(_cells, marked)), 1)
 
 
 def _cells(char: str) -> int:
@@ -113,16 +117,6 @@ def _cells(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else len(printable(char))
-
-
-def printable(text: str) -> str:
-    """The text without characters that would steer a terminal; tabs and line breaks stay."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
-        for char in text
-    )
 
 
 def _paint(text: str, code: str, color: bool, *, keep_indent: bool = False) -> str:

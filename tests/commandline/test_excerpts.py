@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from commandline.reports.text import EXCERPT, _excerpt, printable
+from commandline.reports.escaping import printable
+from commandline.reports.text import EXCERPT, _excerpt
 
 
 @pytest.mark.parametrize(

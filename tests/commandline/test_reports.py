@@ -111,7 +111,7 @@ def test_xml_has_no_characters_that_it_cannot_hold(
     file.write_text(json.dumps(claim), encoding="utf-8")
     assert main(["validate", "-o", "junit", str(file)]) == 1
     case = next(ElementTree.fromstring(capsys.readouterr().out).iter("testcase"))
-    assert case.attrib["name"] == "ResourceClaim default/a\ufffd<&\ufffd"
+    assert case.attrib["name"] == "ResourceClaim default/a\\x01<&\\ufffe"
 
 
 def test_terminal_is_not_steered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -227,11 +227,13 @@ def _both(situation: Situation) -> str:
 
 
 def _admin_namespace(situation: Situation) -> str:
+    from shlex import quote  # the commands may be copied into a shell
+
     namespace = situation.namespace or "default"
     label = "resource.kubernetes.io/admin-access=true"
     text = (
-        f"label the namespace (kubectl label namespace {namespace} {label}); if it is, say so with "
-        f"--namespace-labels {namespace}:{label}"
+        f"label the namespace (kubectl label namespace {quote(namespace)} {label}); if it is, say so with "
+        f"--namespace-labels {quote(f'{namespace}:{label}')}"
     )
     if "resource.k8s.io/admin-access" in situation.namespace_labels:
         text += "; resource.k8s.io/admin-access counted up to 1.33 only"
