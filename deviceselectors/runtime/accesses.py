@@ -1,4 +1,4 @@
-"""Python source for accesses to fields and elements: `base.field`, `base[key]`, `base.?field`, `has(base.field)`.
+"""Code for accesses to fields and elements: `base.field`, `base[key]`, `base.?field`, `has(base.field)`.
 
 cel-go collects the accesses that follow each other and applies them together to the innermost object. That shows: only
 that object is looked at for being an optional, and the whole costs one unit besides one for each access.
@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING
 
 from deviceselectors import types as static
 from deviceselectors.ast import IDENT, Call, Node, Select
-from deviceselectors.runtime import operators
-from deviceselectors.runtime.emitter import Value
+from deviceselectors.runtime import operators, trees
+from deviceselectors.runtime.trees import Tree
 from deviceselectors.runtime.values import NONE, DomainMap, Optional
+from deviceselectors.runtime.writer import Value
 
 if TYPE_CHECKING:
     from deviceselectors.runtime.generator import Generator
 
+#: The device in generated code.
+DEVICE = trees.name("d")
 #: Where the fields of `device` are, and their class.
-DEVICE_FIELDS = {
-    "driver": ("d.driver", str),
-    "allowMultipleAllocations": ("d.multiple", bool),
-    "attributes": ("d.attributes", DomainMap),
-    "capacity": ("d.capacity", DomainMap),
+DEVICE_FIELDS: dict[str, tuple[Tree, type]] = {
+    "driver": (trees.attribute(DEVICE, "driver"), str),
+    "allowMultipleAllocations": (trees.attribute(DEVICE, "multiple"), bool),
+    "attributes": (trees.attribute(DEVICE, "attributes"), DomainMap),
+    "capacity": (trees.attribute(DEVICE, "capacity"), DomainMap),
 }
 _ACCESS = frozenset(("_[_]", "_[?_]", "_?._"))
 _NEVER_OPTIONAL = frozenset((static.LIST, static.MAP, static.STRING, static.INT, static.BOOL, static.UINT))
@@ -69,22 +72,26 @@ class AccessChain:
         self.misses = False
         self.optional: bool | str = False
         self.cls: type | None = None
+        #: the local with the object, once there is one
+        self.local = ""
         if base.kind == IDENT and base.name == "device" and "device" not in generator.scope:  # type: ignore[attr-defined]
             self.device = True
-            self.text = "d"
+            self.object = DEVICE
             return
         value = generator.raw(base) if base.kind == IDENT or is_call(base, "_?_:_") else generator.value(base)
         self.fails, self.cls = value.fails, value.cls
-        self.text = value.text
+        self.object = value.tree
         kind = base.type.kind if base.type is not None else static.DYN
         if value.cls is Optional or (value.cls is None and kind not in _NEVER_OPTIONAL):
             self._find_out()
 
     def _find_out(self) -> None:
         generator = self.generator
-        self.text = generator.temporary(self.text)
-        self.optional = generator.temporary(f"{self.text}.__class__ is {generator.refer(Optional)}")
-        generator.emit(f"if {self.optional}: {self.text} = {self.text}.value")
+        self._own_local()
+        self.optional = generator.name("t")
+        generator.assign(self.optional, generator.is_class(self.object, Optional))
+        content = trees.attribute(self.object, "value")
+        generator.assign_when(trees.name(self.optional), self.local, content)
         self.misses = True
 
     def step(self, key: Node | str, optional: bool) -> None:
@@ -92,21 +99,21 @@ class AccessChain:
         generator = self.generator
         if optional:
             if isinstance(self.optional, str):
-                generator.emit(f"{self.optional} = True")
+                generator.assign(self.optional, trees.TRUE)
             self.optional = True
         if self.device and isinstance(key, str):
             self._device_field(key)
             return
         if isinstance(key, str) and self.cls is DomainMap and not self.misses:
             # a domain is always there
-            self.text, self.cls = f"{self.text}[{key!r}]", dict
+            self.object, self.cls = trees.item(self.object, generator.refer(key)), dict
             generator.pay(1)
             return
-        self._own_name()
+        self._own_local()
         tests = self._alive()
         if tests:
             generator.flush()
-            with generator.block(f"if {' and '.join(tests)}:"):
+            with generator.when(trees.both(tests)):
                 self._access(key)
                 generator.flush()
         else:
@@ -116,78 +123,84 @@ class AccessChain:
         self.cls = None
 
     def _device_field(self, key: str) -> None:
-        self.text, self.cls = DEVICE_FIELDS[key]
+        self.object, self.cls = DEVICE_FIELDS[key]
         self.device = False
         self.generator.pay(1)
 
-    def _own_name(self) -> None:
-        """The object under a name that may be assigned to."""
-        self.text = self.generator.temporary(self.text)
+    def _own_local(self) -> None:
+        """Puts the object into a local that may be assigned to."""
+        self.local = self.generator.name("t")
+        self.generator.assign(self.local, self.object)
+        self.object = trees.name(self.local)
 
-    def _alive(self) -> list[str]:
+    def _alive(self) -> list[Tree]:
         tests = []
         if self.fails:
-            tests.append(f"{self.text}.__class__ is not {self.generator.error}")
+            tests.append(self.generator.is_no_error(self.object))
         if self.misses:
-            tests.append(f"{self.text} is not {self.generator.missing}")
+            tests.append(self.generator.is_there(self.object))
         return tests
 
     def _access(self, key: Node | str) -> None:
         generator = self.generator
         if self.optional is False:
             generator.pay(1)
-        key_value = Value(repr(key)) if isinstance(key, str) else generator.atom(generator.raw(key))
+        key_value = generator.constant(key) if isinstance(key, str) else generator.atom(generator.raw(key))
         generator.flush()
         if key_value.fails:
-            with generator.block(f"if {key_value.text}.__class__ is {generator.error}:"):
-                if isinstance(self.optional, str) and generator.limit is not None:
-                    generator.emit(f"if not {self.optional}: c += 1")
-                generator.emit(f"{self.text} = {key_value.text}")
-            with generator.block("else:"):
-                self._lookup(key, key_value.text)
+            with generator.when(generator.is_error(key_value.tree)) as otherwise:
+                if isinstance(self.optional, str) and generator.counts:
+                    with generator.when(trees.negated(trees.name(self.optional))):
+                        generator.pay_one()
+                generator.assign(self.local, key_value.tree)
+            with generator.otherwise(otherwise):
+                self._lookup(key, key_value.tree)
         else:
-            self._lookup(key, key_value.text)
+            self._lookup(key, key_value.tree)
 
-    def _lookup(self, key: Node | str, key_text: str) -> None:
+    def _lookup(self, key: Node | str, key_tree: Tree) -> None:
         generator = self.generator
         checked = isinstance(key, str) or generator.plan.is_constant(key)
-        get = generator.refer(operators.lookup if checked else operators.lookup_any)
+        lookup = generator.refer(operators.lookup if checked else operators.lookup_any)
         access = generator.refer(operators.access if checked else operators.access_any)
-        arguments = f"({self.text}, {key_text})"
+        looked_up = trees.call(lookup, self.object, key_tree)
+        accessed = trees.call(access, self.object, key_tree)
         if self.optional is False:
-            generator.assign_guarded(self.text, access + arguments)
+            generator.assign_guarded(self.local, accessed)
             return
         if isinstance(self.optional, str):
-            with generator.block(f"if not {self.optional}:"):
-                if generator.limit is not None:
-                    generator.emit("c += 1")
-                generator.assign_guarded(self.text, access + arguments)
-            with generator.block("else:"):
-                self._lookup_optional(get + arguments)
+            with generator.when(trees.negated(trees.name(self.optional))) as otherwise:
+                if generator.counts:
+                    generator.pay_one()
+                generator.assign_guarded(self.local, accessed)
+            with generator.otherwise(otherwise):
+                self._lookup_optional(looked_up)
         else:
-            self._lookup_optional(get + arguments)
+            self._lookup_optional(looked_up)
 
-    def _lookup_optional(self, text: str) -> None:
+    def _lookup_optional(self, looked_up: Tree) -> None:
         generator = self.generator
-        generator.assign_guarded(self.text, text)
-        if generator.limit is not None:
-            error, missing = generator.error, generator.missing
-            generator.emit(
-                f"if {self.text} is not {missing} and {self.text}.__class__ is not {error}: c += 1"
-            )
+        generator.assign_guarded(self.local, looked_up)
+        if generator.counts:
+            found = [generator.is_there(self.object), generator.is_no_error(self.object)]
+            with generator.when(trees.both(found)):
+                generator.pay_one()
 
     def result(self) -> Value:
         generator = self.generator
         if self.device:
-            return Value("d.as_map()", cls=dict)
+            return generator.whole_device()
         if self.optional is False:
-            return Value(self.text, self.fails, self.cls)
-        wrapped = f"{generator.refer(NONE)} if {self.text} is {generator.missing} else "
-        wrapped += f"{generator.refer(Optional)}({self.text})"
+            return Value(self.object, self.fails, self.cls)
+        wrapped = trees.choose(
+            generator.is_missing(self.object),
+            generator.refer(NONE),
+            trees.call(generator.refer(Optional), self.object),
+        )
         if isinstance(self.optional, str):
-            wrapped = f"({wrapped}) if {self.optional} else {self.text}"
+            wrapped = trees.choose(trees.name(self.optional), wrapped, self.object)
         if self.fails:
-            wrapped = f"{self.text} if {self.text}.__class__ is {generator.error} else ({wrapped})"
+            wrapped = trees.choose(generator.is_error(self.object), self.object, wrapped)
         cls = Optional if self.optional is True else None
         return Value(generator.temporary(wrapped), self.fails, cls)
 
@@ -196,29 +209,37 @@ class AccessChain:
         generator = self.generator
         if self.device:
             generator.pay(1)
-            return Value("True", cls=bool)
+            return Value(trees.TRUE, cls=bool)
         result = generator.name("t")
         tests = self._alive()
         if self.optional is False and not tests:
             generator.pay(1)
             self._test_presence(result, field)
-            return Value(result, True, bool)
-        self.text = generator.temporary(self.text)
+            return Value(trees.name(result), True, bool)
+        self._own_local()
         generator.flush()
-        with generator.block(f"if {' and '.join(self._alive()) or 'True'}:"):
+        with generator.when(trees.both(self._alive() or [trees.TRUE])) as otherwise:
             self._test_presence(result, field)
-            if generator.limit is not None:
-                free = f" and {result} is not True" if self.optional is True else ""
-                if isinstance(self.optional, str):
-                    free = f" and {self.optional} and {result} is not True"
-                generator.emit(f"if not (True{free}): c += 1" if free else "c += 1")
-        missing = (
-            f"False if {self.text} is {generator.missing} else {self.text}" if self.misses else self.text
-        )
-        generator.emit(f"else: {result} = {missing}")
-        return Value(result, True, bool)
+            if generator.counts:
+                self._pay_presence(result)
+        with generator.otherwise(otherwise):
+            absent = trees.choose(generator.is_missing(self.object), trees.FALSE, self.object)
+            generator.assign(result, absent if self.misses else self.object)
+        return Value(trees.name(result), True, bool)
+
+    def _pay_presence(self, result: str) -> None:
+        """An optional access that finds nothing is free."""
+        generator = self.generator
+        if self.optional is False:
+            generator.pay_one()
+            return
+        costs = [trees.compare(trees.name(result), "is", trees.TRUE)]
+        if isinstance(self.optional, str):
+            costs.append(trees.negated(trees.name(self.optional)))
+        with generator.when(trees.either(costs)):
+            generator.pay_one()
 
     def _test_presence(self, result: str, field: str) -> None:
         generator = self.generator
-        lookup, missing = generator.refer(operators.lookup), generator.missing
-        generator.assign_guarded(result, f"{lookup}({self.text}, {field!r}) is not {missing}")
+        found = trees.call(generator.refer(operators.lookup), self.object, generator.refer(field))
+        generator.assign_guarded(result, generator.is_there(found))

@@ -7,7 +7,8 @@ but for the cost.
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from deviceselectors.ast import (
@@ -23,16 +24,13 @@ from deviceselectors.ast import (
 )
 from deviceselectors.declarations import find_function
 from deviceselectors.environment import Environment
-from deviceselectors.runtime import functions, operators, quantities, semvers
+from deviceselectors.runtime import functions, operators, quantities, semvers, trees
 from deviceselectors.runtime.accesses import DEVICE_FIELDS, split_access
-from deviceselectors.runtime.emitter import Value
 from deviceselectors.runtime.functions import CLASSES
-from deviceselectors.runtime.generator import (
-    Generator,
-    flatten,
-)
+from deviceselectors.runtime.generator import Generator, Variable, flatten, local_variable, outcomes
 from deviceselectors.runtime.planning import Plan
 from deviceselectors.runtime.regexes import RegexError, compile_regex
+from deviceselectors.runtime.trees import Tree
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MISSING,
@@ -42,6 +40,7 @@ from deviceselectors.runtime.values import (
     EntryMap,
     Optional,
 )
+from deviceselectors.runtime.writer import PROGRAM, Value
 from resourceapi.quantity import Quantity
 
 _MAX_DEPTH = 20
@@ -53,29 +52,40 @@ class Attribute:
 
 
 class Inline:
-    """A Python expression in parentheses, or a name or literal.
+    """A Python expression.
 
     `raises` tells whether it may raise a `CelError`; `cls` is the class of its value if that is certain, `constant` the
-    value itself if it is known. `lookup` is a map and a key in the text whose lookup comes first of all that may raise.
+    value itself if it is known. `lookup` is the part of the tree, a look-up by key, that comes first of all that may
+    raise.
     """
 
-    __slots__ = ("cls", "constant", "depth", "lookup", "raises", "text")
+    __slots__ = ("cls", "constant", "depth", "lookup", "raises", "tree")
 
     def __init__(
         self,
-        text: str,
+        tree: Tree,
         cls: type | None,
         raises: bool,
         depth: int = 0,
         constant: Any = MISSING,
-        lookup: tuple[str, str] | None = None,
     ) -> None:
-        self.text = text
+        self.tree = tree
         self.cls = cls
         self.raises = raises
         self.depth = depth
         self.constant = constant
-        self.lookup = lookup
+        self.lookup: Lookup | None = None
+
+
+class Lookup:
+    """`mapping[key]` in an expression."""
+
+    __slots__ = ("key", "mapping", "tree")
+
+    def __init__(self, mapping: Tree, key: Tree) -> None:
+        self.mapping = mapping
+        self.key = key
+        self.tree = trees.item(mapping, key)
 
 
 def as_bool(value: Any) -> bool:
@@ -97,27 +107,26 @@ class FastGenerator(Generator):
         if inline is None:
             return super().value(node)
         if not inline.raises:
-            return Value(inline.text, False, inline.cls)
+            return Value(inline.tree, False, inline.cls)
         if inline.lookup is not None:
-            return self._guard_lookup(inline, *inline.lookup)
-        return Value(self.guard(inline.text).text, True, inline.cls)
+            return self._guard_lookup(inline, inline.lookup)
+        return Value(self.guard(inline.tree).tree, True, inline.cls)
 
-    def _guard_lookup(self, inline: Inline, mapping: str, key: str) -> Value:
+    def _guard_lookup(self, inline: Inline, lookup: Lookup) -> Value:
         """An expression that begins with a lookup: a missing key is dealt with without an exception."""
-        found = self.temporary(f"{mapping}.get({key}, {self.missing})")
-        text = inline.text.replace(f"{mapping}[{key}]", found)
-        error = f"{self.refer(operators.no_such_key)}({key})"
-        if key[0] in "'\"":
-            error = f"{self.error}({'no such key: ' + ast.literal_eval(key)!r})"
-        if text == found:
-            self.emit(f"if {found} is {self.missing}: {found} = {error}")
+        local = self.name("t")
+        found = trees.name(local)
+        self.assign(local, trees.call_method(lookup.mapping, "get", lookup.key, self.refer(MISSING)))
+        error = trees.call(self.refer(operators.no_such_key), lookup.key)
+        if inline.tree is lookup.tree:
+            self.assign_when(self.is_missing(found), local, error)
             return Value(found, True, inline.cls)
         result = self.name("t")
-        with self.block(f"if {found} is {self.missing}:"):
-            self.emit(f"{result} = {error}")
-        with self.block("else:"):
-            self.assign_guarded(result, text)
-        return Value(result, True, inline.cls)
+        with self.when(self.is_missing(found)) as otherwise:
+            self.assign(result, error)
+        with self.otherwise(otherwise):
+            self.assign_guarded(result, trees.replaced(inline.tree, lookup.tree, found))
+        return Value(trees.name(result), True, inline.cls)
 
     def raw(self, node: Node) -> Value:
         return self.value(node) if self.inline(node) is not None else super().raw(node)
@@ -126,8 +135,8 @@ class FastGenerator(Generator):
         inline = self.inline(self.plan.root)
         if inline is None or inline.lookup is not None:
             return super().program()
-        with self._function("program", "d"):
-            self.emit(f"return {inline.text}")
+        with self.function(PROGRAM, ["d"]):
+            self.emit(trees.give(inline.tree))
         return self.compile()
 
     # ------------------------------------------------------------ expressions
@@ -153,13 +162,13 @@ class FastGenerator(Generator):
         if isinstance(node, ListLiteral) and not node.optionals:
             elements = self._all_inline(node.elements)
             if elements is not None:
-                text = f"[{', '.join([e.text for e in elements])}]"
-                return Inline(text, list, _any_raises(elements), _depth(elements))
+                tree = trees.array([e.tree for e in elements])
+                return Inline(tree, list, _any_raises(elements), _depth(elements))
         return None
 
     def _constant(self, value: Any) -> Inline:
         constant = self.constant(value)
-        return Inline(constant.text, constant.cls, False, 0, value)
+        return Inline(constant.tree, constant.cls, False, 0, value)
 
     def _all_inline(self, nodes: list[Node]) -> list[Inline] | None:
         inlines = []
@@ -173,10 +182,10 @@ class FastGenerator(Generator):
     def _inline_ident(self, node: Ident) -> Inline | None:
         variable = self.scope.get(node.name)
         if variable is None:
-            return Inline("d.as_map()", dict, False)
-        if variable.fails or variable.fill:
+            return Inline(self.whole_device().tree, dict, False)
+        if variable.fails or variable.fill is not None:
             return None
-        return Inline(variable.text, variable.cls, False)
+        return Inline(variable.tree, variable.cls, False)
 
     # ------------------------------------------------------------ fields and elements
 
@@ -187,7 +196,8 @@ class FastGenerator(Generator):
         if operand is None:
             return None
         if operand.cls is EntryMap:
-            return Inline(f"({node.field!r} in {operand.text})", bool, operand.raises, operand.depth + 1)
+            found = trees.compare(self.refer(node.field), "in", operand.tree)
+            return Inline(found, bool, operand.raises, operand.depth + 1)
         return None
 
     def _inline_access(self, node: Node) -> Inline | None:
@@ -198,9 +208,10 @@ class FastGenerator(Generator):
             first = steps.pop(0)[0]
             if not isinstance(first, str):
                 return None
-            text, cls = DEVICE_FIELDS[first]
-            value = Inline(text, cls, False)
+            value = Inline(*DEVICE_FIELDS[first], False)
+            capacity = first == "capacity"
         else:
+            capacity = False
             found = self.inline(base)
             if (
                 found is None
@@ -210,7 +221,6 @@ class FastGenerator(Generator):
             ):
                 return None
             value = found
-        capacity = value.text == "d.capacity"
         for key, _ in steps:
             stepped = self._inline_step(value, key, capacity)
             if stepped is None:
@@ -227,13 +237,14 @@ class FastGenerator(Generator):
             return None
         raises, depth = value.raises or key_value.raises, max(value.depth, key_value.depth) + 1
         if key_value.cls is str and value.cls is DomainMap:
-            return Inline(f"{value.text}[{key_value.text}]", EntryMap, raises, depth)
+            return Inline(trees.item(value.tree, key_value.tree), EntryMap, raises, depth)
         if key_value.cls is str and value.cls is EntryMap:
-            cls = Quantity if capacity else Attribute
-            lookup = None if raises else (value.text, key_value.text)
-            return Inline(f"{value.text}[{key_value.text}]", cls, True, depth, lookup=lookup)
+            lookup = Lookup(value.tree, key_value.tree)
+            found = Inline(lookup.tree, Quantity if capacity else Attribute, True, depth)
+            found.lookup = None if raises else lookup
+            return found
         access = self.refer(operators.access if key_value.constant is not MISSING else operators.access_any)
-        return Inline(f"{access}({value.text}, {key_value.text})", None, True, depth)
+        return Inline(trees.call(access, value.tree, key_value.tree), None, True, depth)
 
     # ------------------------------------------------------------ calls
 
@@ -269,8 +280,8 @@ class FastGenerator(Generator):
             result: Inline | None = specialised(self, node, arguments, function)
             if result is not None:
                 return result
-        text = f"{self.refer(function)}({', '.join([a.text for a in arguments])})"
-        return Inline(text, _result_class(node), True, _depth(arguments))
+        tree = trees.call(self.refer(function), *[a.tree for a in arguments])
+        return Inline(tree, _result_class(node), True, _depth(arguments))
 
     def _fold(self, function: functions.Function, arguments: list[Inline]) -> Inline | None:
         """A call of constants, computed now unless it fails."""
@@ -288,22 +299,23 @@ class FastGenerator(Generator):
         terms = self._all_inline(flatten(node))
         if terms is None or any(t.raises or t.cls is not bool for t in terms[:-1]):
             return None
-        texts = [t.text for t in terms]
         last = terms[-1]
-        if last.cls is not bool:
-            texts[-1] = f"{self.refer(as_bool)}({last.text})"
-        operator = " and " if node.function == "_&&_" else " or "
-        return Inline(f"({operator.join(texts)})", bool, last.raises or last.cls is not bool, _depth(terms))
+        tests = [*[t.tree for t in terms[:-1]], self._as_test(last)]
+        chain = trees.both(tests) if node.function == "_&&_" else trees.either(tests)
+        return Inline(chain, bool, last.raises or last.cls is not bool, _depth(terms))
 
     def _inline_conditional(self, node: Call) -> Inline | None:
         parts = self._all_inline(node.args)
         if parts is None:
             return None
         condition, first, second = parts
-        test = condition.text if condition.cls is bool else f"{self.refer(as_bool)}({condition.text})"
         cls = first.cls if first.cls is second.cls else None
         raises = _any_raises(parts) or condition.cls is not bool
-        return Inline(f"({first.text} if {test} else {second.text})", cls, raises, _depth(parts))
+        choice = trees.choose(self._as_test(condition), first.tree, second.tree)
+        return Inline(choice, cls, raises, _depth(parts))
+
+    def _as_test(self, operand: Inline) -> Tree:
+        return operand.tree if operand.cls is bool else trees.call(self.refer(as_bool), operand.tree)
 
     def _inline_in(self, node: Call) -> Inline | None:
         element = self.inline(node.args[0])
@@ -312,45 +324,48 @@ class FastGenerator(Generator):
         members = self.plan.members.get(id(node))
         depth = element.depth + 1
         if members is not None:
-            slow = f"{self.refer(operators.in_members)}({{0}}, {self.refer(members)})"
-            texts = {value for kind, value in members if kind == "string"}
-            if len(texts) < len(members):
-                return Inline(f"{slow.format(element.text)}", bool, element.raises, depth)
-            plain = self.refer(frozenset(texts))
-            if element.cls is str:
-                return Inline(f"({element.text} in {plain})", bool, element.raises, depth)
-            return Inline(
-                self._by_class(element, str, f"{{0}} in {plain}", slow), bool, element.raises, depth
-            )
+            return Inline(self._is_member(element, members), bool, element.raises, depth)
         container = self.inline(node.args[1])
         if container is None:
             return None
         raises, depth = element.raises or container.raises, max(depth, container.depth + 1)
         if element.cls is str and container.cls in (DomainMap, EntryMap):
-            return Inline(f"({element.text} in {container.text})", bool, raises, depth)
-        text = f"{self.refer(operators.contains)}({element.text}, {container.text})"
+            return Inline(trees.compare(element.tree, "in", container.tree), bool, raises, depth)
+        found = trees.call(self.refer(operators.contains), element.tree, container.tree)
         known = container.cls in (list, DomainMap, EntryMap)
-        return Inline(text, bool, raises or not known, depth)
+        return Inline(found, bool, raises or not known, depth)
 
-    def _by_class(self, value: Inline, cls: type, then: str, otherwise: str) -> str:
-        """One text for values of a class, another for the rest; `{0}` stands for the value."""
+    def _is_member(self, element: Inline, members: frozenset[tuple[str, Any]]) -> Tree:
+        """`element in [constants]`: by Python's own means where all of them are texts."""
+
+        def slow(value: Tree) -> Tree:
+            return trees.call(self.refer(operators.in_members), value, self.refer(members))
+
+        texts = frozenset(value for kind, value in members if kind == "string")
+        if len(texts) < len(members):
+            return slow(element.tree)
+        return self._by_class(element, str, lambda value: trees.compare(value, "in", self.refer(texts)), slow)
+
+    def _by_class(self, value: Inline, cls: type, then: _Use, otherwise: _Use) -> Tree:
+        """One use of the value if it is of a class, another if not."""
         if value.cls is cls:
-            return f"({then.format(value.text)})"
-        name = value.text
-        if not name.isidentifier():
-            name = self.name("t")
-            test = f"({name} := {value.text}).__class__ is {self.refer(cls)}"
-        else:
-            test = f"{name}.__class__ is {self.refer(cls)}"
-        return f"({then.format(name)} if {test} else {otherwise.format(name)})"
+            return then(value.tree)
+        if trees.is_atom(value.tree):
+            return trees.choose(self.is_class(value.tree, cls), then(value.tree), otherwise(value.tree))
+        local = self.name("t")
+        test = self.is_class(trees.named(local, value.tree), cls)
+        return trees.choose(test, then(trees.name(local)), otherwise(trees.name(local)))
 
-    def _compared_quantity(self, text: str, other: Quantity, test: str) -> str:
+    def _compared_quantity(self, value: Tree, other: Quantity, test: _Test) -> Tree:
         """A test of a quantity and a constant one: most have the same scale, so that the mantissas tell."""
-        name = self.name("t")
-        mantissa = self.constant(other.mantissa).text
-        same = test.format(f"{name}.mantissa", mantissa)
-        different = test.format(f"{name}.cmp({self.refer(other)})", "0")
-        return f"({same} if ({name} := {text}).scale == {other.scale} else {different})"
+        local = self.name("t")
+        quantity = trees.name(local)
+        scale = trees.attribute(trees.named(local, value), "scale")
+        return trees.choose(
+            trees.compare(scale, "==", self.refer(other.scale)),
+            test(trees.attribute(quantity, "mantissa"), self.refer(other.mantissa)),
+            test(trees.call_method(quantity, "cmp", self.refer(other)), trees.number(0)),
+        )
 
     def _inline_equality(self, node: Call) -> Inline | None:
         operands = self._all_inline(node.args)
@@ -360,28 +375,32 @@ class FastGenerator(Generator):
         negated = node.function == "_!=_"
         raises, depth = _any_raises(operands), _depth(operands)
         operator = "!=" if negated else "=="
+        same_in_python = trees.compare(left.tree, operator, right.tree)
         if left.cls in _SAME_IN_PYTHON and left.cls is right.cls:
-            return Inline(f"({left.text} {operator} {right.text})", bool, raises, depth)
+            return Inline(same_in_python, bool, raises, depth)
         if left.cls is Attribute and (right.cls is str or _is_plain_number(right.constant)):
             # Semver's own == raises what CEL's does
-            return Inline(f"({left.text} {operator} {right.text})", bool, raises or not negated, depth)
+            return Inline(same_in_python, bool, raises or not negated, depth)
         function = self.refer(operators.not_equal if negated else operators.equal)
         if left.cls is Attribute and right.constant.__class__ in (int, bool):
-            plain = f"{{0}} {operator} {right.text}"
-            text = self._by_class(left, right.constant.__class__, plain, f"{function}({{0}}, {right.text})")
-            return Inline(text, bool, raises or not negated, depth)
+            tree = self._by_class(
+                left,
+                right.constant.__class__,
+                lambda value: trees.compare(value, operator, right.tree),
+                lambda value: trees.call(function, value, right.tree),
+            )
+            return Inline(tree, bool, raises or not negated, depth)
         safe = negated or left.cls in _NEVER_UNEQUAL
-        text = f"{function}({left.text}, {right.text})"
-        return Inline(text, bool, raises or not safe, depth)
+        return Inline(trees.call(function, left.tree, right.tree), bool, raises or not safe, depth)
 
     def _inline_not(self, node: Call) -> Inline | None:
         operand = self.inline(node.args[0])
         if operand is None:
             return None
         if operand.cls is bool:
-            return Inline(f"(not {operand.text})", bool, operand.raises, operand.depth + 1)
-        text = f"{self.refer(operators.logical_not)}({operand.text})"
-        return Inline(text, bool, True, operand.depth + 1)
+            return Inline(trees.negated(operand.tree), bool, operand.raises, operand.depth + 1)
+        tree = trees.call(self.refer(operators.logical_not), operand.tree)
+        return Inline(tree, bool, True, operand.depth + 1)
 
     # ------------------------------------------------------------ optionals
 
@@ -389,25 +408,27 @@ class FastGenerator(Generator):
         optional = self._plain_optional(node.target)
         if node.function != "orValue" or optional is None:
             return super()._or(node)
-        found, fails = optional
+        local, fails = optional
+        found = trees.name(local)
         other = self.inline(node.args[0])
         if other is not None and not other.raises:
-            text = f"{other.text} if {found} is {self.missing} else {found}"
-            return Value(self.temporary(text), fails)
-        with self.block(f"if {found} is {self.missing}:"):
+            value_or_other = trees.choose(self.is_missing(found), other.tree, found)
+            return Value(self.temporary(value_or_other), fails)
+        with self.when(self.is_missing(found)):
             value = self.value(node.args[0])
-            self.emit(f"{found} = {value.text}")
+            self.assign(local, value.tree)
         return Value(found, fails or value.fails)
 
     def _call(self, node: Call) -> Value:
         if node.function == "hasValue":
             optional = self._plain_optional(node.target)
             if optional is not None:
-                found, fails = optional
-                text = f"{found} is not {self.missing}"
+                local, fails = optional
+                found = trees.name(local)
+                has_value = self.is_there(found)
                 if fails:
-                    text = f"{found} if {found}.__class__ is {self.error} else {text}"
-                return Value(self.temporary(text), fails, bool)
+                    has_value = trees.choose(self.is_error(found), found, has_value)
+                return Value(self.temporary(has_value), fails, bool)
         return super()._call(node)
 
     def _plain_optional(self, node: Node | None) -> tuple[str, bool] | None:
@@ -427,17 +448,21 @@ class FastGenerator(Generator):
             return None
         if start.cls is DomainMap:
             # every domain is there
-            start = Inline(f"{start.text}[{keys.pop(0)!r}]", EntryMap, start.raises)
+            domain = trees.item(start.tree, self.refer(keys.pop(0)))
+            start = Inline(domain, EntryMap, start.raises)
         if not keys or start.raises:
             return None
+        local = self.name("t")
+        found = trees.name(local)
         if start.cls is EntryMap:
-            found = self.temporary(f"{start.text}.get({keys.pop(0)!r}, {self.missing})")
+            entry = trees.call_method(start.tree, "get", self.refer(keys.pop(0)), self.refer(MISSING))
+            self.assign(local, entry)
         else:
-            found = self.temporary(start.text)
+            self.assign(local, start.tree)
         for key in keys:
-            with self.block(f"if {found} is not {self.missing} and {found}.__class__ is not {self.error}:"):
-                self.assign_guarded(found, f"{self.refer(operators.lookup)}({found}, {key!r})")
-        return found, bool(keys)
+            with self.when(trees.both([self.is_there(found), self.is_no_error(found)])):
+                self.assign_guarded(local, trees.call(self.refer(operators.lookup), found, self.refer(key)))
+        return local, bool(keys)
 
     def _start(self, plain: Node, base: Node, steps: int) -> Inline | None:
         if steps or base.kind != IDENT:
@@ -463,53 +488,46 @@ class FastGenerator(Generator):
 
     def _quantifier(self, node: Comprehension) -> Value:
         """`all` and `exists`: the first decisive element ends the loop, else the first error is the result."""
-        decisive, neutral = ("False", "True") if node.macro == "all" else ("True", "False")
-        elements = self.local(self.value(node.iter_range))
+        elements = self.atom(self.value(node.iter_range))
         result = self.name("t")
-        keyword = "if"
-        if elements.fails:
-            self.emit(f"if {elements.text}.__class__ is {self.error}: {result} = {elements.text}")
-            keyword = "elif"
         known = elements.cls in (list, DomainMap, EntryMap)
-        pairs = self.refer(operators.iterate_pairs)
-        if not known:
-            iterate = pairs if node.iter_var2 else self.refer(operators.iterate)
-            with self.block(f"{keyword} {elements.text}.__class__ not in {self.refer(_ITERABLE)}:"):
-                self.assign_guarded(result, f"{iterate}({elements.text})")
-            keyword = "else"
-        with self.block("else:" if keyword == "else" else f"{keyword} True:"):
-            fails = self._quantify(
-                node,
-                f"{pairs}({elements.text})" if node.iter_var2 else elements.text,
-                result,
-                decisive,
-                neutral,
-                elements.cls,
-            )
-        return Value(result, fails or not known or elements.fails, bool)
+        pairs = trees.call(self.refer(operators.iterate_pairs), elements.tree)
+        iterated = pairs if node.iter_var2 else trees.call(self.refer(operators.iterate), elements.tree)
+        with ExitStack() as branches:
+            if elements.fails:
+                with self.when(self.is_error(elements.tree)) as otherwise:
+                    self.assign(result, elements.tree)
+                branches.enter_context(self.otherwise(otherwise))
+            if not known:
+                with self.when(self.is_of_none(elements.tree, _ITERABLE)) as otherwise:
+                    self.assign_guarded(result, iterated)
+                branches.enter_context(self.otherwise(otherwise))
+            fails = self._quantify(node, pairs if node.iter_var2 else elements.tree, result, elements.cls)
+        return Value(trees.name(result), fails or not known or elements.fails, bool)
 
-    def _quantify(
-        self, node: Comprehension, elements: str, result: str, decisive: str, neutral: str, cls: type | None
-    ) -> bool:
-        self.emit(f"{result} = {neutral}")
+    def _quantify(self, node: Comprehension, elements: Tree, result: str, cls: type | None) -> bool:
+        decisive, neutral = outcomes(conjunction=node.macro == "all")
+        self.assign(result, neutral)
         outer, visible = dict(self.scope), len(self._visible)
         names = []
         for variable in (node.iter_var, node.iter_var2):
             if variable:
                 names.append(self.name("v"))
-                self._declare(variable, _variable(names[-1], cls if not node.iter_var2 else None))
+                self._declare(variable, _loop_variable(names[-1], cls if not node.iter_var2 else None))
         body = flatten(node.step)[1:]  # type: ignore[arg-type]
-        with self.block(f"for {', '.join(names)} in {elements}:"):
-            value = self._rest_of_step(node, body)
-            if value.cls is bool and not value.fails:
-                self.emit(f"if {value.text} is {decisive}: {result} = {decisive}; break")
-                fails = False
-            else:
-                value = self.local(value)
-                self.emit(f"if {value.text} is {decisive}: {result} = {decisive}; break")
-                with self.block(f"if {value.text} is not {neutral} and {result} is {neutral}:"):
-                    self.emit(f"{result} = {self._as_error(value)}")
-                fails = True
+        with self.loop(names, elements):
+            value = self.atom(self._rest_of_step(node, body))
+            decides = trees.compare(value.tree, "is", decisive)
+            self.emit(trees.when(decides, [trees.assign(result, decisive), trees.STOP], []))
+            fails = value.fails or value.cls is not bool
+            if fails:
+                first_failure = trees.both(
+                    [
+                        trees.compare(value.tree, "is not", neutral),
+                        trees.compare(trees.name(result), "is", neutral),
+                    ]
+                )
+                self.assign_when(first_failure, result, self._as_error(value))
         self.scope = outer
         del self._visible[visible:]
         return fails
@@ -523,18 +541,11 @@ class FastGenerator(Generator):
         return self.value(step.args[1])
 
 
-def _variable(name: str, container: type | None) -> Any:
-    from deviceselectors.runtime.generator import Variable
-
-    return Variable(name, cls=str if container in (DomainMap, EntryMap) else None)
+def _loop_variable(name: str, container: type | None) -> Variable:
+    return local_variable(name, cls=str if container in (DomainMap, EntryMap) else None)
 
 
-def _escaped(text: str) -> str:
-    """Source that goes into a template."""
-    return text.replace("{", "{{").replace("}", "}}")
-
-
-def _first_lookup(parts: list[Inline]) -> tuple[str, str] | None:
+def _first_lookup(parts: list[Inline]) -> Lookup | None:
     """The lookup that the first operand begins with that may raise."""
     for part in parts:
         if part.raises:
@@ -564,35 +575,75 @@ def _result_class(node: Call) -> type | None:
     return CLASSES.get(kinds.pop()) if len(kinds) == 1 else None
 
 
-def _comparison(operator: str) -> Any:
+#: A tree made from another one, and from two others.
+_Use = Callable[[Tree], Tree]
+_Test = Callable[[Tree, Tree], Tree]
+_Specialised = Callable[["FastGenerator", Call, list[Inline], functions.Function], Inline | None]
+
+
+def _greater(left: Tree, right: Tree) -> Tree:
+    return trees.compare(left, ">", right)
+
+
+def _less(left: Tree, right: Tree) -> Tree:
+    return trees.compare(left, "<", right)
+
+
+def _order(left: Tree, right: Tree) -> Tree:
+    """-1, 0 or 1"""
+    return trees.compute(_greater(left, right), "-", _less(left, right))
+
+
+def _starts_with(text: Tree, other: Tree) -> Tree:
+    return trees.call_method(text, "startswith", other)
+
+
+def _ends_with(text: Tree, other: Tree) -> Tree:
+    return trees.call_method(text, "endswith", other)
+
+
+def _contains(text: Tree, other: Tree) -> Tree:
+    return trees.compare(other, "in", text)
+
+
+def _comparison(operator: str) -> _Specialised:
     def specialise(
         self: FastGenerator, node: Call, arguments: list[Inline], function: functions.Function
     ) -> Inline | None:
         left, right = arguments
-        plain = f"{{0}} {operator} {_escaped(right.text)}"
         raises, depth = _any_raises(arguments), _depth(arguments)
         if left.cls in _ORDERED_IN_PYTHON and left.cls is right.cls:
-            return Inline(f"({plain.format(left.text)})", bool, raises, depth)
+            return Inline(trees.compare(left.tree, operator, right.tree), bool, raises, depth)
         if right.constant is not MISSING and right.cls in _ORDERED_IN_PYTHON:
-            slow = f"{self.refer(function)}({{0}}, {_escaped(right.text)})"
-            return Inline(self._by_class(left, right.cls, plain, slow), bool, True, depth)
+            result = self._by_class(
+                left,
+                right.cls,
+                lambda value: trees.compare(value, operator, right.tree),
+                lambda value: trees.call(self.refer(function), value, right.tree),
+            )
+            return Inline(result, bool, True, depth)
         return None
 
     return specialise
 
 
-def _text_method(template: str) -> Any:
-    """A function of a text and another text that Python has; `{0}` and `{1}` are the operands."""
+def _text_test(test: _Test) -> _Specialised:
+    """A function of a text and another text that Python has."""
 
     def specialise(
         self: FastGenerator, node: Call, arguments: list[Inline], function: functions.Function
     ) -> Inline | None:
         text, other = arguments
-        if other.cls is not str or (other.raises and template.startswith("{1}")):
+        if other.cls is not str or (other.raises and test is _contains):
             return None
-        plain = template.replace("{1}", _escaped(other.text))
-        slow = f"{self.refer(function)}({{0}}, {_escaped(other.text)})"
-        result = self._by_class(text, str, plain, slow)
+        if text.cls is not str and not trees.is_atom(other.tree):
+            return None  # it would stand in the result twice
+        result = self._by_class(
+            text,
+            str,
+            lambda value: test(value, other.tree),
+            lambda value: trees.call(self.refer(function), value, other.tree),
+        )
         return Inline(result, bool, text.raises or other.raises or text.cls is not str, _depth(arguments))
 
     return specialise
@@ -608,13 +659,17 @@ def _matches(
         search = self.refer(compile_regex(pattern.constant).search)
     except RegexError:
         return None
-    slow = f"{self.refer(function)}({{0}}, '')"
-    result = self._by_class(text, str, f"{search}({{0}}) is not None", slow)
+    result = self._by_class(
+        text,
+        str,
+        lambda value: trees.compare(trees.call(search, value), "is not", trees.NULL),
+        lambda value: trees.call(self.refer(function), value, self.refer("")),
+    )
     return Inline(result, bool, text.raises or text.cls is not str, text.depth + 1)
 
 
-def _ordering(quantity_test: str, semver_test: str) -> Any:
-    """Comparisons of quantities and versions with a constant; `{0}` and `{1}` are numbers or keys."""
+def _ordering(test: _Test) -> _Specialised:
+    """Comparisons of quantities and versions with a constant."""
 
     def specialise(
         self: FastGenerator, node: Call, arguments: list[Inline], function: functions.Function
@@ -625,31 +680,41 @@ def _ordering(quantity_test: str, semver_test: str) -> Any:
             return None
         kind = int if node.function == "compareTo" else bool
         if value.cls is Quantity and cls is Quantity:
-            text = self._compared_quantity(value.text, other.constant, quantity_test)
-            return Inline(text, kind, value.raises, _depth(arguments))
-        slow = f"{self.refer(function)}({{0}}, {other.text})"
-        if cls is Quantity:
-            plain = quantity_test.replace("{0}", f"{{0}}.cmp({other.text})").replace("{1}", "0")
-        else:
-            plain = semver_test.replace("{0}", "{0}.key").replace("{1}", self.refer(other.constant.key))
-        result = self._by_class(value, cls, plain, slow)
-        return Inline(result, kind, value.raises or value.cls is not cls, _depth(arguments))
+            tree = self._compared_quantity(value.tree, other.constant, test)
+            return Inline(tree, kind, value.raises, _depth(arguments))
+
+        if value.cls is cls and test is _order and not trees.is_atom(value.tree):
+            return None  # it would stand in the result twice
+
+        def of_quantity(value: Tree) -> Tree:
+            return test(trees.call_method(value, "cmp", other.tree), trees.number(0))
+
+        def of_version(value: Tree) -> Tree:
+            return test(trees.attribute(value, "key"), self.refer(other.constant.key))
+
+        tree = self._by_class(
+            value,
+            cls,
+            of_quantity if cls is Quantity else of_version,
+            lambda value: trees.call(self.refer(function), value, other.tree),
+        )
+        return Inline(tree, kind, value.raises or value.cls is not cls, _depth(arguments))
 
     return specialise
 
 
-def _arithmetic(operator: str) -> Any:
+def _arithmetic(operator: str) -> _Specialised:
     def specialise(
         self: FastGenerator, node: Call, arguments: list[Inline], function: functions.Function
     ) -> Inline | None:
         left, right = arguments
         if left.cls is not right.cls or left.cls not in (int, float):
             return None
-        text = f"({left.text} {operator} {right.text})"
+        result = trees.compute(left.tree, operator, right.tree)
         depth = _depth(arguments)
         if left.cls is float:
-            return Inline(text, float, _any_raises(arguments), depth)
-        return Inline(f"{self.refer(operators.checked_int)}{text}", int, True, depth)
+            return Inline(result, float, _any_raises(arguments), depth)
+        return Inline(trees.call(self.refer(operators.checked_int), result), int, True, depth)
 
     return specialise
 
@@ -660,11 +725,17 @@ def _divide(
     left, right = arguments
     divisor = right.constant
     if left.cls is float and divisor.__class__ is float and divisor:
-        return Inline(f"({left.text} / {right.text})", float, left.raises, left.depth + 1)
+        return Inline(trees.compute(left.tree, "/", right.tree), float, left.raises, left.depth + 1)
     if left.cls is int and divisor.__class__ is int and divisor > 0:
-        name = self.name("t")
-        text = f"({name} // {divisor} if ({name} := {left.text}) >= 0 else -(-{name} // {divisor}))"
-        return Inline(text, int, left.raises, left.depth + 1)
+        local = self.name("t")
+        dividend = trees.name(local)
+        # Python rounds down, CEL towards zero
+        result = trees.choose(
+            trees.compare(trees.named(local, left.tree), ">=", trees.number(0)),
+            trees.compute(dividend, "//", right.tree),
+            trees.minus(trees.compute(trees.minus(dividend), "//", right.tree)),
+        )
+        return Inline(result, int, left.raises, left.depth + 1)
     return None
 
 
@@ -672,22 +743,25 @@ def _size(
     self: FastGenerator, node: Call, arguments: list[Inline], function: functions.Function
 ) -> Inline | None:
     (value,) = arguments
-    slow = f"{self.refer(function)}({{0}})"
+
+    def length(value: Tree) -> Tree:
+        return trees.call(self.refer(len), value)
+
     if value.cls in (str, list, DomainMap, EntryMap):
-        return Inline(f"len({value.text})", int, value.raises, value.depth + 1)
-    return Inline(self._by_class(value, str, "len({0})", slow), int, True, value.depth + 1)
+        return Inline(length(value.tree), int, value.raises, value.depth + 1)
+    result = self._by_class(value, str, length, lambda value: trees.call(self.refer(function), value))
+    return Inline(result, int, True, value.depth + 1)
 
 
-def _quantity_method(template: str, cls: type, raises: bool) -> Any:
+def _quantity_method(cls: type, raises: bool) -> _Specialised:
     def specialise(
         self: FastGenerator, node: Call, arguments: list[Inline], function: functions.Function
     ) -> Inline | None:
         value = arguments[0]
         if value.cls is not Quantity or len(arguments) != 1:
             return None
-        function_name = self.refer(_QUANTITY_FUNCTIONS[node.function])
-        text = template.replace("{f}", function_name).format(value.text)
-        return Inline(text, cls, raises or value.raises, value.depth + 1)
+        result = trees.call(self.refer(_QUANTITY_FUNCTIONS[node.function]), value.tree)
+        return Inline(result, cls, raises or value.raises, value.depth + 1)
 
     return specialise
 
@@ -730,14 +804,14 @@ _SPECIALISED: dict[str, Any] = {
     "_-_": _arithmetic("-"),
     "_*_": _arithmetic("*"),
     "_/_": _divide,
-    "startsWith": _text_method("{0}.startswith({1})"),
-    "endsWith": _text_method("{0}.endswith({1})"),
-    "contains": _text_method("{1} in {0}"),
+    "startsWith": _text_test(_starts_with),
+    "endsWith": _text_test(_ends_with),
+    "contains": _text_test(_contains),
     "matches": _matches,
-    "isGreaterThan": _ordering("{0} > {1}", "{0} > {1}"),
-    "isLessThan": _ordering("{0} < {1}", "{0} < {1}"),
-    "compareTo": _ordering("({0} > {1}) - ({0} < {1})", "({0} > {1}) - ({0} < {1})"),
+    "isGreaterThan": _ordering(_greater),
+    "isLessThan": _ordering(_less),
+    "compareTo": _ordering(_order),
     "size": _size,
-    "asInteger": _quantity_method("{f}({0})", int, True),
-    "asApproximateFloat": _quantity_method("{f}({0})", float, False),
+    "asInteger": _quantity_method(int, raises=True),
+    "asApproximateFloat": _quantity_method(float, raises=False),
 }

@@ -1,15 +1,15 @@
-"""Python source for programs: the general translation, with or without counting cost.
+"""Code for programs: the general translation, with or without counting cost.
 
 A program becomes a Python function of a prepared device. Here every CEL error is a value, because what follows an
-error still runs and, in the exact variant, costs: with a limit given it counts as kube-scheduler does and stops there. `fastpath` builds upon this for expressions that need no counting.
-
-Names in the source: `d` the device, `t1` ... temporaries, `c` the cost so far, `K1` ... constants and functions.
+error still runs and, in the exact variant, costs: with a limit given it counts as kube-scheduler does and stops there.
+`fastpath` builds upon this for expressions that need no counting. `writer` tells what generated names mean.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from deviceselectors.ast import (
@@ -23,13 +23,13 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
-from deviceselectors.runtime import costs, functions, operators
-from deviceselectors.runtime.accesses import AccessChain, is_access, is_call, split_access
-from deviceselectors.runtime.emitter import MAX_INDENT, Emitter, Value
+from deviceselectors.runtime import costs, functions, operators, trees
+from deviceselectors.runtime.accesses import DEVICE, AccessChain, is_access, is_call, split_access
 from deviceselectors.runtime.literals import LiteralBuilder
 from deviceselectors.runtime.messages import make_message
 from deviceselectors.runtime.planning import Plan, is_binding
 from deviceselectors.runtime.showing import not_optional_element, not_optional_entry
+from deviceselectors.runtime.trees import Tree
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MAP_CLASSES,
@@ -41,8 +41,9 @@ from deviceselectors.runtime.values import (
     MutableList,
     Optional,
 )
+from deviceselectors.runtime.writer import MAX_NESTING, PROGRAM, Value, Writer
 
-_LOCAL_PREFIXES = "abtv"
+_COST = trees.name("c")
 
 #: Calls of one or two arguments that cel-go evaluates like those of more: an error ends them at once, unpaid.
 _EARLY_EXIT = frozenset(("format",))
@@ -67,20 +68,46 @@ def exceed(limit: int, cost: int, parts: tuple[int, ...]) -> CostExceededError:
     return CostExceededError(cost)
 
 
+class Cell:
+    """The value of a CEL variable that is computed when the variable is first used."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Any = MISSING
+
+    def fill(self, value: Any) -> None:
+        self.value = value
+
+
 class Variable:
-    """A CEL variable in the source: a local name, or a cell that is filled when the variable is first used."""
+    """A CEL variable in generated code: a value under a name, or a cell."""
 
-    __slots__ = ("cls", "fails", "fill", "text")
+    __slots__ = ("cls", "fails", "fill", "local", "tree")
 
-    def __init__(self, text: str, fails: bool = False, cls: type | None = None, fill: str = "") -> None:
-        self.text = text
+    def __init__(
+        self,
+        tree: Tree,
+        fails: bool = False,
+        cls: type | None = None,
+        *,
+        local: str = "",
+        fill: Tree | None = None,
+    ) -> None:
+        self.tree = tree
         self.fails = fails
         self.cls = cls
+        #: the local that functions within its scope need
+        self.local = local
         #: the call that computes the cell's value and the cost after it
         self.fill = fill
 
 
-class Generator(Emitter):
+def local_variable(name: str, fails: bool = False, cls: type | None = None) -> Variable:
+    return Variable(trees.name(name), fails, cls, local=name)
+
+
+class Generator(Writer):
     """Translates the nodes of a plan; one object for one program."""
 
     def __init__(self, plan: Plan, limit: int | None, *, bounded: bool = False) -> None:
@@ -96,51 +123,46 @@ class Generator(Emitter):
         #: the locals that hold variables, those that are shadowed included
         self._visible: list[str] = []
         self._pending: list[int] = []
-        self.error = self.refer(CelError)
-        self.missing = self.refer(MISSING)
+
+    @property
+    def counts(self) -> bool:
+        return self.limit is not None
 
     def program(self) -> Any:
-        """The function of a device: it returns the value, with the cost if that is counted."""
-        with self._function("program", "d", "c = 0"):
-            value = self.value(self.plan.root)
-            if self.limit is not None:
-                self.flush()
-                self._check_limit("(1,)")
-            self._return(value)
+        """The function of a device: it returns the value, with the cost if that is counted.
+
+        Raises UnsafeCodeError if the code is not as the verifier wants it.
+        """
+        with self.function(PROGRAM, ["d"]):
+            if self.counts:
+                self.assign("c", trees.number(0))
+            with self._costing_panics():
+                value = self.value(self.plan.root)
+                if self.counts:
+                    self.flush()
+                    self._check_limit(trees.numbers((1,)))
+                self._return(value)
         return self.compile()
 
-    def compile(self) -> Any:
-        """Compiles what has been written."""
-        namespace = dict(self.constants)
-        # our own text: what users write gets into it as literals made by repr only
-        exec(compile(self.source(), "<cel>", "exec"), namespace)  # noqa: S102
-        return namespace["program"]
-
     @contextmanager
-    def _function(self, name: str, parameters: str, prologue: str = "") -> Iterator[None]:
-        """A function being written; in the exact variant a panic that leaves it carries the cost so far."""
-        with self.function_body() as lines:
-            if self.limit is None:
-                yield
-            else:
-                if prologue:
-                    self.emit(prologue)
-                with self.block("try:"):
-                    yield
-                with self.block(f"except {self.refer(CelPanic)} as panic:"):
-                    self.emit("if panic.cost is None: panic.cost = c")
-                    self.emit("raise")
-            self.define(name, parameters, lines)
+    def _costing_panics(self) -> Iterator[None]:
+        """In the exact variant a panic that leaves a function carries the cost so far."""
+        if not self.counts:
+            yield
+            return
+        note = trees.run(trees.call(self.refer(note_cost), _COST))
+        with self.attempt(CelPanic, [note, trees.FAIL_AGAIN]):
+            yield
 
     def _return(self, value: Value) -> None:
         self.flush()
-        self.emit(f"return {value.text}" if self.limit is None else f"return {value.text}, c")
+        self.emit(trees.give(trees.group(value.tree, _COST) if self.counts else value.tree))
 
     # ------------------------------------------------------------ cost
 
     def pay(self, cost: int) -> None:
         """Counts a constant cost, at the latest with the next `flush`."""
-        if self.limit is not None and cost:
+        if self.counts and cost:
             self._pending.append(cost)
 
     def flush(self) -> None:
@@ -149,23 +171,30 @@ class Generator(Emitter):
             return
         parts = tuple(self._pending)
         self._pending.clear()
-        self.emit(f"c += {sum(parts)}")
-        self._check_limit(repr(parts))
+        self.emit(trees.increase("c", trees.number(sum(parts))))
+        self._check_limit(trees.numbers(parts))
 
-    def _check_limit(self, parts: str) -> None:
+    def pay_one(self) -> None:
+        """Counts one unit at once, without a look at the limit."""
+        self.emit(trees.increase("c", trees.number(1)))
+
+    def _check_limit(self, parts: Tree) -> None:
         if self.bounded:
             return
-        self.emit(f"if c > {self.limit}: raise {self.refer(exceed)}({self.limit}, c, {parts})")
+        assert self.limit is not None
+        limit = trees.number(self.limit)
+        error = trees.call(self.refer(exceed), limit, _COST, parts)
+        self.emit(trees.when(trees.compare(_COST, ">", limit), [trees.fail(error)], []))
 
-    def pay_dynamic(self, function: costs.CostFunction, arguments: list[Value], result: str) -> None:
+    def pay_dynamic(self, function: costs.CostFunction, arguments: list[Value], result: Tree) -> None:
         self.flush()
-        amount = f"{self.refer(function)}([{', '.join([a.text for a in arguments])}], {result})"
+        amount = trees.call(self.refer(function), trees.array([a.tree for a in arguments]), result)
         if self.bounded:
-            self.emit(f"c += {amount}")
+            self.emit(trees.increase("c", amount))
             return
         amount = self.temporary(amount)
-        self.emit(f"c += {amount}")
-        self._check_limit(f"({amount},)")
+        self.emit(trees.increase("c", amount))
+        self._check_limit(trees.group(amount))
 
     # ------------------------------------------------------------ nodes
 
@@ -174,41 +203,39 @@ class Generator(Emitter):
         constant = self.plan.constants.get(id(node), MISSING)
         if constant is not MISSING:
             return self.constant(constant)
-        if self.indent > MAX_INDENT and node.kind not in (IDENT,):
+        if self.nesting > MAX_NESTING and node.kind not in (IDENT,):
             return self._outlined(node)
         return _VALUES[node.kind](self, node)  # type: ignore[no-any-return]
 
     def _outlined(self, node: Node) -> Value:
         """The node in a function of its own."""
         self.flush()
-        name = self.name("f")
-        parameters = ", ".join(["d", *(["c"] if self.limit is not None else []), *self._locals()])
-        with self._function(name, parameters):
+        name, parameters = self.name("f"), self._parameters()
+        with self.function(name, parameters), self._costing_panics():
             value = self.value(node)
             self._return(value)
         result = self.name("t")
-        self.emit(f"{result}{', c' if self.limit is not None else ''} = {name}({parameters})")
-        return Value(result, value.fails, value.cls)
+        call = trees.call(trees.name(name), *map(trees.name, parameters))
+        self.emit(trees.assign_each([result, "c"] if self.counts else [result], call))
+        return Value(trees.name(result), value.fails, value.cls)
 
-    def _locals(self) -> list[str]:
-        return list(dict.fromkeys(self._visible))
+    def _parameters(self) -> list[str]:
+        """What a function needs that is called here."""
+        return ["d", *(["c"] if self.counts else []), *dict.fromkeys(self._visible)]
 
     def _declare(self, name: str, variable: Variable) -> None:
         self.scope[name] = variable
-        local = variable.text.partition("[")[0]
-        if local[0] in _LOCAL_PREFIXES and local[1:].isdigit():
-            self._visible.append(local)
+        if variable.local:
+            self._visible.append(variable.local)
 
-    def guard(self, text: str, *, fails: bool = True) -> Value:
-        """A temporary with the result of something that may raise."""
-        result = self.name("t")
-        self.assign_guarded(result, text)
-        return Value(result, fails)
+    def is_missing(self, value: Tree) -> Tree:
+        return trees.compare(value, "is", self.refer(MISSING))
 
-    def assign_guarded(self, target: str, text: str) -> None:
-        self.emit(f"try: {target} = {text}")
-        # without its traceback, which would keep this function's locals alive
-        self.emit(f"except {self.error} as e: {target} = e.with_traceback(None)")
+    def is_there(self, value: Tree) -> Tree:
+        return trees.compare(value, "is not", self.refer(MISSING))
+
+    def whole_device(self) -> Value:
+        return Value(trees.call_method(DEVICE, "as_map"), cls=dict)
 
     def _ident(self, node: Ident) -> Value:
         value = self._variable(node)
@@ -218,14 +245,16 @@ class Generator(Emitter):
     def _variable(self, node: Ident) -> Value:
         variable = self.scope.get(node.name)
         if variable is None:
-            return Value("d.as_map()", cls=dict)
-        if variable.fill:
+            return self.whole_device()
+        if variable.fill is not None:
             self.flush()
-            cell = variable.text
-            target = f"{cell}, c" if self.limit is not None else cell
-            self.emit(f"if {cell} is {self.missing}: {target} = {variable.fill}")
-            return Value(self.temporary(cell), variable.fails, variable.cls)
-        return Value(variable.text, variable.fails, variable.cls)
+            content = trees.attribute(variable.tree, "value")
+            with self.when(self.is_missing(content)):
+                computed = self.name("t")
+                self.emit(trees.assign_each([computed, "c"], variable.fill))
+                self.emit(trees.run(trees.call_method(variable.tree, "fill", trees.name(computed))))
+            return Value(self.temporary(content), variable.fails, variable.cls)
+        return Value(variable.tree, variable.fails, variable.cls)
 
     def raw(self, node: Node) -> Value:
         """Like `value`, but variables and accesses do without their own unit: in branches of `?:` and as keys."""
@@ -276,9 +305,8 @@ class Generator(Emitter):
         if members is not None:
             element = self.atom(self.value(node.args[0]))
             self.flush()
-            return self._apply(
-                f"{self.refer(operators.in_members)}({element.text}, {self.refer(members)})", [element]
-            )
+            found = trees.call(self.refer(operators.in_members), element.tree, self.refer(members))
+            return self._apply(found, [element])
         arguments = node.args if node.target is None else [node.target, *node.args]
         function = self.plan.patterns.get(id(node))
         early_exit = function is not None or exits_early(node, len(arguments))
@@ -297,32 +325,31 @@ class Generator(Emitter):
         if after:
             self.flush()
         else:
-            self._pay_call(cost, values, "None")
-        text = f"{self.refer(function)}({', '.join([v.text for v in values])})"
-        result = self._apply(text, values)
+            self._pay_call(cost, values, trees.NULL)
+        result = self._apply(trees.call(self.refer(function), *[v.tree for v in values]), values)
         if after:
-            self._pay_call(cost, values, result.text)
+            self._pay_call(cost, values, result.tree)
         return result
 
-    def _pay_call(self, cost: int | costs.CostFunction, values: list[Value], result: str) -> None:
+    def _pay_call(self, cost: int | costs.CostFunction, values: list[Value], result: Tree) -> None:
         if isinstance(cost, int):
             self.pay(cost)
-        elif self.limit is not None:
+        elif self.counts:
             self.pay_dynamic(cost, values, result)
 
-    def _apply(self, text: str, arguments: list[Value]) -> Value:
-        """The call in `text` unless an argument is an error, which is the result then."""
+    def _apply(self, call: Tree, arguments: list[Value]) -> Value:
+        """The call unless an argument is an error, which is the result then."""
         failing = [a for a in arguments if a.fails]
         if not failing:
-            return self.guard(text)
+            return self.guard(call)
         result = self.name("t")
-        keyword = "if"
-        for argument in failing:
-            self.emit(f"{keyword} {argument.text}.__class__ is {self.error}: {result} = {argument.text}")
-            keyword = "elif"
-        with self.block("else:"):
-            self.assign_guarded(result, text)
-        return Value(result, True)
+        with ExitStack() as branches:
+            for argument in failing:
+                with self.when(self.is_error(argument.tree)) as otherwise:
+                    self.assign(result, argument.tree)
+                branches.enter_context(self.otherwise(otherwise))
+            self.assign_guarded(result, call)
+        return Value(trees.name(result), True)
 
     def _call_early_exit(
         self,
@@ -340,13 +367,14 @@ class Generator(Emitter):
             if value.fails and len(values) < len(arguments):
                 result = self.name("t")
                 self.flush()
-                self.emit(f"if {value.text}.__class__ is {self.error}: {result} = {value.text}")
-                with self.block("else:"):
-                    sound = tuple([Value(v.text, False, v.cls) for v in values])
+                with self.when(self.is_error(value.tree)) as otherwise:
+                    self.assign(result, value.tree)
+                with self.otherwise(otherwise):
+                    sound = tuple([Value(v.tree, False, v.cls) for v in values])
                     rest = self._call_early_exit(arguments, function, cost, after, sound)
                     self.flush()
-                    self.emit(f"{result} = {rest.text}")
-                return Value(result, True)
+                    self.assign(result, rest.tree)
+                return Value(trees.name(result), True)
         return self._call_values(values, function, cost, after)
 
     def _indexed(self, node: Call) -> Value:
@@ -356,96 +384,102 @@ class Generator(Emitter):
         """`optional.or(optional)` and `optional.orValue(value)`: the argument is evaluated only if needed."""
         unwrap = node.function == "orValue"
         assert node.target is not None
-        target = self.local(self.value(node.target))
+        target = self.atom(self.value(node.target))
         self.flush()
         result = self.name("t")
-        with self.block(f"if {target.text}.__class__ is not {self.refer(Optional)}:"):
-            error = f'{self.error}("no such overload")'
-            text = (
-                f"{target.text} if {target.text}.__class__ is {self.error} else {error}"
-                if target.fails
-                else error
-            )
-            self.emit(f"{result} = {text}")
-        with self.block(f"elif {target.text} is {self.refer(NONE)}:"):
-            other = self.value(node.args[0])
-            self.flush()
-            self.emit(f"{result} = {other.text}")
-        self.emit(f"else: {result} = {target.text}{'.value' if unwrap else ''}")
-        return Value(result, True)
+        with self.when(self.is_no_class(target.tree, Optional)) as no_optional:
+            self.assign(result, self._as_error(target))
+        with ExitStack() as branches:
+            branches.enter_context(self.otherwise(no_optional))
+            with self.when(trees.compare(target.tree, "is", self.refer(NONE))) as has_value:
+                other = self.value(node.args[0])
+                self.flush()
+                self.assign(result, other.tree)
+            branches.enter_context(self.otherwise(has_value))
+            self.assign(result, trees.attribute(target.tree, "value") if unwrap else target.tree)
+        return Value(trees.name(result), True)
 
     def _not_strictly_false(self, node: Call) -> Value:
-        value = self.local(self.value(node.args[0]))
+        value = self.value(node.args[0])
         self.pay(1)
-        return Value(f"({value.text} is not False)", cls=bool)
+        return Value(trees.compare(value.tree, "is not", trees.FALSE), cls=bool)
 
     # ------------------------------------------------------------ logic
 
     def _logic(self, node: Call) -> Value:
         """`&&` and `||`: the first decisive operand decides, else the first error is the result."""
-        decisive = "False" if node.function == "_&&_" else "True"
-        neutral = "True" if node.function == "_&&_" else "False"
+        decisive, neutral = outcomes(conjunction=node.function == "_&&_")
         result, failure = self.name("t"), self.name("t")
-        self.emit(f"{result} = {neutral}")
-        self.emit(f"{failure} = None")
+        undecided = trees.compare(trees.name(result), "is", neutral)
+        failed = trees.compare(trees.name(failure), "is not", trees.NULL)
+        self.assign(result, neutral)
+        self.assign(failure, trees.NULL)
         for position, term in enumerate(flatten(node)):
             if position:
                 self.flush()
-                with self.block(f"if {result} is {neutral}:"):
+                with self.when(undecided):
                     self._logic_term(term, result, failure, decisive, neutral)
                     self.flush()
             else:
                 self._logic_term(term, result, failure, decisive, neutral)
         self.flush()
-        self.emit(f"if {result} is {neutral} and {failure} is not None: {result} = {failure}")
-        return Value(result, True, bool)
+        self.assign_when(trees.both([undecided, failed]), result, trees.name(failure))
+        return Value(trees.name(result), True, bool)
 
-    def _logic_term(self, term: Node, result: str, failure: str, decisive: str, neutral: str) -> None:
+    def _logic_term(self, term: Node, result: str, failure: str, decisive: Tree, neutral: Tree) -> None:
         value = self.value(term)
         if value.cls is bool and not value.fails:
-            self.emit(f"{result} = {value.text}")
+            self.assign(result, value.tree)
             return
-        value = self.local(value)
-        self.emit(f"if {value.text} is {decisive}: {result} = {decisive}")
-        with self.block(f"elif {value.text} is not {neutral} and {failure} is None:"):
-            self.emit(f"{failure} = {self._as_error(value)}")
+        value = self.atom(value)
+        first_failure = trees.both(
+            [
+                trees.compare(value.tree, "is not", neutral),
+                trees.compare(trees.name(failure), "is", trees.NULL),
+            ]
+        )
+        with self.when(trees.compare(value.tree, "is", decisive)) as otherwise:
+            self.assign(result, decisive)
+        with self.otherwise(otherwise):
+            self.assign_when(first_failure, failure, self._as_error(value))
 
-    def _as_error(self, value: Value) -> str:
-        """What a value becomes that should be a bool: itself if it is an error."""
-        error = f'{self.error}("no such overload")'
-        if not value.fails:
-            return error
-        return f"{value.text} if {value.text}.__class__ is {self.error} else {error}"
+    def _as_error(self, value: Value) -> Tree:
+        """What a value becomes that should be something else, such as a bool: itself if it is an error."""
+        error = self.error("no such overload")
+        return trees.choose(self.is_error(value.tree), value.tree, error) if value.fails else error
 
     def _conditional(self, node: Call) -> Value:
-        condition = self.local(self.value(node.args[0]))
+        condition = self.atom(self.value(node.args[0]))
         self.flush()
         result = self.name("t")
         fails = condition.fails or condition.cls is not bool
         classes = []
-        for branch, test in zip(node.args[1:], ("True", "False"), strict=True):
-            with self.block(f"{'if' if test == 'True' else 'elif'} {condition.text} is {test}:"):
-                value = self.raw(branch)
-                self.flush()
-                self.emit(f"{result} = {value.text}")
-            fails = fails or value.fails
-            classes.append(value.cls)
-        self.emit(f"else: {result} = {self._as_error(condition)}")
-        return Value(result, fails, classes[0] if classes[0] is classes[1] else None)
+        with ExitStack() as branches:
+            for branch, case in zip(node.args[1:], (trees.TRUE, trees.FALSE), strict=True):
+                with self.when(trees.compare(condition.tree, "is", case)) as otherwise:
+                    value = self.raw(branch)
+                    self.flush()
+                    self.assign(result, value.tree)
+                branches.enter_context(self.otherwise(otherwise))
+                fails = fails or value.fails
+                classes.append(value.cls)
+            self.assign(result, self._as_error(condition))
+        return Value(trees.name(result), fails, classes[0] if classes[0] is classes[1] else None)
 
     # ------------------------------------------------------------ literals
 
     def _list(self, node: ListLiteral) -> Value:
         builder = LiteralBuilder(self)
-        texts = []
+        elements = []
         for position, element in enumerate(node.elements):
             value = builder.add(element)
             if position in node.optionals:
-                value = builder.unwrap(value, f"{self.refer(not_optional_element)}({value.text})")
-                texts.append(f"*(() if {value.text} is {self.missing} else ({value.text},))")
+                value = builder.unwrap(value, trees.call(self.refer(not_optional_element), value.tree))
+                nothing, one = trees.numbers(()), trees.group(value.tree)
+                elements.append(trees.spread(trees.choose(self.is_missing(value.tree), nothing, one)))
             else:
-                texts.append(value.text)
-        result = builder.finish(f"[{', '.join(texts)}]", list)
+                elements.append(value.tree)
+        result = builder.finish(trees.array(elements), list)
         self.pay(costs.LIST_COST)
         return result
 
@@ -455,11 +489,10 @@ class Generator(Emitter):
         for entry in node.entries:
             key, value = builder.add(entry.key), builder.add(entry.value)
             if entry.optional:
-                error = f"{self.refer(not_optional_entry)}({key.text}, {value.text})"
-                value = builder.unwrap(value, error)
-            pairs.append(f"({key.text}, {value.text})")
+                value = builder.unwrap(value, self._not_optional(key.tree, value))
+            pairs.append(trees.group(key.tree, value.tree))
         self.flush()
-        result = builder.finish(f"{self.refer(make_map)}([{', '.join(pairs)}])", None)
+        result = builder.finish(trees.call(self.refer(make_map), trees.array(pairs)), None)
         self.pay(costs.MAP_COST)
         return result
 
@@ -467,99 +500,127 @@ class Generator(Emitter):
         builder = LiteralBuilder(self)
         pairs = []
         for field in node.fields:
+            name = self.refer(field.name)
             value = builder.add(field.value)
             if field.optional:
-                error = f"{self.refer(not_optional_entry)}({field.name!r}, {value.text})"
-                value = builder.unwrap(value, error)
-            pairs.append(f"({field.name!r}, {value.text})")
-        text = f"{self.refer(make_message)}({node.type_name!r}, [{', '.join(pairs)}])"
-        result = builder.finish(text, None, may_raise=True)
+                value = builder.unwrap(value, self._not_optional(name, value))
+            pairs.append(trees.group(name, value.tree))
+        message = trees.call(self.refer(make_message), self.refer(node.type_name), trees.array(pairs))
+        result = builder.finish(message, None, may_raise=True)
         self.pay(costs.STRUCT_COST)
         return result
+
+    def _not_optional(self, key: Tree, value: Value) -> Tree:
+        return trees.call(self.refer(not_optional_entry), key, value.tree)
 
     # ------------------------------------------------------------ comprehensions
 
     def _comprehension(self, node: Comprehension) -> Value:
         if is_binding(node, self.plan):
             return self._binding(node)
-        elements = self.local(self.value(node.iter_range))
+        elements = self.atom(self.value(node.iter_range))
         self.flush()
         result = self.name("t")
-        keyword = "if"
-        if elements.fails:
-            self.emit(f"if {elements.text}.__class__ is {self.error}: {result} = {elements.text}")
-            keyword = "elif"
         iterate = self.refer(operators.iterate_pairs if node.iter_var2 else operators.iterate)
-        iterable = self.refer(_ITERABLE)
-        with self.block(f"{keyword} {elements.text}.__class__ not in {iterable}:"):
-            self.assign_guarded(result, f"{iterate}({elements.text})")
-        with self.block("else:"):
-            text = f"{iterate}({elements.text})" if node.iter_var2 else elements.text
-            value = self._loop(node, text)
-            self.emit(f"{result} = {value.text}")
-        return Value(result, True)
+        iterated = trees.call(iterate, elements.tree)
+        with ExitStack() as branches:
+            if elements.fails:
+                with self.when(self.is_error(elements.tree)) as otherwise:
+                    self.assign(result, elements.tree)
+                branches.enter_context(self.otherwise(otherwise))
+            with self.when(self.is_of_none(elements.tree, _ITERABLE)) as otherwise:
+                self.assign_guarded(result, iterated)
+            branches.enter_context(self.otherwise(otherwise))
+            value = self._loop(node, iterated if node.iter_var2 else elements.tree)
+            self.assign(result, value.tree)
+        return Value(trees.name(result), True)
 
-    def _loop(self, node: Comprehension, elements: str) -> Value:
+    def is_of_none(self, value: Tree, classes: frozenset[type]) -> Tree:
+        """`type(value) not in classes`"""
+        return trees.compare(trees.call(self.refer(type), value), "not in", self.refer(classes))
+
+    def _loop(self, node: Comprehension, elements: Tree) -> Value:
         accumulator = self.name("a")
-        self.emit(f"{accumulator} = {self._initial(node.accu_init)}")
+        self.assign(accumulator, self._initial(node.accu_init))
         outer, visible = dict(self.scope), len(self._visible)
         variables = [v for v in (node.iter_var, node.iter_var2) if v]
-        self._declare(node.accu_var, Variable(accumulator, fails=True))
+        self._declare(node.accu_var, local_variable(accumulator, fails=True))
         names = [self.name("v") for _ in variables]
         for variable, name in zip(variables, names, strict=True):
-            self._declare(variable, Variable(name))
-        with self.block(f"for {', '.join(names)} in {elements}:"):
+            self._declare(variable, local_variable(name))
+        with self.loop(names, elements):
             condition = self.value(node.condition)
             self.flush()
-            if condition.text != "True":
-                self.emit(f"if {condition.text} is False: break")
+            if condition.tree is not trees.TRUE:
+                self.emit(
+                    trees.when(trees.compare(condition.tree, "is", trees.FALSE), [trees.STOP], [])
+                )
             step = self.value(node.step)
             self.flush()
-            self.emit(f"{accumulator} = {step.text}")
+            self.assign(accumulator, step.tree)
         self.scope = {**outer, node.accu_var: self.scope[node.accu_var]}
         del self._visible[visible + 1 :]
         value = self.value(node.result)
         self.flush()
         self.scope = outer
         del self._visible[visible:]
-        return Value(f"{self.refer(freeze)}({value.text})", value.fails)
+        return Value(trees.call(self.refer(freeze), value.tree), value.fails)
 
-    def _initial(self, node: Node) -> str:
+    def _initial(self, node: Node) -> Tree:
         value = self.plan.constants.get(id(node), MISSING)
         if value == []:
-            return f"{self.refer(MutableList)}()"
+            return trees.call(self.refer(MutableList))
         if value == {}:
-            return f"{self.refer(GeneralMap)}()"
-        return self.value(node).text
+            return trees.call(self.refer(GeneralMap))
+        return self.value(node).tree
 
     def _binding(self, node: Comprehension) -> Value:
         """`cel.bind` and its kin: the variable is computed when it is first used."""
         outer, visible = dict(self.scope), len(self._visible)
-        if self.plan.is_constant(node.accu_init):
-            value = self.constant(self.plan.constants[id(node.accu_init)])
-            text = self.temporary(f"{self.refer(thaw)}({value.text})") if value.cls is list else value.text
-            self._declare(node.accu_var, Variable(text, value.fails, value.cls))
-        elif self.limit is None:
-            bound = self.value(node.accu_init)
-            text = self.temporary(f"{self.refer(thaw)}({bound.text})")
-            self._declare(node.accu_var, Variable(text, bound.fails, bound.cls))
-        else:
-            self._declare(node.accu_var, self._cell(node.accu_init))
+        self._declare(node.accu_var, self._bound(node.accu_init))
         value = self.value(node.result)
         self.scope = outer
         del self._visible[visible:]
-        return Value(self.temporary(f"{self.refer(freeze)}({value.text})"), value.fails, value.cls)
+        return Value(
+            self.temporary(trees.call(self.refer(freeze), value.tree)), value.fails, value.cls
+        )
+
+    def _bound(self, init: Node) -> Variable:
+        if self.plan.is_constant(init):
+            value = self.constant(self.plan.constants[id(init)])
+            if value.cls is not list:
+                return Variable(value.tree, value.fails, value.cls)
+        elif self.counts:
+            return self._cell(init)
+        else:
+            value = self.value(init)
+        local = self.name("t")
+        self.assign(local, trees.call(self.refer(thaw), value.tree))
+        return local_variable(local, value.fails, value.cls)
 
     def _cell(self, init: Node) -> Variable:
         """A variable whose value is computed by a function of its own."""
         self.flush()
-        name, cell = self.name("f"), self.name("b")
-        parameters = ", ".join(["d", "c", *self._locals()])
-        with self._function(name, parameters):
+        name, cell, parameters = self.name("f"), self.name("b"), self._parameters()
+        with self.function(name, parameters), self._costing_panics():
             value = self.value(init)
-            self._return(Value(f"{self.refer(thaw)}({value.text})"))
-        self.emit(f"{cell} = [{self.missing}]")
-        return Variable(f"{cell}[0]", value.fails, value.cls, f"{name}({parameters})")
+            self._return(Value(trees.call(self.refer(thaw), value.tree)))
+        self.assign(cell, trees.call(self.refer(Cell)))
+        fill = trees.call(trees.name(name), *map(trees.name, parameters))
+        return Variable(trees.name(cell), value.fails, value.cls, local=cell, fill=fill)
+
+
+def note_cost(cost: int) -> None:
+    """Notes the cost so far in the panic being handled, unless a function within has."""
+    panic = sys.exception()
+    assert isinstance(panic, CelPanic)
+    if panic.cost is None:
+        panic.cost = cost
+
+
+def outcomes(*, conjunction: bool) -> tuple[Tree, Tree]:
+    """The decisive and the neutral value of `&&` or `||`."""
+    return (trees.FALSE, trees.TRUE) if conjunction else (trees.TRUE, trees.FALSE)
 
 
 def make_map(pairs: list[tuple[Any, Any]]) -> Any:

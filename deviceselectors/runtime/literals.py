@@ -1,12 +1,14 @@
-"""Python source for list, map and message literals, whose elements may be errors or optional."""
+"""Code for list, map and message literals, whose elements may be errors or optional."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deviceselectors.ast import Node
-from deviceselectors.runtime.emitter import Value
-from deviceselectors.runtime.values import Optional
+from deviceselectors.runtime import trees
+from deviceselectors.runtime.trees import Tree
+from deviceselectors.runtime.values import MISSING, Optional
+from deviceselectors.runtime.writer import Value
 
 if TYPE_CHECKING:
     from deviceselectors.runtime.generator import Generator
@@ -27,45 +29,51 @@ class LiteralBuilder:
             self._note_error(value)
         else:
             generator.flush()
-            with generator.block(f"if {self.result} is {generator.missing}:"):
+            with generator.when(self._no_error_yet()):
                 value = generator.atom(generator.value(node))
                 self._note_error(value)
                 generator.flush()
-        return Value(value.text, False, value.cls)
+        return Value(value.tree, False, value.cls)
+
+    def _no_error_yet(self) -> Tree:
+        return trees.compare(trees.name(self.result), "is", self.generator.refer(MISSING))
 
     def _note_error(self, value: Value) -> None:
         if not value.fails:
             return
         generator = self.generator
-        test = f"{value.text}.__class__ is {generator.error}"
+        failed = generator.is_error(value.tree)
         if self.result:
-            generator.emit(f"if {test}: {self.result} = {value.text}")
+            generator.assign_when(failed, self.result, value.tree)
         else:
-            self.result = generator.temporary(f"{value.text} if {test} else {generator.missing}")
+            self.result = generator.name("t")
+            first = trees.choose(failed, value.tree, generator.refer(MISSING))
+            generator.assign(self.result, first)
 
-    def unwrap(self, value: Value, error: str) -> Value:
+    def unwrap(self, value: Value, error: Tree) -> Value:
         """The content of an optional element, `MISSING` if it has none."""
         generator = self.generator
         name = generator.name("t")
         if not self.result:
-            self.result = generator.temporary(generator.missing)
+            self.result = generator.name("t")
+            generator.assign(self.result, generator.refer(MISSING))
         generator.flush()
-        with generator.block(f"if {self.result} is {generator.missing}:"):
-            optional = generator.refer(Optional)
-            value = generator.local(value)
-            generator.emit(
-                f"{name} = {value.text}.value if {value.text}.__class__ is {optional} else {error}"
-            )
-            self._note_error(Value(name, True))
-        return Value(name)
+        with generator.when(self._no_error_yet()):
+            content = trees.attribute(value.tree, "value")
+            is_optional = generator.is_class(value.tree, Optional)
+            generator.assign(name, trees.choose(is_optional, content, error))
+            self._note_error(Value(trees.name(name), True))
+        return Value(trees.name(name))
 
-    def finish(self, text: str, cls: type | None, *, may_raise: bool = False) -> Value:
+    def finish(self, literal: Tree, cls: type | None, *, may_raise: bool = False) -> Value:
         generator = self.generator
         if not self.result:
-            return generator.guard(text) if may_raise else Value(generator.temporary(text), False, cls)
-        with generator.block(f"if {self.result} is {generator.missing}:"):
+            return (
+                generator.guard(literal) if may_raise else Value(generator.temporary(literal), False, cls)
+            )
+        with generator.when(self._no_error_yet()):
             if may_raise:
-                generator.assign_guarded(self.result, text)
+                generator.assign_guarded(self.result, literal)
             else:
-                generator.emit(f"{self.result} = {text}")
-        return Value(self.result, True, cls)
+                generator.assign(self.result, literal)
+        return Value(trees.name(self.result), True, cls)
