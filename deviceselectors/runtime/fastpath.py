@@ -82,10 +82,10 @@ class Lookup:
 
     __slots__ = ("key", "mapping", "tree")
 
-    def __init__(self, mapping: Tree, key: Tree) -> None:
+    def __init__(self, mapping: Tree, key: Inline) -> None:
         self.mapping = mapping
         self.key = key
-        self.tree = trees.item(mapping, key)
+        self.tree = trees.item(mapping, key.tree)
 
 
 def as_bool(value: Any) -> bool:
@@ -116,8 +116,12 @@ class FastGenerator(Generator):
         """An expression that begins with a lookup: a missing key is dealt with without an exception."""
         local = self.name("t")
         found = trees.name(local)
-        self.assign(local, trees.call_method(lookup.mapping, "get", lookup.key, self.refer(MISSING)))
-        error = trees.call(self.refer(operators.no_such_key), lookup.key)
+        key = lookup.key
+        self.assign(local, trees.call_method(lookup.mapping, "get", key.tree, self.refer(MISSING)))
+        if key.constant is MISSING:
+            error = trees.call(self.refer(operators.no_such_key), key.tree)
+        else:
+            error = self.error(operators.no_such_key(key.constant).message)
         if inline.tree is lookup.tree:
             self.assign_when(self.is_missing(found), local, error)
             return Value(found, True, inline.cls)
@@ -239,7 +243,7 @@ class FastGenerator(Generator):
         if key_value.cls is str and value.cls is DomainMap:
             return Inline(trees.item(value.tree, key_value.tree), EntryMap, raises, depth)
         if key_value.cls is str and value.cls is EntryMap:
-            lookup = Lookup(value.tree, key_value.tree)
+            lookup = Lookup(value.tree, key_value)
             found = Inline(lookup.tree, Quantity if capacity else Attribute, True, depth)
             found.lookup = None if raises else lookup
             return found
