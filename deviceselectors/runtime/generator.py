@@ -552,9 +552,7 @@ class Generator(Writer):
             condition = self.value(node.condition)
             self.flush()
             if condition.tree is not trees.TRUE:
-                self.emit(
-                    trees.when(trees.compare(condition.tree, "is", trees.FALSE), [trees.STOP], [])
-                )
+                self.emit(trees.when(trees.compare(condition.tree, "is", trees.FALSE), [trees.STOP], []))
             step = self.value(node.step)
             self.flush()
             self.assign(accumulator, step.tree)
@@ -581,9 +579,7 @@ class Generator(Writer):
         value = self.value(node.result)
         self.scope = outer
         del self._visible[visible:]
-        return Value(
-            self.temporary(trees.call(self.refer(freeze), value.tree)), value.fails, value.cls
-        )
+        return Value(self.temporary(trees.call(self.refer(freeze), value.tree)), value.fails, value.cls)
 
     def _bound(self, init: Node) -> Variable:
         if self.plan.is_constant(init):

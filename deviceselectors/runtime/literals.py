@@ -68,9 +68,7 @@ class LiteralBuilder:
     def finish(self, literal: Tree, cls: type | None, *, may_raise: bool = False) -> Value:
         generator = self.generator
         if not self.result:
-            return (
-                generator.guard(literal) if may_raise else Value(generator.temporary(literal), False, cls)
-            )
+            return generator.guard(literal) if may_raise else Value(generator.temporary(literal), False, cls)
         with generator.when(self._no_error_yet()):
             if may_raise:
                 generator.assign_guarded(self.result, literal)

@@ -223,7 +223,9 @@ NOTHING: Statement = _Pass()
 
 
 def define(identifier: str, parameters: list[str], body: list[Statement]) -> Statement:
-    arguments = ast.arguments([], [_Parameter(each, None, None) for each in parameters], None, [], [], None, [])
+    arguments = ast.arguments(
+        [], [_Parameter(each, None, None) for each in parameters], None, [], [], None, []
+    )
     if hasattr(ast, "type_param"):  # since Python 3.12
         return _FunctionDef(identifier, arguments, body, [], None, None, [])
     return _FunctionDef(identifier, arguments, body, [], None, None)

@@ -75,6 +75,7 @@ _COMMON = frozenset(
         "FOR_ITER",
         "JUMP_FORWARD",
         "JUMP_BACKWARD",
+        "JUMP_BACKWARD_NO_INTERRUPT",  # out of handlers
         "PUSH_EXC_INFO",
         "CHECK_EXC_MATCH",
         "POP_EXCEPT",
@@ -127,13 +128,19 @@ class _Rules:
     def __init__(self, release: tuple[int, int]) -> None:
         names = _INSTRUCTIONS.get(release, frozenset())
         numbers = {name: number for name, number in opcode.opmap.items() if name in names}
-        self.allowed = bytes(number in numbers.values() for number in range(256))
+        self.allowed = bytes(numbers.values())
+        self.extended_arg = numbers.get("EXTENDED_ARG")
         self.load_global = numbers.get("LOAD_GLOBAL")
         #: loads of attributes, and how far the number of the name is shifted
-        self.attributes = {numbers.get("LOAD_ATTR"): 0 if release == (3, 11) else 1, numbers.get("LOAD_METHOD"): 0}
+        self.attributes = {
+            numbers.get("LOAD_ATTR"): 0 if release == (3, 11) else 1,
+            numbers.get("LOAD_METHOD"): 0,
+        }
         self.binary_op = numbers.get("BINARY_OP")
         self.call_intrinsic = numbers.get("CALL_INTRINSIC_1")
-        self.extended_arg = numbers.get("EXTENDED_ARG")
+        checked = {self.extended_arg, self.load_global, *self.attributes, self.binary_op, self.call_intrinsic}
+        #: by number, whether the argument matters
+        self.has_checks = bytes(number in checked for number in range(256))
 
 
 _RULES = _Rules(sys.version_info[:2])
@@ -173,22 +180,31 @@ def _is_plain(constant: Any) -> bool:
 
 def _verify_instructions(code: CodeType, names: Collection[str]) -> None:
     rules, instructions = _RULES, code.co_code
-    allowed, attributes = rules.allowed, rules.attributes
-    high = 0
-    for number, low in zip(instructions[::2], instructions[1::2], strict=True):
-        if not allowed[number]:
-            raise UnsafeCodeError(f"the instruction {opcode.opname[number]}")
-        if number == rules.extended_arg:
-            high = (high | low) << 8
-            continue
-        argument, high = high | low, 0
-        if number == rules.load_global:
-            if code.co_names[argument >> 1] not in names:
-                raise UnsafeCodeError("a global name beyond the table")
-        elif number in attributes:
-            if code.co_names[argument >> attributes[number]] not in ATTRIBUTES:
-                raise UnsafeCodeError("an attribute that generated code has no use for")
-        elif number == rules.binary_op and argument not in _ARITHMETIC:
+    numbers, arguments = instructions[::2], instructions[1::2]
+    unknown = numbers.translate(None, rules.allowed)
+    if unknown:
+        raise UnsafeCodeError(f"the instruction {opcode.opname[unknown[0]]}")
+    has_checks, extended_arg, extension = rules.has_checks, rules.extended_arg, 0
+    for number, argument in zip(numbers, arguments, strict=True):
+        if not has_checks[number]:
+            extension = 0
+        elif number == extended_arg:
+            extension = (extension | argument) << 8
+        else:
+            _verify_argument(code, number, extension | argument, names)
+            extension = 0
+
+
+def _verify_argument(code: CodeType, number: int, argument: int, names: Collection[str]) -> None:
+    rules = _RULES
+    if number == rules.load_global:
+        if code.co_names[argument >> 1] not in names:
+            raise UnsafeCodeError("a global name beyond the table")
+    elif number in rules.attributes:
+        if code.co_names[argument >> rules.attributes[number]] not in ATTRIBUTES:
+            raise UnsafeCodeError("an attribute that generated code has no use for")
+    elif number == rules.binary_op:
+        if argument not in _ARITHMETIC:
             raise UnsafeCodeError("an operator that generated code has no use for")
-        elif number == rules.call_intrinsic and argument != _LIST_TO_TUPLE:
-            raise UnsafeCodeError("an intrinsic function that generated code has no use for")
+    elif argument != _LIST_TO_TUPLE:
+        raise UnsafeCodeError("an intrinsic function that generated code has no use for")

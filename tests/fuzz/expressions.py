@@ -1,0 +1,147 @@
+"""`python -m tests.fuzz.expressions`: expressions that try to break out of generated code, in bulk.
+
+Every expression follows from the seed and its number, so `--from NUMBER --count 1` shows a failure again. Each is
+evaluated on a device by the fast variant and by the exact one, under an audit hook. Exit status 1 if the
+variants disagree, if either raises anything but an error of the evaluation, if the verifier refuses code, if evaluation
+makes the interpreter do anything that is not its business, or if fewer than half of the expressions compile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import pkgutil
+import random
+import sys
+import time
+import traceback
+import zoneinfo
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+
+import deviceselectors
+import resourceapi
+from deviceselectors.compiler import compile_expression
+from deviceselectors.environment import Environment
+from deviceselectors.explaining import Explainer
+from deviceselectors.parser import allow_deep_recursion
+from deviceselectors.runtime.device import Device, prepare_device
+from deviceselectors.runtime.program import EvaluationError, Program, ProgramError
+from tests.fuzz.auditing import Watch
+from tests.fuzz.hostiletexts import HostileCase
+
+MIN_COMPILED = 0.5
+
+_EXPLAINED = 0.005  # of the expressions
+_ENVIRONMENT = Environment("stored")
+
+
+class Outcome:
+    """What a run has come to so far."""
+
+    def __init__(self) -> None:
+        self.expressions = 0
+        self.answers: Counter[str] = Counter()
+        self.failures: dict[str, list[int]] = {}
+
+    @property
+    def compiled(self) -> float:
+        refused = self.answers["does not compile"] + self.answers["no program"]
+        return 1 - refused / max(self.expressions, 1)
+
+
+def run(seed: int, start: int, count: int) -> Outcome:
+    """Run expressions `start` to `start + count` of a seed."""
+    allow_deep_recursion()
+    _load_everything()
+    watch = Watch()
+    outcome = Outcome()
+    for number in range(start, start + count):
+        case = HostileCase(random.Random(f"{seed}/{number}"))
+        outcome.expressions += 1
+        try:
+            outcome.answers[_ask(case, watch)] += 1
+            if watch.violations:
+                raise AssertionError(watch.violations.pop())
+        except Exception:  # noqa: BLE001 - any of them is what is looked for
+            outcome.answers["failure"] += 1
+            outcome.failures.setdefault(traceback.format_exc(limit=-2), []).append(number)
+            watch.violations.clear()
+    return outcome
+
+
+def _load_everything() -> None:
+    """Imports what evaluation imports when it is first needed: while it is watched it must not import anything."""
+    for package in (deviceselectors, resourceapi):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    for name in (
+        "_strptime",
+        "datetime",
+        "encodings.idna",
+        "importlib.readers",
+        "importlib.resources",
+        "struct",
+        "stringprep",
+        "zoneinfo",
+    ):
+        importlib.import_module(name)
+    for zone in ("NoSuch", "No/Such"):
+        with suppress(KeyError):  # importlib remembers what is in the directories that it has looked into
+            zoneinfo.ZoneInfo(zone)
+
+
+def _ask(case: HostileCase, watch: Watch) -> str:
+    """A word for the answer that all ways of evaluating agree on."""
+    compiled = compile_expression(case.expression, _ENVIRONMENT)
+    if compiled.ast is None:
+        return "does not compile"
+    device = prepare_device(case.device, case.device["driver"])
+    explainer = Explainer(compiled.ast) if case.pick.random() < _EXPLAINED else None
+    with watch.watching():
+        try:
+            program = Program(compiled.ast)
+        except ProgramError:
+            return "no program"
+        exact = program.evaluate(device)
+        fast = _matched(program, device)
+        if explainer is not None:
+            explainer.explain(device)
+    if fast != (exact.value, exact.error):
+        raise AssertionError(
+            f"fast variant {fast}, exact variant {(exact.value, exact.error)}: {case.expression!r}"
+        )
+    return "error" if exact.error is not None else str(exact.value).lower()
+
+
+def _matched(program: Program, device: Device) -> tuple[bool | None, str | None]:
+    try:
+        return program.matches(device), None
+    except EvaluationError as error:
+        return None, str(error)
+
+
+def main() -> int:
+    arguments: Any = argparse.ArgumentParser(prog="python -m tests.fuzz.expressions")
+    arguments.add_argument("--count", type=int, default=1_000_000)
+    arguments.add_argument("--from", type=int, default=0, dest="start")
+    arguments.add_argument("--seed", type=int, default=1)
+    options = arguments.parse_args()
+    gc.set_threshold(100_000)  # as the command does
+    began = time.process_time()
+    outcome = run(options.seed, options.start, options.count)
+    seconds = time.process_time() - began
+    for text, numbers in outcome.failures.items():
+        print(f"--- {len(numbers)} expressions, the first of them {numbers[0]}\n{text}")
+    print("answers:", ", ".join(f"{answer} {times}" for answer, times in outcome.answers.most_common()))
+    print(
+        f"{outcome.expressions} expressions, {outcome.compiled:.1%} compiled, {outcome.answers['failure']} failures, "
+        f"{outcome.expressions / max(seconds, 1e-9):.0f} per second of processor time"
+    )
+    return 0 if not outcome.failures and outcome.compiled >= MIN_COMPILED else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
