@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from allocator.capacity import added
 from allocator.devices import Device, DeviceId, Object, PoolId
 from allocator.features import Features
+from allocator.groups import Groups
 from allocator.kinds import Room
 from resourceapi.quantity import Quantity
 
@@ -20,13 +21,14 @@ class AllocatedState:
 
     def __init__(self, features: Features) -> None:
         self._shares_count = features.consumable_capacity
-        self._has_snapshots = features.group_snapshots
+        #: whether claims remember compatibility groups
+        self.has_snapshots = features.group_snapshots
         self.whole: set[DeviceId] = set()
         #: share IDs by device
         self.shares: dict[DeviceId, set[str]] = {}
         self.capacity: dict[DeviceId, dict[str, Quantity]] = {}
-        #: compatibility groups by counter set, of devices for which claims remember them (KEP-5963)
-        self.groups: dict[DeviceId, dict[str, frozenset[str]]] = {}
+        #: what each claim remembers of a device's compatibility groups (KEP-5963): nothing if it had none
+        self._groups: dict[DeviceId, list[Groups]] = {}
         #: what is left of capacity, until that changes
         self._left: dict[DeviceId, tuple[Room, dict[str, Quantity]]] = {}
         self._sets: dict[tuple[str, str], frozenset[DeviceId]] = {}
@@ -45,6 +47,10 @@ class AllocatedState:
     def is_shared(self, device: DeviceId) -> bool:
         """Whether a claim holds a share of the device."""
         return device in self.shares or device in self.capacity
+
+    def groups(self, device: DeviceId) -> Sequence[Groups]:
+        """What the claims that hold the device, or shares of it, remember of its compatibility groups: one entry each."""
+        return self._groups.get(device, ())
 
     def held_in(self, pool: PoolId) -> frozenset[DeviceId]:
         """The same as a set, made once for all who ask before it changes."""
@@ -73,8 +79,8 @@ class AllocatedState:
     def add(self, allocation: Object) -> None:
         """Take in a claim's `status.allocation`, of v1 in normal form."""
         for device, share, amounts, groups in self._held(allocation):
-            if groups is not None:
-                self.groups[device] = {name: frozenset(each or ()) for name, each in groups.items()}
+            if self.has_snapshots:
+                self._groups.setdefault(device, []).append(groups)
             if share is None:
                 self.whole.add(device)
             else:
@@ -86,7 +92,7 @@ class AllocatedState:
 
     def remove(self, allocation: Object) -> None:
         """Undo `add`, when the claim is released."""
-        for device, share, amounts, _ in self._held(allocation):
+        for device, share, amounts, groups in self._held(allocation):
             if share is None:
                 self.whole.discard(device)
             else:
@@ -97,10 +103,12 @@ class AllocatedState:
                 self._give_back(device, amounts)
             if not self.holds(device):
                 self._forget(device)
+            elif groups in self._groups.get(device, ()):
+                self._groups[device].remove(groups)
             self._tell(device)
 
     def _forget(self, device: DeviceId) -> None:
-        self.groups.pop(device, None)
+        self._groups.pop(device, None)
         pool = self._of_pool.get(device[:2], {})
         pool.pop(device, None)
         if not pool:
@@ -124,15 +132,19 @@ class AllocatedState:
 
     def _held(
         self, allocation: Object
-    ) -> list[tuple[DeviceId, str | None, dict[str, Quantity], Object | None]]:
+    ) -> list[tuple[DeviceId, str | None, dict[str, Quantity], Groups]]:
         """Of each result that counts: device, share ID (None: all of it), consumed capacity, remembered groups."""
         return [
             (
                 DeviceId(result.get("driver", ""), result.get("pool", ""), result.get("device", "")),
                 result.get("shareID") if self._shares_count else None,
                 result.get("consumedCapacity") or {},
-                result.get("compatibilityGroups") if self._has_snapshots else None,
+                _remembered(result) if self.has_snapshots else {},
             )
             for result in (allocation.get("devices") or {}).get("results") or ()
             if result.get("adminAccess") is not True
         ]
+
+
+def _remembered(result: Object) -> Groups:
+    return {name: frozenset(groups or ()) for name, groups in (result.get("compatibilityGroups") or {}).items()}

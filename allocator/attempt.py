@@ -245,11 +245,13 @@ class Attempt:
             return True
         if not self._features.partitionable_devices:
             return False
-        if not self.pays_counters(device):
+        pays = self.pays_counters(device)
+        # One that has paid declares other groups now than its claims remember, if its slice has changed (KEP-5963).
+        if not pays and not self._features.group_snapshots:
             return True
         pool = device.slice.pool
         ledger = self._ledger(pool)
-        return self._join_groups(pool, ledger, device) and self._pay(pool, ledger, device)
+        return self._join_groups(pool, ledger, device) and (not pays or self._pay(pool, ledger, device))
 
     def _ledger(self, id: PoolId) -> Ledger:
         ledger = self._ledgers.get(id)

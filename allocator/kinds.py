@@ -92,8 +92,9 @@ class DeviceKind:
             )
             for entry in spec.get("consumesCounters") or ()
         )
-        #: the compatibility groups that it declares, by counter set; sets without any are left out
-        self.groups = {entry.counter_set: entry.groups for entry in self.consumes if entry.groups}
+        groups = {entry.counter_set: entry.groups for entry in self.consumes}
+        #: by counter set, also those for which it declares none; empty if it declares none at all
+        self.groups = groups if any(groups.values()) else {}
         #: whether there are conditions to wait for before it can be used
         self.has_conditions = bool(spec.get("bindingConditions"))
         #: outcomes of selectors: whether they choose such a device, or the error

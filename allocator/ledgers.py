@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allocator.allocated import AllocatedState
-from allocator.groups import Common, joined
+from allocator.groups import NO_GROUPS, Common, Groups, joined, joined_unless_contrary
 from allocator.pools import Pool
 from resourceapi.quantity import Quantity
 
@@ -15,7 +15,8 @@ class Ledger:
     """The state of a pool's counter sets before an attempt. Allocated devices count with what their slices say now.
 
     Devices in slices for other nodes count as well, devices that are gone from the slices do not. Only compatibility
-    groups count as the claims remember them, if they do (KEP-5963), whatever has become of the device.
+    groups count as the claims remember them, if claims do (KEP-5963), whatever has become of the device: what a claim
+    remembers none for, the device had none for.
     """
 
     __slots__ = ("available", "groups", "remembered")
@@ -30,22 +31,24 @@ class Ledger:
         self.groups: dict[str, Common] = {}
         #: counter sets with groups that claims remember
         self.remembered: set[str] = set()
-        self._join_remembered(pool, allocated)
+        for id in allocated.of_pool(pool.id) if allocated.has_snapshots else ():
+            for snapshot in allocated.groups(id):
+                self._join_remembered(snapshot)
         for device in (*pool.devices, *pool.elsewhere):
             if not device.consumes or not allocated.holds(device.id):
                 continue
-            remembered = device.id in allocated.groups
             for name, counters, groups in device.consumes:
-                if not remembered:
-                    self.groups[name] = joined(self.groups.get(name), groups)
+                if not allocated.has_snapshots:
+                    self.groups[name] = joined_unless_contrary(self.groups.get(name), groups)
+                elif any(name not in snapshot for snapshot in allocated.groups(device.id)):
+                    self.groups[name] = joined(self.groups.get(name), NO_GROUPS)
                 for counter, amount in counters.items():
                     key = (name, counter)
                     if key in self.available:
                         self.available[key] = self.available[key].sub(amount)
 
-    def _join_remembered(self, pool: Pool, allocated: AllocatedState) -> None:
-        for device in allocated.of_pool(pool.id) if allocated.groups else ():
-            for name, groups in allocated.groups.get(device, {}).items():
-                self.groups[name] = joined(self.groups.get(name), groups)
-                if groups:
-                    self.remembered.add(name)
+    def _join_remembered(self, snapshot: Groups) -> None:
+        for name, groups in snapshot.items():
+            self.groups[name] = joined(self.groups.get(name), groups)
+            if groups:
+                self.remembered.add(name)

@@ -45,7 +45,10 @@ class PoolState:
     def _update(self, device: DeviceId) -> bool:
         name, allocated = device.device, self._allocated
         bits = self._places.get(name, 0)
-        if not bits and not allocated.groups and name not in self._groups:
+        remembered = frozenset(frozenset(each.items()) for each in allocated.groups(device))
+        if not any(remembered):
+            remembered = frozenset()
+        if not bits and not remembered and name not in self._groups:
             return self.pool.is_spread
         if device in allocated.whole:
             self._whole |= bits
@@ -55,12 +58,11 @@ class PoolState:
             self._shares[bits] = frozenset(allocated.capacity.get(device, {}).items())
         else:
             self._shares.pop(bits, None)
-        groups = allocated.groups.get(device)
-        if groups is None:
-            self._groups.pop(name, None)
-        else:
+        if remembered:
             # A device that is gone from the slices counts with what is remembered of it.
-            self._groups[name] = (bits, tuple(groups.items()))
+            self._groups[name] = (bits, remembered)
+        else:
+            self._groups.pop(name, None)
         return True
 
     @property

@@ -27,7 +27,7 @@ class Accounts:
     def counters(self, device: Device) -> Verdict | None:
         """Why counters do not suffice for the device, if so: no counter of the pool may be overdrawn then."""
         ledger = self._ledger(device)
-        if ledger is None:
+        if ledger is None or self._has_paid(device):
             return None
         wanted: dict[CounterKey, Quantity] = {}
         left = dict(ledger.available)
@@ -48,7 +48,7 @@ class Accounts:
     def groups(self, device: Device) -> Verdict | None:
         """Why the device may not join those that are on its counter sets, if so."""
         ledger = self._ledger(device)
-        if ledger is None:
+        if ledger is None or (self._has_paid(device) and not self._world.features.group_snapshots):
             return None
         for name, _, groups in device.consumes:
             common = ledger.groups.get(name)
@@ -64,10 +64,14 @@ class Accounts:
                 )
         return None
 
-    def _ledger(self, device: Device) -> Ledger | None:
-        """What is left in the device's pool; None if the device would not be charged."""
+    def _has_paid(self, device: Device) -> bool:
+        """Whether shares of the device are in use: further ones are not charged."""
         shared = device.multiple and self._world.features.consumable_capacity
-        if not device.consumes or (shared and self._world.allocated.is_shared(device.id)):
+        return shared and self._world.allocated.is_shared(device.id)
+
+    def _ledger(self, device: Device) -> Ledger | None:
+        """What is left in the device's pool; None if the device draws from no counters."""
+        if not device.consumes:
             return None
         pool = device.slice.pool
         ledger = self._ledgers.get(pool)
@@ -92,7 +96,11 @@ def _shortage(key: CounterKey, wanted: Quantity | None, available: Quantity) -> 
 
 
 def _used(common: Common | None) -> str:
-    return "no groups" if common is None or common.without_groups else _listed(common.groups)
+    if common is None or common.groups is None:
+        return "no groups"
+    if common.without_groups:
+        return f"{_listed(common.groups)} and without groups"
+    return _listed(common.groups) if common.groups else "groups that have none in common"
 
 
 def _listed(groups: frozenset[str]) -> str:

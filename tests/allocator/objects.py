@@ -9,7 +9,7 @@ from allocator.demand import name_of
 from allocator.features import GATES, Features
 from allocator.scheduling import Cluster, Mode, NodeAnswer
 from resourceapi.decoding import decode
-from resourceapi.model.versions import SCHEMAS
+from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 
 Object = dict[str, Any]
 ALL_FEATURES = Features(GATES)
@@ -18,7 +18,7 @@ DRIVER = "gpu.example.com"
 
 def decoded(kind: str, value: Object) -> Object:
     """An object of v1 in normal form."""
-    return decode(SCHEMAS["v1"], kind, value).object
+    return decode(SCHEMAS_WITH_PROPOSALS["v1"], kind, value).object
 
 
 def without(*gates: str) -> Features:

@@ -55,7 +55,11 @@ CASES: dict[str, tuple[list[Object], list[str] | None, Features, bool]] = {
     "snapshot-over-slice": (pool(MIG_NOW, WANTED_VGPU), ["vgpu"], ALL_FEATURES, True),
     "snapshot-over-slice-refuses": (pool(MIG_NOW, WANTED_MIG), ["vgpu"], ALL_FEATURES, False),
     "snapshot-of-slice-without-groups": (pool(NONE_NOW, WANTED_NONE), ["mig"], ALL_FEATURES, False),
-    "no-snapshot-slice-decides": (pool(MIG_NOW, WANTED_MIG), None, ALL_FEATURES, True),
+    # "It is present only when the allocated device's slice entry declares at least one group."
+    "no-snapshot-no-groups": (pool(MIG_NOW, WANTED_NONE), None, ALL_FEATURES, True),
+    "no-snapshot-no-groups-refuses": (pool(MIG_NOW, WANTED_MIG), None, ALL_FEATURES, False),
+    "empty-list-no-groups": (pool(MIG_NOW, WANTED_NONE), [], ALL_FEATURES, True),
+    "empty-list-no-groups-refuses": (pool(MIG_NOW, WANTED_MIG), [], ALL_FEATURES, False),
     "device-gone": (pool(WANTED_VGPU), ["mig"], ALL_FEATURES, False),
     "upstream-slice-decides": (pool(MIG_NOW, WANTED_MIG), ["vgpu"], UPSTREAM, True),
     "upstream-device-gone": (pool(WANTED_VGPU), ["mig"], UPSTREAM, True),
