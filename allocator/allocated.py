@@ -130,9 +130,7 @@ class AllocatedState:
         else:
             self.capacity[device] = left
 
-    def _held(
-        self, allocation: Object
-    ) -> list[tuple[DeviceId, str | None, dict[str, Quantity], Groups]]:
+    def _held(self, allocation: Object) -> list[tuple[DeviceId, str | None, dict[str, Quantity], Groups]]:
         """Of each result that counts: device, share ID (None: all of it), consumed capacity, remembered groups."""
         return [
             (
@@ -147,4 +145,6 @@ class AllocatedState:
 
 
 def _remembered(result: Object) -> Groups:
-    return {name: frozenset(groups or ()) for name, groups in (result.get("compatibilityGroups") or {}).items()}
+    return {
+        name: frozenset(groups or ()) for name, groups in (result.get("compatibilityGroups") or {}).items()
+    }

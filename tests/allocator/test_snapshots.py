@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allocator.features import GATES, Features
-from allocator.scheduling import Mode
+from allocator.scheduling import Cluster, Mode
 from resourceapi.decoding import decode
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from tests.allocator.objects import (
@@ -20,6 +20,7 @@ from tests.allocator.objects import (
     devices_of,
     draws,
     exactly,
+    held,
     slice_of,
     without,
 )
@@ -107,3 +108,71 @@ def test_released_snapshot_is_forgotten() -> None:
     world = cluster(*pool(MIG_NOW, WANTED_MIG), holders=[holder])
     world.release(holder)
     assert devices_of(ask(world, claim(exactly(count=2)))) == ["r=d", "r=e"]
+
+
+def shares(*snapshots: Object) -> list[Object]:
+    """Claims with a share each of the device `d`."""
+    return [
+        held("d", name=f"h-{place}", shareID=f"share-{place}", compatibilityGroups=snapshot)
+        for place, snapshot in enumerate(snapshots)
+    ]
+
+
+def joining(world: Cluster) -> list[str]:
+    """Which of the devices `a`, `b` and `none` could be taken."""
+    name = "device.attributes['gpu.example.com'].name"
+    asked = {
+        each: claim(exactly(selectors=[f"{name} == '{each}'"]), name=each) for each in ("a", "b", "none")
+    }
+    return [each for each, wanted in asked.items() if devices_of(ask(world, wanted))]
+
+
+def named(name: str, groups: list[str] | None) -> Object:
+    return part(name, groups) | {"attributes": {"name": {"string": name}}}
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [({"s": ["a", "b"]}, ["b"]), ({"s": ["b"]}, ["b"]), ({"s": ["a"]}, []), ({}, []), ({"s": []}, [])],
+)
+def test_shares_with_different_snapshots(other: Object, found: list[str], swapped: bool) -> None:
+    """Every share counts with what its own claim remembers; when that lets go, only the others do."""
+    holders = shares({"s": ["b"]}, other)
+    slices = pool(named("d", ["b"]) | {"allowMultipleAllocations": True}, *OTHERS)
+    world = cluster(*slices, holders=holders[::-1] if swapped else holders)
+    assert joining(world) == found
+    world.release(holders[1])
+    assert joining(world) == ["b"]
+
+
+OTHERS = (named("a", ["a"]), named("b", ["b"]), named("none", None))
+
+
+@pytest.mark.parametrize(("features", "found"), [(ALL_FEATURES, False), (KEP_OFF, False), (UPSTREAM, True)])
+def test_further_share_of_a_device_that_has_changed(features: Features, found: bool) -> None:
+    """It joins the first shares, with the groups that the device declares now."""
+    now = None if features is KEP_OFF else ["b"]
+    slices = pool(part("d", now) | {"allowMultipleAllocations": True})
+    world = cluster(*slices, features=features, holders=shares({"s": ["a"]}))
+    assert devices_of(ask(world, claim(exactly()))) == (["r=d"] if found else None)
+
+
+@pytest.mark.parametrize("holders", [("grouped", "plain"), ("plain", "grouped")])
+def test_set_that_holds_both(holders: tuple[str, ...]) -> None:
+    """Whoever was first: nothing goes with devices with groups and devices without."""
+    claims = {"grouped": held("x", name="x", compatibilityGroups={"s": ["a"]}), "plain": held("y", name="y")}
+    slices = pool(named("x", ["a"]), named("y", None), *OTHERS)
+    assert joining(cluster(*slices, holders=[claims[each] for each in holders])) == []
+
+
+def test_set_without_groups_of_a_device_with_groups_on_another() -> None:
+    """It is remembered as such, even if the device goes."""
+    both = device("d", consumesCounters=[draws("s", {"m": "1"}), draws("t", {"m": "1"}, ["a"])])
+    counters = counter_slice({"s": {"m": "9"}, "t": {"m": "9"}})
+    holder = claim(exactly(), name="holder")
+    assert cluster(counters, slice_of(both, count=2)).place([holder], Mode.FIRST_FIT).placed
+    [result] = holder["status"]["allocation"]["devices"]["results"]
+    assert result["compatibilityGroups"] == {"s": [], "t": ["a"]}
+    for slices in ([both, *OTHERS], list(OTHERS)):
+        assert joining(cluster(counters, slice_of(*slices, count=2), holders=[holder])) == ["none"]
