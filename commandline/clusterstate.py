@@ -18,6 +18,8 @@ from commandline.results import Failure, Result
 from conversion.hub import to_hub
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.defaults import apply_defaults
+from resourceapi.gates import known
+from resourceapi.gating import drop_disabled
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.releases import KINDS, PROPOSALS, split_api_version
 from validation.server import Server
@@ -45,6 +47,8 @@ class ClusterState:
         self.nodes: dict[str, Object] = {}
         self.failures: list[Failure] = []
         self._default_namespace = default_namespace
+        #: the gates whose fields are kept when objects are read
+        self._kept = profile.gates
         #: asked about what is not there yet
         self.server = Server(profile, namespaces=self.context.namespaces)
         self._objects: dict[str, dict[str, Object]] = {kind: {} for kind in KINDS}
@@ -54,6 +58,12 @@ class ClusterState:
         other = ClusterState(self.profile, self._default_namespace)
         other.of("DeviceTaintRule").update(self.of("DeviceTaintRule"))
         return other
+
+    def learn_live(self, found: Iterable[Manifest | Result | Failure]) -> None:
+        """Take in what a cluster has. Its server has dropped what it wanted to; a release drops what it does not know."""
+        kept, self._kept = self._kept, self.profile.gates | known(self.profile.minor)
+        self.learn(found)
+        self._kept = kept
 
     def learn(self, found: Iterable[Manifest | Result | Failure], *, new: bool = False) -> list[Manifest]:
         """Take in what there is; returns what asks for devices or may do so: claims, templates, pods, workloads.
@@ -89,13 +99,14 @@ class ClusterState:
         self._objects[value["kind"]][full_name(obj)] = obj
 
     def normal_form(self, value: Object) -> Object:
-        """An object in v1 with defaults. Raises DecodingError."""
+        """An object in v1 with defaults, without the fields whose gates are off. Raises DecodingError."""
         kind, version = value["kind"], split_api_version(value["apiVersion"])[1]
         schemas = self.profile.schemas if version in self.profile.schemas else SCHEMAS_WITH_PROPOSALS
         if version not in schemas or version not in KINDS[kind].versions:
             raise DecodingError(f"{GROUP}/{version} has no {kind} that can be read", ("apiVersion",))
         obj = to_hub(kind, version, decode(schemas[version], kind, value).object)
         apply_defaults(kind, version, obj, self.server.now())
+        drop_disabled(self.profile.schemas["v1"], kind, obj, None, self._kept)
         return obj
 
     def of(self, kind: str) -> dict[str, Object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
@@ -66,14 +66,17 @@ def read_situation(options: Namespace) -> Situation:
     """
     from commandline.askers import Askers
     from commandline.clusterstate import ClusterState
-    from commandline.reading import insist_on_one_reader, read
+    from commandline.reading import insist_on_one_reader, read, read_named
 
     if options.kubeconfig is not None and options.inventory:
         raise UsageError("--kubeconfig and --inventory: give one of them")
     profile = profile_of(options)
     insist_on_one_reader(options.filename, options.inventory)
     state = ClusterState(profile, options.namespace)
-    state.learn(_inventory(options, profile))
+    if options.kubeconfig is None:
+        state.learn(read_named("--inventory", options.inventory))
+    else:
+        state.learn_live(_live(options, profile))
     asking = state.learn(read(options.filename), new=True)
     askers = Askers(state, options.namespace).of(asking)
     if not askers and not state.failures:
@@ -96,27 +99,16 @@ def world_of(state: ClusterState) -> World:
     return World(state.features, state.all_nodes(), state.classes, state.slices, state.allocated_claims)
 
 
-def _inventory(options: Namespace, profile: Profile) -> Iterable[Manifest | Result | Failure]:
-    if options.kubeconfig is None:
-        from commandline.reading import read_named
-
-        return read_named("--inventory", options.inventory)
-    from commandline.cluster import live_objects
-
-    return _insist(live_objects(options.kubeconfig, options.kube_context, profile), options.kubeconfig)
-
-
-def _insist(
-    found: Iterable[Manifest | Result | Failure], kubeconfig: str
-) -> Iterator[Manifest | Result | Failure]:
-    """The same, but a cluster that does not answer at all is none to look for devices in.
+def _live(options: Namespace, profile: Profile) -> Iterator[Manifest | Result | Failure]:
+    """What a cluster has; one that does not answer at all is none to look for devices in.
 
     :raises UsageError: if it does not.
     """
+    from commandline.cluster import live_objects
     from commandline.results import Failure
     from resourceapi.model.versions import GROUP
 
-    for each in found:
+    for each in live_objects(options.kubeconfig, options.kube_context, profile):
         if isinstance(each, Failure) and each.file.endswith(f"/{GROUP}"):
-            raise UsageError(f"--kubeconfig {kubeconfig}: {each.message}")
+            raise UsageError(f"--kubeconfig {options.kubeconfig}: {each.message}")
         yield each

@@ -115,6 +115,11 @@ def stage_of(gate: str, minor: int) -> Stage | None:
     return known[-1] if known else None
 
 
+def known(minor: int) -> frozenset[str]:
+    """The gates that release 1.``minor`` knows, on or off."""
+    return frozenset(gate for gate in GATES if stage_of(gate, minor) is not None)
+
+
 def parse(text: str) -> dict[str, bool]:
     """``A=true,B=false`` as a mapping.
 
