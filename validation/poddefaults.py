@@ -66,8 +66,10 @@ def prepare_pod(pod: Object, profile: Profile) -> None:
         _default_pod_resources(spec, with_limits=profile.minor >= FIXED_POD_RESOURCES)
 
 
-def drop_disabled(spec: Object, profile: Profile) -> None:
-    """Fields whose feature is switched off are dropped."""
+def drop_disabled(spec: Object, profile: Profile, stored: Object | None = None) -> None:
+    """Fields whose feature is switched off are dropped, but for claims if the stored spec has some."""
+    if "DynamicResourceAllocation" not in profile.gates and not (stored or {}).get("resourceClaims"):
+        _drop_claims(spec)
     if "PodLevelResources" not in profile.gates:
         spec.pop("resources", None)
     if profile.minor >= RESTART_RULES:
@@ -77,6 +79,14 @@ def drop_disabled(spec: Object, profile: Profile) -> None:
             container.pop("restartPolicyRules", None)
             if name != "initContainers" or container.get("restartPolicy") != "Always":
                 container.pop("restartPolicy", None)
+
+
+def _drop_claims(spec: Object) -> None:
+    """Those of the pod, and what containers use of them; those of the pod's own resources, which are an error, stay."""
+    spec.pop("resourceClaims", None)
+    for name in ("containers", "initContainers", "ephemeralContainers"):
+        for container in _list(spec, name):
+            (container.get("resources") or {}).pop("claims", None)
 
 
 def _default_container(container: Object) -> None:

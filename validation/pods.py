@@ -126,10 +126,12 @@ class _Review:
         elif self.is_pod and self.old is None:
             prepare_pod(self.obj, self.setting.profile)
         elif self.is_pod and self.old is not None:
-            _keep_admitted(self.obj["spec"], self.old.get("spec", {}))
-            drop_disabled(self.obj["spec"], self.setting.profile)
+            stored = self.old.get("spec", {})
+            _keep_admitted(self.obj["spec"], stored)
+            drop_disabled(self.obj["spec"], self.setting.profile, stored)
         elif (template := template_of(self.request.kind, self.obj)) is not None:
-            drop_disabled(template["spec"], self.setting.profile)
+            before = None if self.old is None else template_of(self.request.kind, self.old)
+            drop_disabled(template["spec"], self.setting.profile, (before or {}).get("spec"))
             if self.request.kind == "Job" and self.request.verb == CREATE:
                 label_job(self.obj)
 

@@ -24,7 +24,11 @@ def lint(manifest: dict[str, Any], facts: Facts, *, notes: bool = False) -> Iter
     kind, api_version = manifest.get("kind"), manifest.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
         return
-    if kind in POD_SPECS:
+    if kind in POD_SPECS and "DynamicResourceAllocation" not in facts.profile.gates:
+        from validation.lints import droppedfields
+
+        yield from droppedfields.check_pod(manifest, facts.profile)
+    elif kind in POD_SPECS:
         from validation.lints import references
 
         yield from references.check_pod(manifest, facts)

@@ -12,8 +12,10 @@ from resourceapi.fieldpath import Key, Path
 from resourceapi.releases import Profile
 from resourceapi.schema import Schema, Struct, Type
 from validation.hints.schemawalk import fields_of
+from validation.lints.shapes import containers, mapping, pod_spec
 from validation.lints.table import DROPPED, Warning
 
+CLAIMS_GATE = "DynamicResourceAllocation"
 # For each field name of a struct: the gate that is off (or nothing), and what to look for inside.
 Plan = dict[str, tuple[str, "Plan | None", int]]
 
@@ -35,6 +37,22 @@ def check(manifest: dict[str, Any], schema: Schema, profile: Profile) -> Iterato
         yield Warning(
             DROPPED.code, path, f"the server drops `{path[-1]}` in silence: {explain(gate, profile)}"
         )
+
+
+def check_pod(manifest: dict[str, Any], profile: Profile) -> Iterator[Warning]:
+    """Claims of a pod or of a pod template, where claims are switched off."""
+    from validation.hints.gates import explain
+
+    path, spec = pod_spec(manifest)
+    places = [(*path, "resourceClaims")] if spec.get("resourceClaims") else []
+    places += [
+        (*path, *at, "resources", "claims")
+        for at, container in containers(spec)
+        if mapping(container, "resources").get("claims")
+    ]
+    for place in places:
+        text = f"the server drops `{place[-1]}` in silence: {explain(CLAIMS_GATE, profile)}"
+        yield Warning(DROPPED.code, place, text)
 
 
 def _plan(schema: Schema, struct: Struct, profile: Profile, above: set[str]) -> Plan | None:
