@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from resourceapi.model.versions import GROUP, SCHEMAS
+from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.openapi import struct_schema
 from resourceapi.releases import KINDS, Kind
 
@@ -83,7 +83,8 @@ def _definition(kind: Kind, client: Object) -> Object:
 
 
 def _version(kind: Kind, version: str) -> Object:
-    schema = SCHEMAS[version]
+    # all that any release may be told to serve: the webhooks drop what theirs does not know
+    schema = SCHEMAS_WITH_PROPOSALS[version]
     properties = struct_schema(schema, kind.name)["properties"]
     properties["metadata"] = {"type": "object"}
     described: Object = {

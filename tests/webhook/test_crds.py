@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from docs.tools.crds import files
-from resourceapi.releases import KINDS
+from resourceapi.releases import KINDS, RELEASES, Profile
+from resourceapi.schema import Schema
 from webhook.crds import CRD_VERSIONS, definitions
 
 DEFINITIONS = {
@@ -39,6 +41,39 @@ def test_every_version_that_the_kind_has_is_served_and_v1_is_stored(kind: str) -
     assert list(versions) == [version for version in CRD_VERSIONS if version in KINDS[kind].versions]
     assert [name for name, version in versions.items() if version["storage"]] == ["v1"]
     assert ("status" in _at(kind, "v1")["properties"]) == ("subresources" in versions["v1"])
+
+
+def _names(schema: Schema, struct: str, path: str = "") -> Iterator[str]:
+    """The paths of all fields of a struct, those inside of them included."""
+    for field in schema[struct].fields:
+        of, at = field.type, path if field.inline else f"{path}.{field.name}"
+        if not field.inline:
+            yield at
+        while of.element is not None:
+            of, at = of.element, f"{at}[]"
+        if of.struct:
+            yield from _names(schema, of.struct, at)
+
+
+def _properties(node: dict[str, Any], path: str = "") -> Iterator[str]:
+    """The same of a schema of a definition."""
+    for name, inner in node.get("properties", {}).items():
+        at = f"{path}.{name}"
+        yield at
+        while element := inner.get("items") or inner.get("additionalProperties"):
+            inner, at = element, f"{at}[]"
+        yield from _properties(inner, at)
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"), [(kind, version) for kind in KINDS for version in _versions(kind)]
+)
+@pytest.mark.parametrize("release", RELEASES)
+def test_no_field_is_pruned_that_a_release_serves(kind: str, version: str, release: str) -> None:
+    """The API server drops what a definition does not name, before webhooks see it: it must name all of the model."""
+    served = set(_names(Profile(release).schemas[version], kind))
+    own = {name for name in served if name.startswith(".metadata.")}
+    assert served - own <= set(_properties(_at(kind, version)))
 
 
 def test_versions_have_their_own_shapes() -> None:
