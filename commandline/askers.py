@@ -57,6 +57,8 @@ class Askers:
         self._state = state
         self._default_namespace = default_namespace
         self._used: set[tuple[str, str]] = set()
+        #: what the server says against claims and templates in the files
+        self._refused: dict[tuple[str, str], str] = {}
         self._made = 0
 
     def of(self, manifests: Iterable[Manifest]) -> list[Asker]:
@@ -78,6 +80,8 @@ class Askers:
         """The object as the server takes it, or what it says against it. Claims and templates are remembered."""
         answer = answer_to_create(self._state.server, manifest, self._default_namespace)
         if not answer.accepted or answer.object is None:
+            named = f"{namespace_of(manifest, self._default_namespace)}/{name_of(manifest.value)}"
+            self._refused[manifest.value["kind"], named] = answer.message
             return manifest.value, answer.message
         if group_of(manifest) != GROUP:
             return answer.object, ""
@@ -122,20 +126,22 @@ class Askers:
             if claim is not None:
                 asker.claims.append(claim)
             else:
-                asker.problem = (
-                    f"claim {asker.namespace}/{claim_name} is neither in the files nor in the inventory"
-                )
+                asker.problem = self._missing("claim", CLAIM, f"{asker.namespace}/{claim_name}")
             return
         template_name = entry.get("resourceClaimTemplateName", "")
         self._used.add((TEMPLATE, f"{asker.namespace}/{template_name}"))
         template = self._state.of(TEMPLATE).get(f"{asker.namespace}/{template_name}")
         if template is None:
-            asker.problem = (
-                f"template {asker.namespace}/{template_name} is neither in the files nor in the inventory"
-            )
+            asker.problem = self._missing("template", TEMPLATE, f"{asker.namespace}/{template_name}")
             return
         asker.fresh.append(len(asker.claims))
         asker.claims.append(_from_template(template, asker.namespace, f"{asker.name}-{name}"))
+
+    def _missing(self, noun: str, kind: str, name: str) -> str:
+        """Why there is no claim or template of this name."""
+        if refused := self._refused.get((kind, name)):
+            return f"{noun} {name} is not valid: {refused}"
+        return f"{noun} {name} is neither in the files nor in the inventory"
 
     def _claim(self, manifest: Manifest, obj: Object, problem: str) -> Asker | None:
         """A claim or template by itself: as if a pod used nothing else."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import RawDescriptionHelpFormatter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
@@ -13,11 +13,13 @@ from conversion.documents import ConversionError, convert_document
 from documents import Document, DocumentError, parse
 from documents.editing import rewrite
 from documents.sources import decode, find_files, read_file
-from resourceapi.model.versions import GROUP, SCHEMAS
-from resourceapi.releases import KINDS
+from resourceapi.model.versions import GROUP, SCHEMAS, SCHEMAS_WITH_PROPOSALS
+from resourceapi.releases import KINDS, PROPOSALS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
+    from resourceapi.schema import Schema
 
 INVALID, UNFINISHED = 1, 2
 EXAMPLES = """examples:
@@ -47,20 +49,28 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=tuple(SCHEMAS),
         help=", ".join(SCHEMAS),
     )
+    parser.add_argument(
+        "--kube-version",
+        metavar=PROPOSALS,
+        choices=(PROPOSALS,),
+        help=f"{PROPOSALS}: objects may have the fields that proposals add to the newest release",
+    )
     parser.add_argument("-i", "--in-place", action="store_true", help="rewrite the files themselves")
 
 
 def run(options: Namespace) -> int:
     """Convert what the options name; nothing of a file is written that has an object that cannot be converted."""
-    conversion = _Conversion(options.to, in_place=options.in_place)
+    schemas = SCHEMAS_WITH_PROPOSALS if options.kube_version == PROPOSALS else SCHEMAS
+    conversion = _Conversion(options.to, schemas, in_place=options.in_place)
     for found in find_files(options.paths):
         conversion.add(found)
     return conversion.exit_code
 
 
 class _Conversion:
-    def __init__(self, version: str, *, in_place: bool) -> None:
+    def __init__(self, version: str, schemas: Mapping[str, Schema], *, in_place: bool) -> None:
         self.version = version
+        self.schemas = schemas
         self.in_place = in_place
         self.exit_code = 0
         self._written = False
@@ -95,7 +105,7 @@ class _Conversion:
                 yield document
             elif _is_of_group(document.value):
                 try:
-                    converted = convert_document(_readable(document.value), self.version)
+                    converted = convert_document(_readable(document.value), self.version, self.schemas)
                 except ConversionError as error:
                     yield document.error(error.path, str(error))
                     continue

@@ -54,13 +54,15 @@ class Accounts:
             common = ledger.groups.get(name)
             if self._world.features.compatibility_groups and admits(common, groups):
                 continue
-            holders = self._drawing(device.slice.pool, {name})
+            holders, gone = self._drawing(device.slice.pool, {name}), self._gone(device.slice.pool, name)
+            holders = (*holders, *(claim for claim in gone if claim not in holders))
             if self._world.features.compatibility_groups:
-                used = f"in use with {_used(common)} by {named(holders)}"
+                used = f"in use with {_used(common)} by {named(holders)}{_whose(gone)}"
                 return Verdict(f"counter set {name}: {used}, the device has {_listed(groups)}", holders)
             if name in ledger.remembered:
                 return Verdict(
-                    f"counter set {name}: {named(holders)} with groups, but their gate is off", holders
+                    f"counter set {name}: {named(holders)} with groups{_whose(gone)}, but their gate is off",
+                    holders,
                 )
         return None
 
@@ -87,6 +89,25 @@ class Accounts:
             if holders and any(entry.counter_set in names for entry in device.consumes):
                 found.update(dict.fromkeys(holders))
         return tuple(found)
+
+    def _gone(self, pool: PoolId, counter_set: str) -> dict[str, str]:
+        """The claims that remember groups on a counter set of devices that no slice has any more, and those devices."""
+        known = {device.id for device in (*self._pools[pool].devices, *self._pools[pool].elsewhere)}
+        return {
+            claim: id.device
+            for id in self._world.allocated.of_pool(pool)
+            if id not in known and any(counter_set in each for each in self._world.allocated.groups(id))
+            for claim in self._world.holders.get(id, ())
+        }
+
+
+def _whose(gone: dict[str, str]) -> str:
+    devices = sorted(set(gone.values()))
+    if not devices:
+        return ""
+    more = f" and {len(devices) - _MAX_COUNTERS} more" if len(devices) > _MAX_COUNTERS else ""
+    verb = "is" if len(devices) == 1 else "are"
+    return f" ({', '.join(devices[:_MAX_COUNTERS])}{more} {verb} gone from the slices)"
 
 
 def _shortage(key: CounterKey, wanted: Quantity | None, available: Quantity) -> str:

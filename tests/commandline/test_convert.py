@@ -141,3 +141,22 @@ def test_unknown_version(capsys: pytest.CaptureFixture[str]) -> None:
     """Versions are those that there are."""
     assert main(["convert", "--to", "v2", "x"]) == 2
     assert "invalid choice: 'v2'" in capsys.readouterr().err
+
+
+ALLOCATED = """apiVersion: resource.k8s.io/v1beta2
+kind: ResourceClaim
+metadata: {name: claim}
+status:
+  allocation:
+    devices:
+      results:
+      - {request: gpu, driver: d.example.com, pool: p, device: a, compatibilityGroups: {gpu-0: [mig]}}
+"""
+
+
+def test_fields_of_proposals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are kept with `--kube-version kep`, and unknown without."""
+    assert _convert(tmp_path, ALLOCATED, "--to", "v1") == 1
+    assert "compatibilityGroups" in capsys.readouterr().err
+    assert _convert(tmp_path, ALLOCATED, "--to", "v1", "--kube-version", "kep") == 0
+    assert capsys.readouterr().out == ALLOCATED.replace("v1beta2", "v1")

@@ -102,3 +102,31 @@ def test_groups_in_a_cluster(
     config = ["--kubeconfig", _kubeconfig(tmp_path, _address(cluster))]
     target = ["--kube-version", release, "--feature-gates", gates]
     assert _placed(capsys, "-f", _pods(tmp_path), *config, *target) == placed
+
+
+def test_claim_that_is_not_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pod that refers to one is told what is wrong with it, not that there is none."""
+    choice = {"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": "gpu"}]}
+    spec = {"devices": {"requests": [choice]}}
+    named = [
+        ("ResourceClaim", "resourceClaimName", spec),
+        ("ResourceClaimTemplate", "resourceClaimTemplateName", {"spec": spec}),
+    ]
+    for kind, reference, content in named:
+        pod_spec = {
+            "containers": [{"name": "c", "image": "i"}],
+            "resourceClaims": [{"name": "g", reference: "one"}],
+        }
+        pod = _typed("Pod", {"metadata": {"name": "pod"}, "spec": pod_spec}, "v1")
+        file = tmp_path / f"{kind}.yaml"
+        file.write_text(
+            f"{_typed(kind, {'metadata': {'name': 'one'}, 'spec': content})}\n---\n{pod}", encoding="utf-8"
+        )
+        target = ["--kube-version", "1.34", "--feature-gates", "DRAPrioritizedList=false"]
+        arguments = ["-f", str(file), "--inventory", _inventory(tmp_path), *target]
+        for command in ("explain", "simulate"):
+            assert main([command, *arguments]) != 0
+            text = capsys.readouterr().out
+            noun = "claim" if kind == "ResourceClaim" else "template"
+            assert f"{noun} default/one is not valid: {kind}.resource.k8s.io " in text
+            assert "neither in the files" not in text
