@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from allocator.allocated import AllocatedState
 from allocator.attempt import Attempt, Taken
+from allocator.budget import UNLIMITED, Budget
 from allocator.demand import Alternative, ClaimDemand, RequestDemand, read_claim
 from allocator.devices import Device, Object
-from allocator.errors import AllocationError, NodeError
+from allocator.errors import AllocationError, NodeError, UnreadyPoolError
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.ledgers import Ledger
@@ -48,6 +49,8 @@ class Allocator:
         self._classes = classes
         self.new_share_id = share_id
         self.selectors = Selectors()
+        #: how long searches may take
+        self.budget: Budget = UNLIMITED
 
     def demand(self, claims: Sequence[Object]) -> list[ClaimDemand]:
         """What claims of a pod ask for, to be looked for on any number of nodes."""
@@ -78,7 +81,7 @@ class Allocator:
         """The devices that each claim gets of the pools that a node sees, in the order in which they are tried.
 
         `ledger`: what is left of a pool's counters, if somebody keeps account. `arrange`: another order for devices.
-        `hard` is called before a search that takes long, and may raise what ends it. Raises as `allocate`.
+        `hard` is called before a search that takes long, and may raise what ends it. Raises as `allocate`, and OutOfTime.
         """
         attempt = Attempt(node, pools, self.allocated, self.features, self.selectors, ledger)
         all_devices: dict[Alternative, Sequence[Device]] = {}
@@ -87,7 +90,7 @@ class Allocator:
         candidates = _candidates(pools)
         if arrange is not None:
             candidates = arrange(list(candidates))
-        if solve(attempt, claims, candidates, all_devices, self.features, hard):
+        if solve(attempt, claims, candidates, all_devices, self.features, hard, self.budget):
             return [attempt.taken(claim) for claim in claims]
         if any(pool.invalid for pool in pools):
             raise NodeError("invalid resource pools were encountered")
@@ -143,7 +146,7 @@ def _everything(alternative: Alternative, pools: Sequence[Pool], attempt: Attemp
     for pool in pools:
         if not pool.usable:
             state = "being updated" if pool.incomplete else "invalid"
-            raise AllocationError(
+            raise UnreadyPoolError(
                 f"{alternative.place}: asks for all devices, but resource pool {pool.id} is currently {state}"
             )
         for device in pool.devices:

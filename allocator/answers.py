@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, overload
 
 from allocator.devices import Object, PoolId, node_name
+from allocator.fate import Fate
 from allocator.nodes import View
 from allocator.plans import Outcome
 from allocator.reach import Reach
@@ -16,13 +17,14 @@ class NodeAnswer(NamedTuple):
     """What a node has for a pod. Without `result` and `error` the pod's claims do not fit.
 
     `result`: one AllocationResult (v1, normal form) for each claim that was not allocated yet; equal parts of results
-    may be shared, so do not change them. `error_kind`: FATAL if other nodes cannot help.
+    may be shared, so do not change them. `error_kind`: FATAL if other nodes cannot help; `mend`: what could be done then.
     """
 
     node: str
     result: list[Object] | None = None
     error: str = ""
     error_kind: str = ""
+    mend: str = ""
 
 
 class Answers(Sequence[NodeAnswer]):
@@ -63,6 +65,12 @@ class Answers(Sequence[NodeAnswer]):
         """How an answer came about."""
         return self._outcomes[index]
 
+    def first_error(self, kind: str) -> NodeAnswer | None:
+        """The first answer that is an error of this kind."""
+        found = (index for index, outcome in enumerate(self._outcomes) if outcome.error_kind == kind)
+        index = next(found, None)
+        return None if index is None else self._answer(index)
+
     def _answer(self, index: int) -> NodeAnswer:
         made = self._made.get(index)
         if made is None:
@@ -71,7 +79,7 @@ class Answers(Sequence[NodeAnswer]):
 
     def _make(self, place: View | str, outcome: Outcome) -> NodeAnswer:
         if isinstance(place, str):
-            return NodeAnswer(place, None, outcome.error, outcome.error_kind)
+            return NodeAnswer(place, None, outcome.error, outcome.error_kind, outcome.mend)
         name = node_name(place.node)
         if outcome.templates is None:
             return NodeAnswer(name, None, outcome.error, outcome.error_kind)
@@ -82,7 +90,12 @@ class Answers(Sequence[NodeAnswer]):
 
 
 class PodAnswer(NamedTuple):
-    """What became of a pod; `placed` is the node whose result was kept, if one was."""
+    """What became of a pod; `placed` is the node whose result was kept, if one was.
+
+    `fate`: how attempts to schedule it end, as far as nodes were asked; `error`: the first answer that ends one.
+    """
 
     nodes: Sequence[NodeAnswer]
     placed: str = ""
+    fate: Fate = Fate.MISFIT
+    error: NodeAnswer | None = None

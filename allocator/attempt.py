@@ -15,7 +15,7 @@ from allocator.capacity import Amounts, CapacityError, Share, added, share_of
 from allocator.constraints import State, extended, published
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device, DeviceId, Object, PoolId
-from allocator.errors import AllocationError
+from allocator.errors import AllocationError, RefusedDeviceError
 from allocator.features import Features
 from allocator.groups import Common, admits, joined
 from allocator.kinds import remember
@@ -223,7 +223,7 @@ class Attempt:
             return False
         if not self._satisfy_constraints(alternative, device):
             if must:
-                raise AllocationError(
+                raise RefusedDeviceError(
                     f"{alternative.place}: cannot add device {device.id} because a claim constraint "
                     "would not be satisfied"
                 )

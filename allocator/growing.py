@@ -14,14 +14,13 @@ from typing import NamedTuple
 from allocator.demand import name_of
 from allocator.devices import Object, node_name
 from allocator.packing import pack
-from allocator.podnodes import excluded
+from allocator.podnodes import HOSTNAME, excluded
 from allocator.results import rank_in
 from allocator.scheduling import Cluster, Mode
-from allocator.simulation import Placement, Pod, Simulation
+from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation
 
 #: What says for which nodes slices and devices are; of a new node all are for that node.
 _PLACES = ("allNodes", "nodeName", "nodeSelector")
-_HOSTNAME = "kubernetes.io/hostname"
 #: New nodes of one way at most.
 MAX_NODES = 1_000
 #: How long one way may take to find out which nodes it can do without, and packing for each of them, in seconds.
@@ -42,8 +41,8 @@ class Template(NamedTuple):
         """The new node of this number, with slices and pools of its own."""
         name = f"{self.name}-new-{number}"
         metadata = {**self.node["metadata"], "name": name}
-        if _HOSTNAME in (metadata.get("labels") or {}):
-            metadata["labels"] = {**metadata["labels"], _HOSTNAME: name}
+        if HOSTNAME in (metadata.get("labels") or {}):
+            metadata["labels"] = {**metadata["labels"], HOSTNAME: name}
         return {**self.node, "metadata": metadata}, [
             self._slice(slice, name, number) for slice in self.slices
         ]
@@ -83,10 +82,12 @@ class Way(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """What fits without new nodes, and the ways to place the rest, the best first."""
+    """What fits without new nodes, and the ways to place the rest, the best first. `complete`: whether there was time to
+    find out for each pod."""
 
     placements: Sequence[Placement]
     ways: Sequence[Way]
+    complete: bool = True
 
 
 def grow(
@@ -95,23 +96,26 @@ def grow(
     templates: Sequence[Template],
     mode: Mode,
     seconds: float = SECONDS,
+    limits: Limits = UNHURRIED,
 ) -> Growth:
     """Find new nodes for pods that do not fit; `cluster` makes the cluster as it is, in which pods are placed with `mode`.
 
     `seconds` are for saving nodes.
     """
     end = monotonic() + seconds
-    first = Simulation(cluster())
+    first = Simulation(cluster(), limits=limits)
     placements = first.run(pods, mode)
     left = [pod for pod, placement in zip(pods, placements, strict=True) if not placement.node]
     if not left or not templates:
-        return Growth(placements, [])
-    ways = [_Expansion(cluster(), pods, placements, [each], mode).way(left, end) for each in templates]
+        return Growth(placements, [], not any(each.undecided for each in placements))
+    choices = [[each] for each in templates]
+    ways = [_Expansion(cluster(), pods, placements, each, mode, limits).way(left, end) for each in choices]
     if len(templates) > 1:
-        together = _Expansion(cluster(), pods, placements, templates, mode).way(left, end)
+        together = _Expansion(cluster(), pods, placements, templates, mode, limits).way(left, end)
         if len([count for count in together.nodes.values() if count]) > 1:
             ways.append(together)
-    return Growth(placements, sorted(ways, key=lambda way: (len(way.left), way.rank, way.total)))
+    complete = not any(each.undecided for way in ways for each in way.placements)
+    return Growth(placements, sorted(ways, key=lambda way: (len(way.left), way.rank, way.total)), complete)
 
 
 class _Expansion:
@@ -124,13 +128,14 @@ class _Expansion:
         placements: Sequence[Placement],
         templates: Sequence[Template],
         mode: Mode,
+        limits: Limits,
     ) -> None:
         self._cluster = cluster
         self._templates = templates
         self._made: list[tuple[Template, Object, list[Object]]] = []
-        before = Simulation(cluster)
+        before = Simulation(cluster, limits=limits)
         before.run([pod for pod, each in zip(pods, placements, strict=True) if each.node], mode)
-        self._simulation = Simulation(cluster, before)
+        self._simulation = Simulation(cluster, before, limits)
 
     def way(self, left: Sequence[Pod], end: float) -> Way:
         """Add nodes until all pods are placed that can be, then take back those that are not needed."""
@@ -148,7 +153,7 @@ class _Expansion:
     def _place(self, pod: Pod) -> Placement:
         """On a node that is there already, or else on a new one of the template that serves the pod best."""
         placement = self._simulation.place(self._open(pod), Mode.BEST_FIT)
-        if placement.node or len(self._made) >= MAX_NODES:
+        if placement.node or placement.undecided or len(self._made) >= MAX_NODES:
             return placement
         offers = []
         for place, template in enumerate(self._templates):
@@ -158,7 +163,7 @@ class _Expansion:
             if offer is not None:
                 offers.append((offer, place))
         if not offers:
-            return placement
+            return placement._replace(undecided=self._simulation.limits.whole.is_over)
         self._add(self._templates[min(offers)[1]])
         return self._simulation.place(self._open(pod), Mode.BEST_FIT)
 

@@ -27,16 +27,21 @@ FATAL, NODE = "fatal", "node"
 class Outcome:
     """How nodes of a class serve a plan: with results made from `templates`, not at all (None), or with an error."""
 
-    __slots__ = ("error", "error_kind", "templates")
+    __slots__ = ("error", "error_kind", "mend", "templates")
 
     def __init__(
-        self, templates: tuple[ResultTemplate, ...] | None = None, error: str = "", error_kind: str = ""
+        self,
+        templates: tuple[ResultTemplate, ...] | None = None,
+        error: str = "",
+        error_kind: str = "",
+        mend: str = "",
     ) -> None:
         self.templates = templates
         #: not that of a fatal error: it names devices
         self.error = error
         #: FATAL if other nodes cannot help, NODE if they may
         self.error_kind = error_kind
+        self.mend = mend
 
 
 NO_FIT = Outcome()
@@ -178,12 +183,12 @@ class Plans:
             entry.node, list(of_pool), demand, lambda pool: of_pool[pool].ledger, arrange, hard
         )
 
-    def fatal_error(self, entry: NodeEntry, claims: Sequence[Object]) -> str:
-        """The text of the error on a node, which names claims and devices."""
+    def fatal_outcome(self, entry: NodeEntry, claims: Sequence[Object]) -> Outcome:
+        """The error on a node, with a text that names claims and devices."""
         try:
             self._search(entry, self._nodes.view_of(entry).states(), self._allocator.demand(claims))
         except AllocationError as error:
-            return str(error)
+            return Outcome(error=str(error), error_kind=FATAL, mend=error.mend)
         raise AssertionError("an error that does not come again")
 
 

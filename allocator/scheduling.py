@@ -9,8 +9,11 @@ from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.bestfit import BestPlans, Proposal, Rank, best
+from allocator.budget import Budget
 from allocator.demand import name_of
 from allocator.devices import Object, PoolId, node_name
+from allocator.errors import GAVE_UP
+from allocator.fate import Fate, fate, feasible_nodes
 from allocator.features import Features
 from allocator.fitting.waste import Waste
 from allocator.inventory import Inventory
@@ -31,17 +34,17 @@ class Mode(Enum):
     FIRST_FIT = "first-fit"
     #: every node, nothing is kept
     ALL_NODES = "all-nodes"
-    #: every node; the result that wastes least is kept, never one with worse alternatives (`allocator.bestfit`)
+    #: every node as kube-scheduler's filter sees it, nothing is kept: errors count on nodes, too, where an allocated
+    #: claim of the pod is not available
+    FILTER = "filter"
+    #: as FILTER, as many nodes as kube-scheduler would ask if it began with the first; the first that fits is kept,
+    #: unless an error ends each attempt (`allocator.fate`)
+    ATTEMPT = "attempt"
+    #: as FILTER; the result that wastes least is kept, never one with worse alternatives (`allocator.bestfit`), none
+    #: where an error ends each attempt
     BEST_FIT = "best-fit"
     #: as many nodes as kube-scheduler wants to choose from, starting after those of the pod before; the first is kept
     SCHEDULER = "scheduler"
-
-
-def feasible_nodes(nodes: int) -> int:
-    """How many nodes kube-scheduler looks for: all of up to 100, a falling share of more (percentageOfNodesToScore)."""
-    if nodes < 100:
-        return nodes
-    return max(100, nodes * max(5, 50 - nodes // 125) // 100)
 
 
 class Cluster:
@@ -68,6 +71,15 @@ class Cluster:
         self._best_plans = BestPlans(self._allocator, self._known, self.allocated)
         self._held: dict[str, Object] = {}
         self._start = 0
+
+    @property
+    def budget(self) -> Budget:
+        """How long questions may take from now on; they raise OutOfTime then, with nothing kept."""
+        return self._allocator.budget
+
+    @budget.setter
+    def budget(self, budget: Budget) -> None:
+        self._allocator.budget = budget
 
     # --- changes
 
@@ -155,10 +167,10 @@ class Cluster:
         only_node: str | None = None,
         closed: Collection[str] = (),
     ) -> PodAnswer:
-        """Look for nodes for a pod with these claims; unless in mode ALL_NODES they get what is kept.
+        """Look for nodes for a pod with these claims, which get what is kept.
 
         `closed`: nodes that are not asked.
-        Answers are made when they are looked at, of the cluster as it is now.
+        Answers are made when they are looked at, of the cluster as it is now. Raises OutOfTime (`budget`).
         """
         unallocated = [claim for claim in claims if _allocation(claim) is None]
         bound = [selector for claim in claims if (selector := _node_selector(claim)) is not None]
@@ -170,14 +182,38 @@ class Cluster:
             chosen = self._choose(entries, unallocated, bound, answers)
         elif mode is Mode.BEST_FIT:
             chosen = self._best(entries, unallocated, bound, answers)
+        elif mode is Mode.ATTEMPT:
+            enough = feasible_nodes(len(self.nodes)) + 1
+            ends = self._error_decides(entries)
+            chosen = self._ask(entries, unallocated, bound, answers, enough, fatal_ends=ends, filters=True)
+        elif mode is Mode.FILTER:
+            chosen = self._ask(entries, unallocated, bound, answers, 0, filters=True)
         else:
-            chosen = self._ask(entries, unallocated, bound, answers, 1 if mode is Mode.FIRST_FIT else 0)
-        if chosen is None or mode is Mode.ALL_NODES:
-            return PodAnswer(answers)
+            first = mode is Mode.FIRST_FIT
+            chosen = self._ask(entries, unallocated, bound, answers, 1 if first else 0, fatal_ends=first)
+        known = self._fate(answers)
+        if mode is Mode.ATTEMPT and known not in (Fate.FITS, Fate.CHANCE):
+            chosen = None
+        if chosen is None or mode in (Mode.ALL_NODES, Mode.FILTER):
+            return PodAnswer(answers, "", known, answers.first_error(FATAL))
         answer = answers[chosen]
         assert answer.result is not None
         self._keep(unallocated, answer.result)
-        return PodAnswer(answers, answer.node)
+        return PodAnswer(answers, answer.node, known, answers.first_error(FATAL))
+
+    def _error_decides(self, entries: Sequence[NodeEntry]) -> bool:
+        """Whether one error is the end, however many of the other nodes fit."""
+        return len(entries) <= feasible_nodes(len(self.nodes)) + 1
+
+    def _fate(self, answers: Answers) -> Fate:
+        """What becomes of a pod for which nodes have these answers."""
+        outcomes = [answers.outcome(index) for index in range(len(answers))]
+        return fate(
+            len(self.nodes),
+            fitting=sum(each.templates is not None for each in outcomes),
+            failing=sum(each.error_kind == FATAL for each in outcomes),
+            undecided=sum(each.error == GAVE_UP for each in outcomes),
+        )
 
     def pools(self) -> dict[PoolId, PoolState]:
         """The pools that nodes see, with what is left of them; of a pool that several nodes see, what the first sees."""
@@ -216,7 +252,7 @@ class Cluster:
             return None
         start = self._start % len(entries)
         rotated = [*entries[start:], *entries[:start]]
-        chosen = self._ask(rotated, claims, bound, answers, feasible_nodes(len(entries)), fatal_ends=False)
+        chosen = self._ask(rotated, claims, bound, answers, feasible_nodes(len(entries)))
         self._start = (start + len(answers)) % len(entries)
         return chosen
 
@@ -230,8 +266,9 @@ class Cluster:
         """Ask all nodes; the one whose answer wastes least is chosen. Nothing is, where first-fit finds nothing."""
         first = self._ask(entries, claims, bound, Answers(self._allocator.new_share_id), 1)
         self._best_plans.begin()
-        self._ask(entries, claims, bound, answers, 0, plans=self._best_plans)
-        if first is None:
+        ends = self._error_decides(entries)
+        self._ask(entries, claims, bound, answers, 0, fatal_ends=ends, filters=True, plans=self._best_plans)
+        if first is None or self._fate(answers) not in (Fate.FITS, Fate.CHANCE):
             return None
         outcomes = [answers.outcome(index) for index in range(len(answers))]
         return best(outcomes, first)
@@ -244,31 +281,40 @@ class Cluster:
         answers: Answers,
         wanted: int,
         *,
-        fatal_ends: bool = True,
+        fatal_ends: bool = False,
+        filters: bool = False,
         plans: Plans | None = None,
     ) -> int | None:
-        """Ask nodes until `wanted` of them fit, all of them if that is 0; which of the answers is the first that does."""
+        """Ask nodes until `wanted` of them fit, all of them if that is 0; which of the answers is the first that does.
+
+        `filters`: also look for errors on nodes where an allocated claim is not available, as kube-scheduler does.
+        """
         known, plans = self._known, plans or self._plans
         plan = plans.plan(claims)
         outcomes: dict[NodeClass, Outcome] = {}
         first, found = None, 0
         for entry in entries:
-            if bound and not all(selects(selector, entry.node) for selector in bound):
+            away = bool(bound) and not all(selects(selector, entry.node) for selector in bound)
+            if away and not (filters and claims):
                 answers.add(entry.name, _AWAY)
                 continue
             node_class = entry.node_class or known.class_of(entry)
             outcome = outcomes.get(node_class)
             if outcome is None:
+                self.budget.check()
                 outcome = outcomes[node_class] = plans.outcome(plan, entry, node_class)
                 answers.remember(node_class.reach)
+            if away and outcome.error_kind != FATAL:
+                answers.add(entry.name, _AWAY)
+                continue
             if outcome.templates is not None:
                 found += 1
                 if first is None:
                     first = len(answers)
             elif outcome.error_kind == FATAL:
                 # Each node has a text of its own.
-                answers.add(entry.name, Outcome(error=plans.fatal_error(entry, claims), error_kind=FATAL))
-                if fatal_ends and wanted:
+                answers.add(entry.name, plans.fatal_outcome(entry, claims))
+                if fatal_ends:
                     break
                 continue
             assert entry.view is not None

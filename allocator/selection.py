@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from allocator.devices import Device
-from allocator.errors import AllocationError
+from allocator.errors import AllocationError, ExpressionError
 from allocator.kinds import PER_KIND, remember
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
@@ -36,7 +36,7 @@ class Selectors:
             outcome = self._evaluate(selector, device)
             remember(known, selector.expression, outcome, PER_KIND)
         if outcome.__class__ is str:
-            raise AllocationError(f"{selector.place} on device {device.id}: CEL runtime error: {outcome}")
+            raise ExpressionError(f"{selector.place} on device {device.id}: CEL runtime error: {outcome}")
         return outcome  # type: ignore[return-value]
 
     def _evaluate(self, selector: Selector, device: Device) -> bool | str:
@@ -60,7 +60,7 @@ class Selectors:
                 found = compiled.attribute(device.prepared)
             except EvaluationError as error:
                 text = f"evaluate derived attribute {name} on device {device.id} failed: {error.message}"
-                raise AllocationError(text) from None
+                raise ExpressionError(text) from None
             remember(known, expression, found, PER_KIND)
         return found
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from allocator.answers import NodeAnswer
 from allocator.bestfit import Rank
+from allocator.budget import UNLIMITED, Budget, OutOfTime
 from allocator.devices import Object
+from allocator.errors import GAVE_UP
+from allocator.fate import Fate
 from allocator.fitting.waste import Waste
-from allocator.plans import FATAL
+from allocator.podnodes import host_name, named_node, passed_over
 from allocator.scheduling import Cluster, Mode
 
-MODES = {Mode.FIRST_FIT.value: Mode.FIRST_FIT, Mode.BEST_FIT.value: Mode.BEST_FIT}
+MODES = {Mode.FIRST_FIT.value: Mode.ATTEMPT, Mode.BEST_FIT.value: Mode.BEST_FIT}
 """The objectives to choose from, by name."""
 
 
@@ -28,20 +32,42 @@ class Pod(NamedTuple):
 
 class Placement(NamedTuple):
     """Where a pod went: `node` is empty if nowhere, then `error` may say why. `results`: by claim, of those that it was
-    the first to use."""
+    the first to use.
+
+    With a node, `error` is what may end attempts that come to another one first. `undecided`: it could not be found out
+    whether the pod fits.
+    """
 
     pod: str
     node: str
     results: Mapping[str, Object]
     error: str = ""
+    undecided: bool = False
+
+
+class Limits(NamedTuple):
+    """How long a simulation may take: all of it, and a single pod in seconds."""
+
+    whole: Budget = UNLIMITED
+    pod: float = inf
+
+    def of_pod(self) -> Budget:
+        """What the next pod may take."""
+        return self.whole.part(self.pod)
+
+
+UNHURRIED = Limits()
 
 
 class Simulation:
     """Places pods in a cluster, which keeps what they hold until they are removed."""
 
-    def __init__(self, cluster: Cluster, before: Simulation | None = None) -> None:
+    def __init__(
+        self, cluster: Cluster, before: Simulation | None = None, limits: Limits = UNHURRIED
+    ) -> None:
         """`before`: has placed other pods in the cluster, with which these may share claims."""
         self.cluster = cluster
+        self.limits = limits
         self._before = before
         #: claims of pods with what they have been allocated
         self._claims: dict[str, Object] = {}
@@ -52,21 +78,40 @@ class Simulation:
         return [self.place(pod, mode) for pod in pods]
 
     def place(self, pod: Pod, mode: Mode) -> Placement:
-        """Place a pod, if it fits anywhere."""
+        """Place a pod, if it fits anywhere and there is time to find out."""
         claims = [self._claim(name, claim) for name, claim in pod.claims.items()]
         new = [name for name, claim in zip(pod.claims, claims, strict=True) if not _is_allocated(claim)]
-        answer = self.cluster.place(claims, mode, closed=pod.closed)
+        if new and (node := named_node(pod.spec)):
+            known = self.cluster.nodes.get(node)
+            return Placement(pod.name, "", {}, passed_over(node, node if known is None else host_name(known)))
+        self.cluster.budget = self.limits.of_pod()
+        try:
+            answer = self.cluster.place(claims, mode, closed=pod.closed)
+        except OutOfTime:
+            return Placement(pod.name, "", {}, self._out_of_time(), undecided=True)
+        error = "" if answer.error is None else _error(answer.error)
         if not answer.placed:
-            return Placement(pod.name, "", {}, _error(answer.nodes))
+            undecided = answer.fate is Fate.UNDECIDED
+            return Placement(pod.name, "", {}, GAVE_UP if undecided else error, undecided)
         self._held.update(new)
-        return Placement(
-            pod.name, answer.placed, {name: self._claims[name]["status"]["allocation"] for name in new}
-        )
+        results = {name: self._claims[name]["status"]["allocation"] for name in new}
+        return Placement(pod.name, answer.placed, results, error)
+
+    def _out_of_time(self) -> str:
+        if self.limits.whole.is_over:
+            return "the time for all pods was over before it was decided whether it fits"
+        return f"not decided within {self.limits.pod:g} seconds whether it fits"
 
     def weigh(self, pod: Pod) -> tuple[Rank, Waste] | None:
-        """Rank and waste of what the pod would get now; None if it does not fit."""
+        """Rank and waste of what the pod would get now; None if it does not fit, or there is no time to find out."""
         claims = [self._claim(name, claim) for name, claim in pod.claims.items()]
-        return self.cluster.weigh(claims, pod.closed)
+        if named_node(pod.spec) and not all(map(_is_allocated, claims)):
+            return None
+        self.cluster.budget = self.limits.of_pod()
+        try:
+            return self.cluster.weigh(claims, pod.closed)
+        except OutOfTime:
+            return None
 
     def reset(self) -> None:
         """Remove all pods."""
@@ -105,5 +150,6 @@ def _is_allocated(claim: Object) -> bool:
     return claim["status"].get("allocation") is not None
 
 
-def _error(answers: Iterable[NodeAnswer]) -> str:
-    return next((answer.error for answer in answers if answer.error_kind == FATAL), "")
+def _error(answer: NodeAnswer) -> str:
+    mend = f" ({answer.mend})" if answer.mend else ""
+    return f"an error on {answer.node} ends the attempt: {answer.error}{mend}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from allocator.attempt import Attempt
+from allocator.budget import UNLIMITED, Budget
 from allocator.demand import Alternative, ClaimDemand
 from allocator.descent import Descent, is_short
 from allocator.devices import Device
@@ -22,8 +23,11 @@ def solve(
     all_devices: Mapping[Alternative, Sequence[Device]],
     features: Features,
     hard: Callable[[], None] | None = None,
+    budget: Budget = UNLIMITED,
 ) -> bool:
-    """Whether there is a solution; the attempt has the first one then. Raises AllocationError and SearchLimitError.
+    """Whether there is a solution; the attempt has the first one then.
+
+    Raises AllocationError, SearchLimitError, and OutOfTime.
 
     `hard` is called where foresight is needed, which takes long, and may raise what ends the search.
     """
@@ -43,4 +47,4 @@ def solve(
     from allocator.pruning.problem import Problem
     from allocator.pruning.search import PrunedSearch
 
-    return PrunedSearch(Problem(attempt, claims, candidates, all_devices, features)).run()
+    return PrunedSearch(Problem(attempt, claims, candidates, all_devices, features), budget=budget).run()

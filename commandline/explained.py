@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from allocator.explaining.explanation import FITS, UNDECIDED, Explanation, explain
-from allocator.podnodes import excluded
+from allocator.explaining.world import World, allocation_of
+from allocator.podnodes import excluded, host_name, named_node, passed_over
 from commandline.askers import Asker
 from commandline.situation import Situation
 
-INVALID = "cannot be answered"
+INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"
 
 
 class Explained:
-    """An asker and the explanation; none if it cannot be answered for."""
+    """An asker and the explanation; none if it cannot be answered for (`asker.problem`), or if the scheduler never sees
+    the pod: then `bypassed` says what becomes of it."""
 
-    def __init__(self, asker: Asker, explanation: Explanation | None) -> None:
+    def __init__(self, asker: Asker, explanation: Explanation | None, bypassed: str = "") -> None:
         self.asker = asker
         self.explanation = explanation
+        self.bypassed = bypassed
 
     @property
     def verdict(self) -> str:
+        if self.bypassed:
+            return BYPASSED
         return INVALID if self.explanation is None else self.explanation.verdict
 
     @property
@@ -40,7 +45,20 @@ def _explained(situation: Situation, asker: Asker, node: str) -> Explained:
     if asker.problem:
         return Explained(asker, None)
     world = situation.world
+    bypassed = _bypassed(world, asker)
+    if bypassed:
+        return Explained(asker, None, bypassed)
     closed = excluded(asker.pod_spec, world.nodes.values())
     if node:
-        closed |= {name: f"only {node} is looked at" for name in world.nodes if name != node}
+        only = (f"only {node} is looked at",)
+        closed |= {name: (*closed.get(name, ()), *only) for name in world.nodes if name != node}
     return Explained(asker, explain(world, asker.claims, closed))
+
+
+def _bypassed(world: World, asker: Asker) -> str:
+    """What becomes of a pod that names its node, unless its claims are allocated already."""
+    node = named_node(asker.pod_spec)
+    if not node or all(allocation_of(claim) is not None for claim in asker.claims):
+        return ""
+    known = world.nodes.get(node)
+    return passed_over(node, node if known is None else host_name(known))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from allocator.answers import NodeAnswer
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraints import Clash
-from allocator.explaining.explanation import Explanation, Funnel, NodeKind, Total
+from allocator.explaining.explanation import FITS, Explanation, Funnel, NodeKind, Total
 from allocator.explaining.remedies import Remedy
 from allocator.explaining.verdicts import Loss, Step
 from commandline.reports.escaping import write_json
@@ -40,7 +41,9 @@ def _object(explained: Explained) -> Json:
         "name": asker.name,
         "verdict": explained.verdict,
     }
-    return document | ({"problem": asker.problem} if explanation is None else _explanation(explanation))
+    if explanation is None:
+        return document | {"problem": explained.bypassed or asker.problem}
+    return document | _explanation(explanation)
 
 
 def _explanation(explanation: Explanation) -> Json:
@@ -54,21 +57,27 @@ def _explanation(explanation: Explanation) -> Json:
     }
     if explanation.placed is not None:
         document["placement"] = _placement(explanation)
-    elif explanation.error is not None:
-        document["error"] = {"node": explanation.error.node, "message": explanation.error.error}
-    if explanation.placed is None:
+    if explanation.error is not None:
+        document["error"] = _error(explanation.error, explanation.errors)
+    if explanation.verdict != FITS:
         document["unknownClasses"] = explanation.unknown_classes
         document["totals"] = [_total(total) for total in explanation.totals]
     document["nodeKinds"] = [_kind(kind) for kind in explanation.kinds]
     document["alternatives"] = [
         {"claim": note.claim, "request": note.name, "note": note.text} for note in explanation.alternatives
     ]
-    if explanation.placed is None:
+    if explanation.verdict != FITS:
         document["conflict"] = _conflict(explanation.conflict) if explanation.conflict else None
         document["nodeConflicts"] = [_conflict(conflict) for conflict in explanation.conflicts]
         document["fitsIfNothingWereAllocated"] = None if explanation.never is None else not explanation.never
         document["remedies"] = [_remedy(remedy) for remedy in explanation.remedies]
     return document
+
+
+def _error(error: NodeAnswer, errors: Sequence[NodeAnswer]) -> Json:
+    names = [each.node for each in errors[:MAX_NODES]]
+    document = {"node": error.node, "message": error.error, "nodes": len(errors), "names": names}
+    return document | ({"mend": error.mend} if error.mend else {})
 
 
 def _placement(explanation: Explanation) -> Json:

@@ -10,6 +10,7 @@ from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import REQUEST, Conflict
 from allocator.explaining.constraints import Clash
 from allocator.explaining.explanation import (
+    CHANCE,
     ERROR,
     FITS,
     MISFIT,
@@ -21,6 +22,7 @@ from allocator.explaining.explanation import (
 )
 from allocator.explaining.remedies import Remedy
 from allocator.explaining.verdicts import CLASS, POOL, SELECTOR, Loss, Step
+from allocator.fate import feasible_nodes
 from commandline.reports.escaping import write_lines
 from commandline.reports.text import number
 
@@ -56,7 +58,9 @@ def _section(explained: Explained) -> Iterator[str]:
     asker, explanation = explained.asker, explained.explanation
     copies = f", one of {asker.copies} pods" if asker.copies > 1 else ""
     head = f"{asker.title} ({asker.file}:{asker.line}{copies})"
-    if explanation is None:
+    if explained.bypassed:
+        yield f"{head}: gets no devices: {explained.bypassed}"
+    elif explanation is None:
         yield f"{head}: cannot be answered: {asker.problem}"
     elif explanation.verdict == FITS:
         yield f"{head}: {_where(explanation)}"
@@ -90,6 +94,9 @@ def _verdict(explanation: Explanation) -> str:
     if explanation.verdict == ERROR:
         assert explanation.error is not None
         return f"cannot be scheduled, for an error on {explanation.error.node}: {explanation.error.error}"
+    if explanation.verdict == CHANCE:
+        assert explanation.error is not None
+        return f"fits, but an error on {explanation.error.node} ends attempts: {explanation.error.error}"
     if explanation.verdict == UNDECIDED:
         return "it would take too long to find out whether it fits"
     if not explanation.answers:
@@ -101,6 +108,7 @@ def _verdict(explanation: Explanation) -> str:
 
 def _misfit(explanation: Explanation) -> Iterator[str]:
     yield from _unknown_classes(explanation)
+    yield from _ending(explanation)
     yield from _summary(explanation)
     # Of requests that are wrong whatever the node there are no steps.
     kinds = [kind for kind in explanation.kinds if kind.funnels or not explanation.demand]
@@ -115,6 +123,33 @@ def _misfit(explanation: Explanation) -> Iterator[str]:
     yield from _alternatives(explanation)
     yield from _conflicts(explanation)
     yield from _remedies(explanation)
+
+
+def _ending(explanation: Explanation) -> Iterator[str]:
+    """What an error on one node means for the others, and what can be done about it."""
+    error, fitting = explanation.error, len(explanation.fitting)
+    if error is None:
+        return
+    if explanation.verdict == CHANCE:
+        enough = feasible_nodes(len(explanation.answers) + len(explanation.excluded))
+        yield (
+            f"  it fits on {number(fitting, 'node')}, such as {explanation.fitting[0]}: an attempt succeeds if it finds "
+            f"{enough + 1} of them before it comes to {_failing(explanation)}; where it starts changes from attempt to "
+            "attempt, and 16 workers share the nodes"
+        )
+    elif fitting:
+        yield (
+            f"  it would fit on {number(fitting, 'node')}, such as {explanation.fitting[0]}, but kube-scheduler also looks "
+            f"at {_failing(explanation)}, and an error on one node ends the attempt for all"
+        )
+    if error.mend:
+        yield f"  {error.mend}"
+
+
+def _failing(explanation: Explanation) -> str:
+    errors = explanation.errors
+    more = f" or {number(len(errors) - 1, 'other node')} with errors" if len(errors) > 1 else ""
+    return f"{errors[0].node}{more}"
 
 
 def _unknown_classes(explanation: Explanation) -> Iterator[str]:
@@ -271,7 +306,8 @@ def _conflicts(explanation: Explanation) -> Iterator[str]:
     if general is not None and not (on_nodes and len(explanation.kinds) == 1):
         yield ""
         open_to_it = " that is open to it" if explanation.excluded else ""
-        yield f"  the conflict ({_which(general, f'on any node{open_to_it}', 'somewhere')}):"
+        nowhere = "without an error on some node" if explanation.fitting else f"on any node{open_to_it}"
+        yield f"  the conflict ({_which(general, nowhere, 'somewhere')}):"
         yield from _members(general)
     for conflict in on_nodes:
         yield ""

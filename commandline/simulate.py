@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from argparse import RawDescriptionHelpFormatter
+from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
+from math import inf
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
@@ -28,11 +29,16 @@ A Deployment or Job stands for as many pods as it wants. first-fit is what kube-
 inventory; best-fit takes the node and the devices that waste least, but never worse alternatives. A node template is a
 file with a Node and its ResourceSlices; pods that fit nowhere get new nodes of that kind.
 
-exit codes: 0 all pods are placed, 1 some are not, 2 some of the work could not be done
+An error on a node that kube-scheduler looks at leaves the pod pending, wherever else it would fit; so does spec.nodeName
+with claims that are not allocated. For a pod that is not decided within 20 s the simulation goes on with the next.
+
+exit codes: 0 all pods are placed, 1 some are not, 2 some of the work could not be done (in time)
 """
 FORMATS = ("text", "json")
 FIRST_FIT, BEST_FIT = "first-fit", "best-fit"
 OBJECTIVES = (FIRST_FIT, BEST_FIT)
+#: How long a simulation may take, and a single pod of it, in seconds.
+SECONDS, POD_SECONDS = 300.0, 20.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,6 +63,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help="a Node and its ResourceSlices, as a new node would have them; can be repeated",
     )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        default=SECONDS,
+        help=f"for all pods with all objectives and new nodes; default: {SECONDS:g}",
+    )
     parser.add_argument("-o", "--output", choices=FORMATS, default="text", help="default: text")
 
 
@@ -66,18 +79,32 @@ def run(options: Namespace) -> int:
     :raises UsageError: for options that make no sense, or nothing to place.
     """
     objectives = _objectives(options.compare)
+    from allocator.budget import Budget
+    from allocator.simulation import Limits
     from commandline import simulatejson, simulatetext
     from commandline.nodetemplates import read_templates
     from commandline.simulated import simulate
 
     situation = read_situation(options)
     templates = read_templates(options.node_template, situation.state)
-    report: Report = simulate(situation, objectives, batch=options.batch, templates=templates)
+    limits = Limits(Budget(options.timeout), POD_SECONDS)
+    report: Report = simulate(situation, objectives, batch=options.batch, templates=templates, limits=limits)
     write = simulatejson.write if options.output == "json" else simulatetext.write
     write(report, sys.stdout)
-    if report.failures or report.problems:
+    if report.failures or report.problems or report.undecided:
         return 2
     return 0 if report.all_placed else 1
+
+
+def _seconds(text: str) -> float:
+    """A time: a finite number above 0."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < inf:
+        raise ArgumentTypeError(f"{text}: expected a number of seconds above 0")
+    return seconds
 
 
 def _objectives(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from allocator.growing import Growth, Template, grow
 from allocator.packing import pack
 from allocator.podnodes import excluded
 from allocator.scheduling import Cluster
-from allocator.simulation import MODES, Placement, Pod, Simulation
+from allocator.simulation import MODES, Limits, Placement, Pod, Simulation
 from commandline.askers import Asker
 from commandline.results import Failure
 from commandline.situation import Situation
@@ -38,6 +38,11 @@ class Run:
         return len({each.node for each in self.placements if each.node})
 
     @property
+    def undecided(self) -> list[Placement]:
+        """Pods of which it could not be found out whether they fit."""
+        return [each for each in self.placements if each.undecided]
+
+    @property
     def left(self) -> list[Placement]:
         return [each for each in self.placements if not each.node]
 
@@ -57,6 +62,11 @@ class Report:
         self.growth: Growth | None = None
 
     @property
+    def undecided(self) -> bool:
+        """Whether it could not be found out of each pod if it fits."""
+        return any(run.undecided for run in self.runs) or not (self.growth is None or self.growth.complete)
+
+    @property
     def all_placed(self) -> bool:
         """Whether the last run, or the best way with new nodes, places all pods."""
         if self.growth is not None and self.growth.ways:
@@ -65,9 +75,14 @@ class Report:
 
 
 def simulate(
-    situation: Situation, objectives: Sequence[str], *, batch: bool, templates: Sequence[Template]
+    situation: Situation,
+    objectives: Sequence[str],
+    *,
+    batch: bool,
+    templates: Sequence[Template],
+    limits: Limits,
 ) -> Report:
-    """Place all pods with each objective, each time in the cluster as it is now."""
+    """Place all pods with each objective, each time in the cluster as it is now; all that within one limit of time."""
     pods = [pod for asker in situation.askers if not asker.problem for pod in _pods(situation, asker)]
     report = Report(pods, situation.failures)
     report.problems = [
@@ -78,12 +93,14 @@ def simulate(
     attributes = _constraint_attributes(pods)
     for objective in [*objectives, *([BATCH] if batch else [])]:
         cluster = _cluster(situation)
-        simulation = Simulation(cluster)
+        simulation = Simulation(cluster, limits=limits)
         found = pack(simulation, pods) if objective == BATCH else simulation.run(pods, MODES[objective])
         rest = leftover(cluster.pools(), cluster.allocated, attributes)
         report.runs.append(Run(objective, found, rest))
     if templates:
-        report.growth = grow(lambda: _cluster(situation), pods, templates, MODES[objectives[0]])
+        report.growth = grow(
+            lambda: _cluster(situation), pods, templates, MODES[objectives[0]], limits=limits
+        )
     return report
 
 

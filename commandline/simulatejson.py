@@ -32,6 +32,7 @@ def _run(run: Run) -> Json:
         "objective": run.objective,
         "placed": run.placed,
         "nodesUsed": run.nodes_used,
+        "undecided": [each.pod for each in run.undecided],
         "placements": [_placement(each) for each in run.placements],
         "left": [each.pod for each in run.left],
         "fragmentation": _leftover(run.leftover),
@@ -42,6 +43,8 @@ def _placement(placement: Placement) -> Json:
     document: Json = {"pod": placement.pod, "node": placement.node or None}
     if placement.error:
         document["error"] = placement.error
+    if placement.undecided:
+        document["undecided"] = True
     if placement.node:
         document["devices"] = [
             {"claim": claim, **{key: each[key] for key in ("request", "driver", "pool", "device")}}
@@ -92,6 +95,7 @@ def _leftover(rest: Leftover) -> Json:
 
 def _growth(growth: Growth) -> Json:
     return {
+        "complete": growth.complete,
         "placedWithout": sum(bool(each.node) for each in growth.placements),
         "ways": [
             {

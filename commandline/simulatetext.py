@@ -31,6 +31,10 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"there is no DeviceClass {name}"
     first = report.runs[0]
     yield f"{first.objective}: {first.placed} of {number(len(first.placements), 'pod')} placed on {number(first.nodes_used, 'node')}"
+    for run in report.runs:
+        if run.undecided:
+            count, first_pod = number(len(run.undecided), "pod"), run.undecided[0]
+            yield f"{run.objective}: {count} not decided, such as {first_pod.pod}: {first_pod.error}"
     if len(report.runs) > 1:
         yield ""
         yield from _comparison(report.runs)
@@ -78,7 +82,8 @@ def _placement(placement: Placement) -> str:
         for each in result["devices"].get("results", ())
     ]
     more = f" and {len(devices) - MAX_DEVICES} more" if len(devices) > MAX_DEVICES else ""
-    return "  ".join([placement.node, *devices[:MAX_DEVICES]]) + more
+    chance = f"  (left to chance: {placement.error})" if placement.error else ""
+    return "  ".join([placement.node, *devices[:MAX_DEVICES]]) + more + chance
 
 
 def _differences(runs: Sequence[Run]) -> Iterator[str]:
@@ -170,6 +175,8 @@ def _growth(growth: Growth) -> Iterator[str]:
         yield "no new nodes are needed"
         return
     yield f"new nodes for {number(missing, 'pod')} that {'does' if missing == 1 else 'do'} not fit, the best way first"
+    if not growth.complete:
+        yield "  (the time was over before all was tried)"
     for place, way in enumerate(growth.ways, 1):
         yield f"  {place}. {_way(way)}"
         for name, count in sorted(_requests(way).items()):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from allocator.podnodes import passed_over
 from validation.lints.shapes import entries, mapping, text
 from webhook.context import ENFORCE, Treatment
 from webhook.jsonpatch import difference
@@ -49,11 +50,7 @@ class PreScheduledPods:
             )
             return Treatment([], warning, "contradiction")
         if self.mode != ENFORCE:
-            warning = (
-                f"spec.nodeName: the scheduler passes over a pod that names its node ({node}), so that nobody "
-                f"allocates its resource claims; use spec.nodeSelector with {HOSTNAME}: {host} instead"
-            )
-            return Treatment([], warning, "warned")
+            return Treatment([], f"spec.nodeName: {passed_over(node, host)}", "warned")
         wanted = {name: value for name, value in spec.items() if name != "nodeName"}
         wanted["nodeSelector"] = {**selector, HOSTNAME: host}
         warning = (

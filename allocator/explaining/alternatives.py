@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
 from typing import NamedTuple
 
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Object
 from allocator.explaining.changes import requests_of, with_alternatives
-from allocator.explaining.trials import Trials, Undecided, Variation, placed
+from allocator.explaining.trials import Trials, Undecided, Variation
 from allocator.explaining.world import allocation_of, full_name
 from allocator.results import rank_in
-from allocator.scheduling import FATAL, NodeAnswer
+from allocator.scheduling import NodeAnswer
 from resourceapi.limits import ALLOCATION_RESULTS
 
 
@@ -27,10 +26,7 @@ class AlternativeNote(NamedTuple):
 
 def preferred(demand: Sequence[ClaimDemand], answers: Iterable[NodeAnswer]) -> NodeAnswer | None:
     """Of the nodes on which a pod fits the first with the best alternatives, which kube-scheduler prefers (KEP-4816)."""
-    if not any(request.is_list for claim in demand for request in claim.requests):
-        return placed(answers)
-    before_error = takewhile(lambda answer: answer.error_kind != FATAL, answers)
-    fitting = [answer for answer in before_error if answer.result is not None]
+    fitting = [answer for answer in answers if answer.result is not None]
     return min(fitting, key=lambda answer: _rank(demand, answer), default=None)
 
 

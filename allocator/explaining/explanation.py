@@ -7,6 +7,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
+from allocator.budget import Budget, OutOfTime
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import DeviceId, Object
 from allocator.explaining import alternatives, conflicts, constraints, remedies
@@ -16,14 +17,17 @@ from allocator.explaining.constraints import Clash
 from allocator.explaining.remedies import Finder, Remedy
 from allocator.explaining.selecting import Expressions
 from allocator.explaining.steps import NodeView, Passed
-from allocator.explaining.trials import OutOfTime, Trials, Undecided, is_undecided
+from allocator.explaining.trials import Trials, Undecided
 from allocator.explaining.verdicts import SELECTING, Step
 from allocator.explaining.world import World, unknown_classes
+from allocator.fate import Fate
 from allocator.scheduling import FATAL, NodeAnswer
 
-FITS, MISFIT, ERROR, UNDECIDED = "fits", "does not fit", "error", "undecided"
+FITS, MISFIT, ERROR, CHANCE, UNDECIDED = (each.value for each in Fate)
 #: Kinds of nodes that are looked at for conflicts and remedies, and remedies that are looked for.
 MAX_KINDS, MAX_REMEDIES = 4, 12
+#: Nodes on which an error ends the attempt that are looked at for remedies.
+MAX_FAILING = 8
 #: How long an explanation may take, in seconds.
 SECONDS = 20.0
 
@@ -76,14 +80,22 @@ class Explanation:
     """Why a pod fits or not. `complete`: whether there was time for everything."""
 
     def __init__(
-        self, demand: Sequence[ClaimDemand], answers: Sequence[NodeAnswer], excluded: dict[str, str]
+        self,
+        demand: Sequence[ClaimDemand],
+        answers: Sequence[NodeAnswer],
+        excluded: Mapping[str, Sequence[str]],
+        fate: Fate,
     ) -> None:
         self.demand = demand
         self.answers = answers
         #: nodes that are not open to the pod, and why
-        self.excluded = excluded
-        self.placed = alternatives.preferred(demand, answers)
-        self.error = next((answer for answer in answers if answer.error_kind == FATAL), None)
+        self.excluded = {node: "; ".join(reasons) for node, reasons in excluded.items()}
+        self.verdict = fate.value
+        fits = fate in (Fate.FITS, Fate.CHANCE)
+        #: where the pod goes, if each or some attempts find a node
+        self.placed = alternatives.preferred(demand, answers) if fits else None
+        #: nodes on which an error ends the attempt
+        self.errors = [answer for answer in answers if answer.error_kind == FATAL]
         self.kinds: list[NodeKind] = []
         #: for a pod that does not fit
         self.totals: list[Total] = []
@@ -102,12 +114,9 @@ class Explanation:
         self.complete = True
 
     @property
-    def verdict(self) -> str:
-        if self.placed is not None:
-            return FITS
-        if is_undecided(self.answers):
-            return UNDECIDED
-        return MISFIT if self.error is None else ERROR
+    def error(self) -> NodeAnswer | None:
+        """The first error that ends an attempt."""
+        return self.errors[0] if self.errors else None
 
     @property
     def fitting(self) -> list[str]:
@@ -118,27 +127,35 @@ class Explanation:
 def explain(
     world: World,
     claims: Sequence[Object],
-    excluded: dict[str, str] | None = None,
-    seconds: float = SECONDS,
+    excluded: Mapping[str, Sequence[str]] | None = None,
+    budget: Budget | None = None,
 ) -> Explanation:
     """Explain what becomes of a pod with these claims (v1, normal form; those with an allocation keep it).
 
-    `excluded`: nodes that are not open to the pod, with the reason. Takes `seconds` at most, apart from single searches.
+    `excluded`: nodes that are not open to the pod, with the reasons. `budget`: how long it may take; default: SECONDS.
     """
     excluded = excluded or {}
-    trials = Trials(world, claims, [name for name in world.nodes if name not in excluded], seconds)
+    open_nodes = [name for name in world.nodes if name not in excluded]
+    trials = Trials(world, claims, open_nodes, Budget(SECONDS) if budget is None else budget)
     demand = world.demand(claims)
-    explanation = Explanation(demand, trials.everywhere(trials.as_it_is), excluded)
     try:
-        _look_closer(explanation, trials)
+        answers = trials.everywhere(trials.as_it_is)
+    except OutOfTime:
+        explanation = Explanation(demand, [], excluded, Fate.UNDECIDED)
+        explanation.complete = False
+        return explanation
+    explanation = Explanation(demand, answers, excluded, trials.fate(answers))
+    try:
+        _look_closer(explanation, trials, excluded)
     except OutOfTime:
         explanation.complete = False
     return explanation
 
 
-def _look_closer(explanation: Explanation, trials: Trials) -> None:
+def _look_closer(explanation: Explanation, trials: Trials, excluded: Mapping[str, Sequence[str]]) -> None:
     expressions = Expressions()
-    if explanation.placed is not None:
+    if explanation.verdict == FITS:
+        assert explanation.placed is not None
         node = explanation.placed.node
         view = NodeView(trials.world, node, expressions)
         passed = _passed(view, explanation.demand)
@@ -159,9 +176,12 @@ def _look_closer(explanation: Explanation, trials: Trials) -> None:
         with suppress(Undecided):
             explanation.never = not trials.fits_anywhere(trials.claims, None)
     names = [kind.nodes[0] for kind in first] + [node for kind in first for node in kind.nodes[1:3]]
+    # What fails there keeps the pod from all nodes.
+    names += [answer.node for answer in explanation.errors[:MAX_FAILING]]
     views = {name: NodeView(trials.world, name, expressions) for name in names}
-    explanation.remedies = remedies.on_closed_nodes(trials, explanation.excluded)
-    for remedy in islice(remedies.find(Finder(trials, views)), MAX_REMEDIES):
+    finder = Finder(trials, views, [answer.node for answer in explanation.errors])
+    explanation.remedies = list(remedies.on_other_nodes(finder, excluded))
+    for remedy in islice(remedies.find(finder), MAX_REMEDIES):
         explanation.remedies.append(remedy)
 
 

@@ -10,9 +10,11 @@ from allocator.explaining import requestremedies
 from allocator.explaining.changes import parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
 from allocator.explaining.steps import NodeView, blocking_taints, taint_text
-from allocator.explaining.trials import MAX_NODES, Trials, Variation, placed
+from allocator.explaining.trials import MAX_NODES, Trials, Variation
 from allocator.explaining.world import Taint, taint_of
+from allocator.fate import Fate
 from allocator.features import GATES, Features
+from allocator.podnodes import HOSTNAME
 
 NODE, COUNT, CAPACITY, SELECTOR, TOLERATION, TAINT, RELEASE, GATE, ALTERNATIVE = (
     "node",
@@ -25,6 +27,8 @@ NODE, COUNT, CAPACITY, SELECTOR, TOLERATION, TAINT, RELEASE, GATE, ALTERNATIVE =
     "gate",
     "alternative",
 )
+#: So many nodes that are to be avoided are named.
+MAX_AVOIDED = 8
 #: So many allocated claims are released one by one at most.
 MAX_RELEASED = 64
 
@@ -44,11 +48,13 @@ class Remedy(NamedTuple):
 class Finder:
     """Looks for remedies on some nodes, and confirms them on all."""
 
-    def __init__(self, trials: Trials, views: dict[str, NodeView]) -> None:
-        """`views`: the nodes on which remedies are looked for, the most promising first."""
+    def __init__(self, trials: Trials, views: dict[str, NodeView], failing: Sequence[str] = ()) -> None:
+        """`views`: the nodes on which remedies are looked for, the most promising first; `failing`: nodes on which an
+        error ends the attempt."""
         self.trials = trials
         self.views = views
         self.nodes = list(views)
+        self.failing = failing
 
     def works(self, variation: Variation) -> bool:
         """Whether a variation fits on one of the nodes that are looked at."""
@@ -61,14 +67,8 @@ class Finder:
         self, kind: str, text: str, subject: str, value: object, variation: Variation
     ) -> Iterator[Remedy]:
         """The remedy, if kube-scheduler would place the pod then: errors on other nodes stop it, too."""
-        trials = self.trials
-        if variation.changes_cluster and len(trials.nodes) > MAX_NODES:
-            rest = [node for node in trials.nodes if node not in self.views]
-            asked = [*self.nodes, *rest[: MAX_NODES - len(self.nodes)]]
-            answers = [trials.on(node, variation) for node in asked]
-        else:
-            answers = trials.everywhere(variation)
-        if placed(answers) is not None:
+        answers = self.trials.everywhere(variation)
+        if self.trials.fate(answers) is Fate.FITS:
             nodes = tuple(answer.node for answer in answers if answer.result is not None)
             yield Remedy(kind, text, subject, value, nodes, variation)
 
@@ -78,6 +78,7 @@ def find(finder: Finder) -> Iterator[Remedy]:
     claims = finder.trials.claims
     for part in parts(claims):
         yield from requestremedies.find(finder, part)
+    yield from requestremedies.class_guards(finder)
     yield from requestremedies.common_count(finder)
     yield from _dropped(finder, CONSTRAINT)
     yield from _tolerations(finder)
@@ -87,18 +88,22 @@ def find(finder: Finder) -> Iterator[Remedy]:
     yield from _gates(finder)
 
 
-def on_closed_nodes(trials: Trials, excluded: Mapping[str, str]) -> list[Remedy]:
-    """Nodes on which the claims fit, but which are closed to the pod for other reasons; `excluded`: these, by node."""
-    found = []
-    by_reason: dict[str, list[str]] = {}
-    for node, reason in excluded.items():
-        by_reason.setdefault(reason, []).append(node)
-    for reason, nodes in by_reason.items():
-        fitting = [node for node in nodes[:MAX_NODES] if trials.fits_on(node, trials.as_it_is)]
-        if fitting:
-            text = f"where the pod cannot go: {reason}"
-            found.append(Remedy(NODE, text, reason, None, tuple(fitting), trials.as_it_is))
-    return found
+def on_other_nodes(finder: Finder, excluded: Mapping[str, Sequence[str]]) -> Iterator[Remedy]:
+    """Without the nodes that end the attempt; with nodes that are closed to the pod (`excluded`: by which reasons)."""
+    trials = finder.trials
+    if finder.failing:
+        shown = finder.failing[:MAX_AVOIDED]
+        more = len(finder.failing) - len(shown)
+        names = ", ".join(shown) + (f" and {more} more" if more else "")
+        text = f"if it kept off {names}, where an error ends the attempt (node affinity: {HOSTNAME} NotIn)"
+        avoided = Variation(trials.claims, avoided=frozenset(finder.failing))
+        yield from finder.confirm(NODE, text, names, None, avoided)
+    for reasons in dict.fromkeys(map(tuple, excluded.values())):
+        nodes = [node for node, each in excluded.items() if set(each) <= set(reasons)]
+        if any(trials.fits_on(node, trials.as_it_is) for node in nodes[:MAX_NODES]):
+            opened = Variation(trials.claims, opened=frozenset(nodes))
+            reason = "; ".join(reasons)
+            yield from finder.confirm(NODE, f"where the pod cannot go: {reason}", reason, None, opened)
 
 
 def _dropped(finder: Finder, kind: str) -> Iterator[Remedy]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Claims = tuple[Object, ...]
 #: Different amounts of a capacity that are tried at most.
 MAX_AMOUNTS = 16
+#: Look-ups of one selector that are guarded at most.
+MAX_GUARDS = 4
 
 
 def find(finder: Finder, part: Part) -> Iterator[Remedy]:
@@ -201,15 +203,12 @@ def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
     selectors = details_of(claims, part).get("selectors") or []
     for index, selector in enumerate(selectors):
         expression = ((selector or {}).get("cel") or {}).get("expression", "")
-        guard = _guard(finder, expression)
+        guard, whole = _guarded(finder, expression)
         if guard:
-            guarded = _with_selector(claims, part, index, f"{guard} && ({expression})")
+            guarded = _with_selector(claims, part, index, whole)
             if finder.claims_work(guarded):
                 text = f"with `{guard} && …` before the selector `{expression}` in {spoken(claims, part)}"
-                found = finder.confirm(
-                    "selector", text, subject(claims, part), f"{guard} && ({expression})", Variation(guarded)
-                )
-                yield from found
+                yield from finder.confirm("selector", text, subject(claims, part), whole, Variation(guarded))
         dropped = _with_selector(claims, part, index, "")
         if finder.claims_work(dropped):
             text = f"without the selector `{expression}` in {spoken(claims, part)}"
@@ -233,6 +232,33 @@ def _with_selector(claims: Claims, part: Part, index: int, expression: str) -> C
         return {**details, "selectors": selectors}
 
     return with_details(claims, part, changed)
+
+
+def class_guards(finder: Finder) -> Iterator[Remedy]:
+    """With a guard in a selector of a DeviceClass, for an attribute that some devices lack."""
+    claims, classes = finder.trials.claims, finder.trials.world.classes
+    named = (str(details_of(claims, part).get("deviceClassName", "")) for part in parts(claims))
+    for name in dict.fromkeys(named):
+        selectors = (classes.get(name, {}).get("spec") or {}).get("selectors") or ()
+        for index, selector in enumerate(selectors):
+            expression = ((selector or {}).get("cel") or {}).get("expression", "")
+            guard, whole = _guarded(finder, expression)
+            variation = Variation(claims, class_selector=(name, index, whole))
+            if guard and finder.works(variation):
+                text = f"with `{guard} && …` before the selector `{expression}` of DeviceClass {name}"
+                yield from finder.confirm("selector", text, name, whole, variation)
+
+
+def _guarded(finder: Finder, expression: str) -> tuple[str, str]:
+    """Conditions that keep the expression from failing on devices that lack what it looks up, and it with them."""
+    guards: list[str] = []
+    while len(guards) < MAX_GUARDS and (guard := _guard(finder, _with_guards(guards, expression))):
+        guards.append(guard)
+    return " && ".join(guards), _with_guards(guards, expression)
+
+
+def _with_guards(guards: Sequence[str], expression: str) -> str:
+    return " && ".join([*guards, f"({expression})"]) if guards else expression
 
 
 def _guard(finder: Finder, expression: str) -> str:

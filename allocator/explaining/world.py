@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
 from allocator.demand import ClaimDemand, name_of, read_claim
 from allocator.devices import DeviceId, Object, PoolId, node_name
@@ -38,6 +39,19 @@ def device_id(result: Object) -> DeviceId:
 def taint_of(taint: Object) -> Taint:
     """What identifies a taint."""
     return taint.get("key", ""), taint.get("value", ""), taint.get("effect", "")
+
+
+class Change(NamedTuple):
+    """What is different in a world.
+
+    `released`: claims that hold nothing any more. `without_taint`: taken off all devices. `class_selector`: the
+    name of a DeviceClass, which of its selectors, and the expression that takes its place.
+    """
+
+    released: frozenset[str] = frozenset()
+    without_taint: Taint | None = None
+    features: Features | None = None
+    class_selector: tuple[str, int, str] | None = None
 
 
 class World:
@@ -85,24 +99,23 @@ class World:
             read_claim(claim, self.classes, self.features) for claim in claims if allocation_of(claim) is None
         ]
 
-    def around(
-        self,
-        node: str,
-        *,
-        released: Iterable[str] = (),
-        without_taint: Taint | None = None,
-        features: Features | None = None,
-    ) -> World:
-        """The part of the world that matters on one node, with changes: claims `released`, a taint gone, other features."""
-        pools = self.pools_near(node)
-        names = {slice.name for pool in pools for slice in self.inventory.of_pool(pool)}
-        slices = [self.slices[name] for name in sorted(names, key=self._places.__getitem__)]
-        gone = set(released)
-        held = [name for name in self.users_of(pools) if name not in gone]
-        if without_taint is not None:
-            slices = [_without_taint(slice, without_taint) for slice in slices]
-        claims = [self.claims[name] for name in held]
-        return World(features or self.features, [self.nodes[node]], self.classes, slices, claims)
+    def changed(self, change: Change, node: str | None = None) -> World:
+        """The world with a change; with `node` only the part that matters on this node."""
+        nodes: Collection[Object] = self.nodes.values()
+        slices, claims = list(self.slices.values()), list(self.claims)
+        if node is not None:
+            pools = self.pools_near(node)
+            names = {slice.name for pool in pools for slice in self.inventory.of_pool(pool)}
+            slices = [self.slices[name] for name in sorted(names, key=self._places.__getitem__)]
+            nodes, claims = [self.nodes[node]], self.users_of(pools)
+        taint, classes = change.without_taint, self.classes
+        if taint is not None:
+            slices = [_without_taint(slice, taint) for slice in slices]
+        if change.class_selector is not None:
+            name, place, expression = change.class_selector
+            classes = {**classes, name: _with_selector(classes[name], place, expression)}
+        kept = [self.claims[name] for name in claims if name not in change.released]
+        return World(change.features or self.features, nodes, classes, slices, kept)
 
     def pools_near(self, node: str) -> list[PoolId]:
         """The pools that may have something for a node."""
@@ -130,6 +143,13 @@ def _without_taint(slice: Object, taint: Taint) -> Object:
         **slice,
         "spec": {**spec, "devices": [_keep(each or {}, taint) for each in spec.get("devices") or ()]},
     }
+
+
+def _with_selector(device_class: Object, place: int, expression: str) -> Object:
+    spec = device_class.get("spec") or {}
+    selectors = list(spec.get("selectors") or ())
+    selectors[place] = {"cel": {"expression": expression}}
+    return {**device_class, "spec": {**spec, "selectors": selectors}}
 
 
 def _keep(device: Object, taint: Taint) -> Object:

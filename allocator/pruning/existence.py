@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from allocator.budget import UNLIMITED, Budget
 from allocator.pruning.bits import bits
 from allocator.pruning.capacities import Capacities
 from allocator.pruning.problem import Option, Problem
@@ -37,6 +38,7 @@ class Existence:
         propagation: Propagation,
         symmetry: Symmetry,
         capacities: Capacities,
+        budget: Budget = UNLIMITED,
     ) -> None:
         self._problem = problem
         self._attempt = problem.attempt
@@ -44,6 +46,7 @@ class Existence:
         self._propagation = propagation
         self._symmetry = symmetry
         self._capacities = capacities
+        self._budget = budget
         self._failed: set[Hashable] = set()
         #: devices by slot, of the solution that is being found and of the last one
         self._solution: dict[int, tuple[Option, int]] = {}
@@ -109,6 +112,7 @@ class Existence:
         self._steps += 1
         if self._steps_left < 0:
             raise _TooManyStepsError
+        self._budget.check()
         prospects = self._propagation.prospects(tasks, state)
         if prospects is not None and self._serve_all(tasks, prospects, state):
             return True

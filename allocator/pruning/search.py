@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
+from allocator.budget import UNLIMITED, Budget
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import SearchLimitError
@@ -29,10 +30,11 @@ class _NotEasyError(Exception):
 class PrunedSearch(Search):
     """Finds the solution that `Search` finds, with far fewer steps. Raises SearchLimitError if even these are too many."""
 
-    def __init__(self, problem: Problem, max_steps: int = MAX_STEPS) -> None:
+    def __init__(self, problem: Problem, max_steps: int = MAX_STEPS, budget: Budget = UNLIMITED) -> None:
         super().__init__(problem.attempt, problem.claims, problem.devices, problem.everything)
         self._problem = problem
         self._steps_left = max_steps
+        self._budget = budget
         states = States(problem)
         self._states = states
         self._state = states.first()
@@ -41,12 +43,12 @@ class PrunedSearch(Search):
         self._symmetry = Symmetry(problem)
         self._easy_until = max_steps - EASY_STEPS
         self._looks_ahead = False
-        self._existence = Existence(problem, states, self._propagation, self._symmetry, capacities)
+        self._existence = Existence(problem, states, self._propagation, self._symmetry, capacities, budget)
         self._known: dict[object, Outcome] = {}
         self._options = {o.alternative: o for slot in problem.slots for o in slot.options}
 
     def run(self) -> bool:
-        """Whether there is a solution; the attempt has it then. Raises AllocationError and SearchLimitError."""
+        """Whether there is a solution; the attempt has it then. Raises AllocationError, SearchLimitError and OutOfTime."""
         start, state = self._attempt.mark(), self._state
         try:
             return super().run()
@@ -87,6 +89,7 @@ class PrunedSearch(Search):
         self._steps_left -= 1
         if self._steps_left < 0:
             raise SearchLimitError
+        self._budget.check()
         tasks = self._propagation.tasks(goal)
         prospects = self._propagation.prospects(tasks, self._state)
         if prospects is None or not self._is_possible(goal, tasks):

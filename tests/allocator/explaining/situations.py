@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from random import Random
 from typing import NamedTuple
 
@@ -111,16 +111,16 @@ def fits(
     released: Iterable[str] = (),
     only: str | None = None,
 ) -> bool:
-    """Whether claims fit: kube-scheduler would place a pod with them on one of the nodes, or on this one."""
+    """Whether claims fit: kube-scheduler would place a pod with them on one of the nodes, or on this one.
+
+    It looks at all of so few nodes, and an error on one of them ends the attempt.
+    """
     cluster = Cluster(world.features, world.nodes.values(), world.classes, world.slices.values())
     for held_claim in world.claims.values():
         if full_name(held_claim) not in set(released):
             cluster.hold(held_claim)
     copies = [{**each, "status": dict(each.get("status") or {})} for each in claims]
-    answers: Sequence[object] = cluster.place(copies, Mode.ALL_NODES, only).nodes
-    for answer in answers:
-        if getattr(answer, "error_kind", "") == FATAL:
-            return False
-        if getattr(answer, "result", None) is not None:
-            return True
-    return False
+    answers = list(cluster.place(copies, Mode.ALL_NODES, only).nodes)
+    return any(each.result is not None for each in answers) and all(
+        each.error_kind != FATAL for each in answers
+    )

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from allocator import allocation
+from allocator.budget import Budget
 from allocator.errors import SearchLimitError
-from allocator.explaining import trials
 from allocator.explaining.explanation import MISFIT, UNDECIDED, explain
 from allocator.explaining.world import World
 from tests.allocator.objects import (
@@ -42,12 +42,22 @@ def test_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.conflict, found.conflicts, found.remedies, found.never) == (None, [], [], None)
 
 
-def test_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def counted(looks: int) -> Budget:
+    """Time for so many looks at the clock."""
+    clock = iter(range(1_000_000))
+    return Budget(looks, lambda: float(next(clock)))
+
+
+def test_no_time() -> None:
     """When the time is over, the verdict is there, and that more could be said."""
-    clock = iter(range(1_000))
-    monkeypatch.setattr(trials, "monotonic", lambda: float(next(clock)))
-    found = explain(world(), [claim(exactly(count=3))], seconds=3)
+    found = explain(world(), [claim(exactly(count=3))], budget=counted(3))
     assert (found.verdict, found.complete, found.remedies) == (MISFIT, False, [])
+
+
+def test_no_time_at_all() -> None:
+    """Without a verdict nothing is said but that."""
+    found = explain(world(), [claim(exactly(count=3))], budget=counted(0))
+    assert (found.verdict, found.complete, found.answers) == (UNDECIDED, False, [])
 
 
 def test_own_claims_stay() -> None:

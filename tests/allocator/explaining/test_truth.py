@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from allocator.attempt import Attempt
+from allocator.budget import UNLIMITED
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import AllocationError
@@ -31,7 +32,7 @@ def explained(block: int) -> Iterator[Explained]:
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
         asked = situation(seed)
         world = asked.world()
-        yield asked, world, explain(world, asked.claims, seconds=600)
+        yield asked, world, explain(world, asked.claims, budget=UNLIMITED)
 
 
 @pytest.mark.parametrize("block", range(5))

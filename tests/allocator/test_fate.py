@@ -1,0 +1,177 @@
+"""An error on a node that kube-scheduler looks at leaves the pod pending, wherever else it would fit.
+
+What is expected here is what kube-scheduler 1.37.1 did with such pods (`tests/e2e/test_scheduled.py` asks it).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from allocator.errors import ExpressionError, RefusedDeviceError, UnreadyPoolError
+from allocator.explaining.explanation import CHANCE, ERROR, FITS, Explanation, explain
+from allocator.explaining.world import World
+from allocator.fate import Fate, fate
+from allocator.scheduling import Mode
+from allocator.simulation import Pod, Simulation
+from tests.allocator.objects import (
+    ALL_FEATURES,
+    DRIVER,
+    Object,
+    claim,
+    cluster,
+    device,
+    device_class,
+    exactly,
+    held,
+    node,
+    slice_of,
+)
+
+IS_ONE = f"device.attributes['{DRIVER}'].model == 1"
+GOOD = device("good", attributes={"model": 1})
+BARE = device("bare")
+ALIKE: list[Object] = [{"matchAttribute": f"{DRIVER}/model"}]
+
+
+def on(name: str, *devices: Object, **spec: int) -> Object:
+    """What a node has, in a pool of its own."""
+    return slice_of(*devices, name=name, pool=name, nodeName=name, **spec)  # type: ignore[arg-type]
+
+
+def explained(*slices: Object, asked: Object, classes: Object | None = None) -> Explanation:
+    names = [each["metadata"]["name"] for each in slices]
+    known = {"any": classes or device_class()}
+    return explain(World(ALL_FEATURES, [node(name) for name in names], known, slices), [asked])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "fitting", "failing", "undecided", "expected"),
+    [
+        pytest.param(3, 2, 0, 0, Fate.FITS, id="fits"),
+        pytest.param(3, 0, 0, 0, Fate.MISFIT, id="misfit"),
+        pytest.param(3, 2, 1, 0, Fate.ERROR, id="error"),
+        pytest.param(3, 0, 0, 1, Fate.UNDECIDED, id="given-up"),
+        pytest.param(3, 1, 0, 2, Fate.FITS, id="given-up-elsewhere"),
+        pytest.param(3, 0, 1, 2, Fate.ERROR, id="given-up-beside-an-error"),
+        pytest.param(100, 99, 1, 0, Fate.ERROR, id="all-of-100-are-asked"),
+        pytest.param(102, 100, 1, 0, Fate.ERROR, id="not-one-too-many"),
+        pytest.param(102, 101, 1, 0, Fate.CHANCE, id="enough-without-it"),
+        pytest.param(1000, 420, 1, 0, Fate.ERROR, id="of-1000-420-are-wanted"),
+        pytest.param(1000, 421, 1, 0, Fate.CHANCE, id="of-1000-421-end-it"),
+        pytest.param(1000, 420, 1, 1, Fate.UNDECIDED, id="given-up-could-be-enough"),
+    ],
+)
+def test_fate(nodes: int, fitting: int, failing: int, undecided: int, expected: Fate) -> None:
+    """An error ends each attempt, unless more nodes fit than kube-scheduler wants to choose from."""
+    assert fate(nodes, fitting, failing, undecided) is expected
+
+
+CASES = [
+    pytest.param(
+        (on("a", GOOD), on("b", GOOD), on("c", BARE)),
+        exactly(selectors=[IS_ONE]),
+        (),
+        ExpressionError.mend,
+        id="expression",
+    ),
+    pytest.param(
+        (on("a", GOOD), on("b", GOOD), on("c", GOOD, device("other", attributes={"model": 2}))),
+        exactly(count=None),
+        ALIKE,
+        RefusedDeviceError.mend,
+        id="all-refused",
+    ),
+    pytest.param(
+        (on("a", GOOD), on("b", GOOD), on("c", GOOD, count=2)),
+        exactly(count=None),
+        (),
+        UnreadyPoolError.mend,
+        id="all-of-a-pool-in-the-making",
+    ),
+]
+
+
+@pytest.mark.parametrize(("slices", "request_", "constraints", "mend"), CASES)
+def test_explained(
+    slices: tuple[Object, ...], request_: Object, constraints: list[Object], mend: str
+) -> None:
+    """The node is named, the nodes that would do, and what can be done; keeping off the node is one of the remedies."""
+    found = explained(*slices, asked=claim(request_, constraints=constraints))
+    assert (found.verdict, found.placed, found.fitting) == (ERROR, None, ["a", "b"])
+    assert found.error is not None
+    assert (found.error.node, found.error.mend) == ("c", mend)
+    assert found.remedies[0].subject == "c"
+    assert found.remedies[0].nodes == ("a", "b")
+
+
+@pytest.mark.parametrize("mode", [Mode.ATTEMPT, Mode.BEST_FIT])
+@pytest.mark.parametrize(("slices", "request_", "constraints", "mend"), CASES)
+def test_simulated(
+    slices: tuple[Object, ...], request_: Object, constraints: list[Object], mend: str, mode: Mode
+) -> None:
+    """Nothing is given to the pod, and the node is named."""
+    world = cluster(*slices, nodes=[node(each["metadata"]["name"]) for each in slices])
+    asked = Pod("p", {"ns/c": claim(request_, constraints=constraints)})
+    found = Simulation(world).place(asked, mode)
+    assert (found.node, found.undecided) == ("", False)
+    assert found.error.startswith("an error on c ends the attempt: ")
+    assert mend in found.error
+    assert Simulation(world).place(asked._replace(closed=frozenset("c")), mode).node == "a"
+
+
+def test_guards() -> None:
+    """A guard is a remedy where it keeps the selector from failing on any node; each look-up needs its own."""
+    two = f"{IS_ONE} && device.attributes['{DRIVER}'].size == 2"
+    slices = [
+        on("a", device("d", attributes={"model": 1, "size": 2})),
+        on("b", BARE),
+        on("c", GOOD),
+    ]
+    found = explained(*slices, asked=claim(exactly(selectors=[two])))
+    own = f'device.attributes["{DRIVER}"]'
+    values = [each.value for each in found.remedies if each.kind == "selector" and each.value]
+    assert values == [f'"model" in {own} && "size" in {own} && ({two})']
+
+
+def test_guard_in_a_class() -> None:
+    """What fails in the class is mended in the class."""
+    found = explained(
+        on("a", GOOD), on("b", BARE), asked=claim(exactly()), classes=device_class(selectors=[IS_ONE])
+    )
+    assert [(each.subject, each.nodes) for each in found.remedies if each.kind == "selector"] == [
+        ("any", ("a",))
+    ]
+
+
+def test_error_where_an_allocated_claim_is_not() -> None:
+    """Devices are also looked for on nodes where an allocated claim of the pod keeps it from going."""
+    own = held("d0", pool="a", name="own")
+    here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
+    own["status"]["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [here]}
+    slices = [on("a", GOOD, device("d0")), on("b", BARE)]
+    world = World(ALL_FEATURES, [node("a"), node("b")], {"any": device_class()}, slices, [own])
+    guarded = f"device.driver != 'x' && ('model' in device.attributes['{DRIVER}']) && {IS_ONE}"
+    asked = [own, claim(exactly(selectors=[guarded]))]
+    assert explain(world, asked).verdict == FITS
+    asked = [own, claim(exactly(selectors=[IS_ONE]))]
+    # d0 fails as well, but it is taken and so not looked at
+    found = explain(world, asked)
+    assert (found.verdict, [each.node for each in found.errors]) == (ERROR, ["b"])
+
+
+def many(fitting: int) -> list[Object]:
+    """A failing node among so many others that 100 of them suffice."""
+    return [on("bad", BARE), *(on(f"n{place:03}", GOOD) for place in range(fitting))]
+
+
+@pytest.mark.parametrize(("fitting", "verdict", "placed"), [(100, ERROR, ""), (101, CHANCE, "n000")])
+def test_many_nodes(fitting: int, verdict: str, placed: str) -> None:
+    """Where more nodes fit than are wanted, attempts may end before they come to the error: that is left to chance."""
+    slices = many(fitting)
+    asked = claim(exactly(selectors=[IS_ONE]))
+    found = explained(*slices, asked=asked)
+    assert (found.verdict, found.error and found.error.node) == (verdict, "bad")
+    world = cluster(*slices, nodes=[node(each["metadata"]["name"]) for each in slices])
+    placement = Simulation(world).place(Pod("p", {"ns/c": asked}), Mode.ATTEMPT)
+    assert placement.node == placed
+    assert placement.error.startswith("an error on bad ends the attempt: ")
