@@ -2,7 +2,8 @@
 
 They say of what shape an object is, not what must hold for its values: that is for validation, in its own words.  So
 nothing is required, and texts have no formats.  A null is allowed everywhere: to the built-in API it is an empty value,
-which it judges like any other, and some empty lists it returns as null.
+which it judges like any other, and some empty lists it returns as null.  Only entries that clients merge are never null, as
+API servers forbid that.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ _SCALARS: dict[str, Object] = {
 
 def struct_schema(schema: Schema, name: str) -> Object:
     """The schema of a struct of a version."""
-    return {"type": "object", "properties": _properties(schema, name)}
+    result: Object = {"type": "object", "properties": _properties(schema, name)}
+    if schema[name].atomic:
+        result["x-kubernetes-map-type"] = "atomic"
+    return result
 
 
 def _properties(schema: Schema, name: str) -> Object:
@@ -44,10 +48,14 @@ def _properties(schema: Schema, name: str) -> Object:
 def _field_schema(schema: Schema, field: Field) -> Object:
     result = _type_schema(schema, field.type)
     if field.type.kind == "list":
-        result["x-kubernetes-list-type"] = "map" if field.list_keys else "atomic"
+        result["x-kubernetes-list-type"] = "atomic"
         if field.list_keys:
+            result["x-kubernetes-list-type"] = "map"
             result["x-kubernetes-list-map-keys"] = list(field.list_keys)
             _make_map(result["items"], field.list_keys)
+        elif field.is_set:
+            result["x-kubernetes-list-type"] = "set"
+            del result["items"]["nullable"]
     return result
 
 

@@ -80,7 +80,7 @@ class Field:
     ``pointer``: in Go a pointer, so that unset and zero differ.  ``omitempty``: left out of JSON when empty.
     ``gates``: feature gates that must all be on for the field to be kept.  ``inline``: the fields of the (embedded)
     struct appear in its parent.  ``list_keys``: the fields by which clients that merge tell the entries of a list
-    apart (without them a list is replaced as a whole).  ``rules``: what must hold, in the order in which the server checks it.
+    apart; ``is_set``: to them an entry is its own key (without either a list is replaced as a whole).  ``rules``: what must hold, in the order in which the server checks it.
     """
 
     __slots__ = (
@@ -88,6 +88,7 @@ class Field:
         "gates",
         "go",
         "inline",
+        "is_set",
         "list_keys",
         "name",
         "omitempty",
@@ -108,6 +109,7 @@ class Field:
         default: object = None,
         inline: bool = False,
         list_keys: tuple[str, ...] = (),
+        is_set: bool = False,
     ) -> None:
         self.name = name
         self.type = type
@@ -119,6 +121,7 @@ class Field:
         self.default = default
         self.inline = inline
         self.list_keys = list_keys
+        self.is_set = is_set
 
     def __repr__(self) -> str:
         return f"<Field {self.name}>"
@@ -146,16 +149,25 @@ class Struct:
     """A Go struct: its name and its fields, in Go's order.
 
     ``rules`` are those over several fields, e.g. a union.  ``tagged``: the struct is the same in all versions and
-    internally, so that the server prints it with JSON names even where it prints the internal object.
+    internally, so that the server prints it with JSON names even where it prints the internal object.  ``atomic``:
+    clients that merge replace it as a whole.
     """
 
-    __slots__ = ("by_name", "fields", "name", "rules", "tagged")
+    __slots__ = ("atomic", "by_name", "fields", "name", "rules", "tagged")
 
-    def __init__(self, name: str, *fields: Field, rules: tuple[Rule, ...] = (), tagged: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        *fields: Field,
+        rules: tuple[Rule, ...] = (),
+        tagged: bool = False,
+        atomic: bool = False,
+    ) -> None:
         self.name = name
         self.fields = fields
         self.rules = rules
         self.tagged = tagged
+        self.atomic = atomic
         self.by_name = {field.name: field for field in fields}
 
     def __repr__(self) -> str:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from resourceapi.fielderrors import DUPLICATE, FieldError
+from resourceapi.model.versions import SCHEMAS
 from resourceapi.releases import split_api_version
 from validation.headers import in_headers
 from validation.kinds import RULES
 from validation.lints.shapes import mapping
 from validation.requests import Answer
 from webhook.context import Context
+from webhook.filledin import without_filled_in
 from webhook.jsonpatch import Operation, difference
 from webhook.reviews import UPDATE, AdmissionRequest, allow, deny, parse_admission
 from webhook.subjects import ask
@@ -24,6 +26,13 @@ Object = dict[str, Any]
 BAD_REQUEST = 400
 # Names, revisions and managers are filled in by the API server itself, whoever serves the kind.
 _NOT_OURS = ("apiVersion", "kind", "metadata")
+_SETS = {
+    (field.name,)
+    for schema in SCHEMAS.values()
+    for struct in schema
+    for field in struct.fields
+    if field.is_set
+}
 
 
 def mutate(review: Any, context: Context) -> Object:
@@ -51,12 +60,15 @@ def mutate(review: Any, context: Context) -> Object:
 
 def _is_every_resources(error: FieldError) -> bool:
     """Whether the API server looks for a mistake in every custom resource: bad names and labels, and entries with the
-    same key in lists that several write to, which only a status has."""
-    return error.path[:1] == ("metadata",) or (error.path[:1] == ("status",) and error.kind == DUPLICATE)
+    same key in lists that several write to, which are sets or parts of a status."""
+    if error.kind == DUPLICATE and (error.path[:1] == ("status",) or error.path[-2:-1] in _SETS):
+        return True
+    return error.path[:1] == ("metadata",)
 
 
 def _patch(request: AdmissionRequest, answer: Answer) -> list[Operation]:
-    sent = request.object or {}
+    # what the API server fills in need not be taken out: it would be filled in again
+    sent = without_filled_in(request.kind, request.object or {})
     wanted = dict(sent)
     if answer.accepted and answer.object is not None:
         kept = {name: sent[name] for name in _NOT_OURS if name in sent}

@@ -15,6 +15,7 @@ from validation import requests
 from validation.lints.shapes import mapping
 from validation.requests import Answer, Request
 from validation.server import Server
+from webhook.filledin import without_filled_in
 from webhook.knownspecs import KnownSpecs
 from webhook.reviews import CREATE, UPDATE, AdmissionRequest, WebhookError
 
@@ -42,8 +43,8 @@ def server_request(review: AdmissionRequest) -> Request | None:
         api_version=review.api_version,
         kind=review.kind,
         namespace=review.namespace,
-        body=review.object,
-        old=review.old,
+        body=without_filled_in(review.kind, review.object),
+        old=without_filled_in(review.kind, review.old),
         name=review.name,
         field_validation=IGNORE,
         deleted=deleted,

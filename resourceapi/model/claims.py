@@ -60,6 +60,7 @@ SKIP_NODE_OPERATIONS = Field(
     Optional(stage=STANDARD),
     Unique(stage=STANDARD),
     gates=NODE_OPERATIONS,
+    is_set=True,
 )
 REQUEST_REFERENCES = Field("requests", list_of(STRING), Optional(), MaxItems(limits.REQUESTS), Unique())
 BINDING_CONDITIONS = Field(
@@ -218,6 +219,7 @@ ResourceClaimStatus = Struct(
         Optional(),
         Unique("driver", "device", "pool", "shareID"),
         gates=("DRAResourceClaimDeviceStatus",),
+        list_keys=("driver", "device", "pool", "shareID"),
     ),
 )
 ResourceClaimConsumerReference = Struct(

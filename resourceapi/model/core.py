@@ -7,11 +7,13 @@ from resourceapi.schema import STRING, Field, Struct, list_of, named, ref
 NodeSelector = Struct(
     "NodeSelector",
     Field("nodeSelectorTerms", list_of(ref("NodeSelectorTerm", package="v1")), omitempty=False),
+    atomic=True,
 )
 NodeSelectorTerm = Struct(
     "NodeSelectorTerm",
     Field("matchExpressions", list_of(ref("NodeSelectorRequirement", package="v1"))),
     Field("matchFields", list_of(ref("NodeSelectorRequirement", package="v1"))),
+    atomic=True,
 )
 NodeSelectorRequirement = Struct(
     "NodeSelectorRequirement",

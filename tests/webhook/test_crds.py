@@ -112,8 +112,24 @@ def test_status_is_always_there() -> None:
 
 
 def test_lists_are_merged_as_the_built_in_ones_are() -> None:
-    """Reservations by uid, conditions by type, everything else as a whole."""
+    """Reservations by uid, conditions by type, devices by what names them; the real server is asked about the others."""
     reserved = _at("ResourceClaim", "v1", "status", "reservedFor")
     assert reserved["x-kubernetes-list-map-keys"] == ["uid"]
     assert reserved["items"]["properties"]["uid"]["default"] == ""
+    for version in CRD_VERSIONS:
+        devices = _at("ResourceClaim", version, "status", "devices")
+        assert devices["x-kubernetes-list-map-keys"] == ["driver", "device", "pool", "shareID"]
+        assert devices["items"]["properties"]["shareID"] == {"type": "string", "default": ""}
     assert _at("ResourceClaim", "v1", "spec", "devices", "requests")["x-kubernetes-list-type"] == "atomic"
+
+
+def test_slices_can_be_selected_in_every_version() -> None:
+    """By the same fields, in another order each, since API servers refuse lists that are the same in all versions."""
+    lists = [
+        [field["jsonPath"] for field in version["selectableFields"]]
+        for version in _versions("ResourceSlice").values()
+    ]
+    assert {frozenset(fields) for fields in lists} == {
+        frozenset((".spec.driver", ".spec.nodeName", ".spec.pool.name"))
+    }
+    assert len({tuple(fields) for fields in lists}) == len(lists) == 3
