@@ -7,6 +7,7 @@ import re
 import sys
 import sysconfig
 from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
+from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ EXAMPLES = """examples:
   claimcheck manifests --image registry.example.com/claimcheck:0.1.0 | kubectl apply --server-side -f -
   claimcheck manifests --mode crd-served --certificates cert-manager --service-monitor
   claimcheck manifests --failure-policy classes=Fail
+  claimcheck manifests --mode crd-served --url https://127.0.0.1:8443 --authority certificates/current/ca.crt
 
 Without --namespace the same as kustomize makes of manifests/overlays/MODE with the components named by the options.
 """
@@ -79,6 +81,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="a configuration of your own, without `listen` and `tls`, which depend on the other options",
     )
+    parser.add_argument(
+        "--url",
+        metavar="URL",
+        type=_url,
+        help="https://HOST:PORT where a service answers that runs elsewhere: only what asks it is printed",
+    )
+    parser.add_argument(
+        "--authority", metavar="FILE", help="with --url: the certificates (PEM) by which to know that service"
+    )
     parser.add_argument("--service-monitor", action="store_true", help="add one for the Prometheus operator")
     parser.add_argument("--no-network-policy", action="store_true", help="leave out the NetworkPolicy")
     parser.add_argument(
@@ -93,7 +104,7 @@ def run(options: Namespace) -> int:
         print(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=2))
     else:
         print(_as_yaml(objects), end="")
-    if options.image is None:
+    if options.image is None and options.url is None:
         print("claimcheck: manifests: name an image that your nodes can pull with --image", file=sys.stderr)
     return 0
 
@@ -129,12 +140,49 @@ def rendered(options: Namespace) -> list[Object]:
         from commandline import ownconfig
 
         ownconfig.use(objects, options.config)
+    if (options.url is None) != (options.authority is None):
+        raise UsageError("manifests: --url and --authority are given together, or not at all")
+    if options.url is not None:
+        objects = _asking(objects, options.url, _bundle(options.authority))
     _set_failure_policies(objects, options.failure_policy)
     if options.no_network_policy:
         objects = [obj for obj in objects if obj["kind"] != "NetworkPolicy"]
     if options.namespace != NAMESPACE:
         objects = [_renamed(obj, options.namespace) for obj in objects]
     return objects
+
+
+def _asking(objects: list[Object], url: str, bundle: str) -> list[Object]:
+    """Those of the objects that ask the service, at another place than the Service."""
+    asking = []
+    for obj in objects:
+        webhooks = list(obj.get("webhooks", ()))
+        if obj["kind"] == "CustomResourceDefinition":
+            webhooks.append(obj["spec"]["conversion"]["webhook"])
+        for webhook in webhooks:
+            path = webhook["clientConfig"]["service"]["path"]
+            webhook["clientConfig"] = {"url": url + path, "caBundle": bundle}
+        if webhooks:
+            asking.append(obj)
+    return asking
+
+
+def _bundle(file: str) -> str:
+    """The certificates in a file as API objects have them.
+
+    :raises UsageError: if there are none.
+    """
+    try:
+        content = Path(file).read_bytes()
+    except OSError as error:
+        raise UsageError(f"manifests: --authority {file}: {error.strerror or error}") from None
+    if b"-----BEGIN CERTIFICATE-----" not in content:
+        raise UsageError(f"manifests: --authority {file}: there is no certificate (PEM) in it")
+    if b"PRIVATE KEY-----" in content:
+        raise UsageError(
+            f"manifests: --authority {file}: there is a private key in it, which is for nobody else"
+        )
+    return b64encode(content).decode("ascii")
 
 
 def kustomization(options: Namespace) -> Object:
@@ -211,6 +259,20 @@ def _namespace(text: str) -> str:
     if not text or short_name(text):
         raise ArgumentTypeError(f"{text!r} is no name of a namespace: lower case letters, digits and -")
     return text
+
+
+def _url(text: str) -> str:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(text)
+        is_plain = parts.scheme == "https" and bool(parts.hostname) and (parts.port or 443) > 0
+    except ValueError:
+        is_plain = False
+    # API servers take neither of these in a webhook's URL, and the paths are ours
+    if not is_plain or "@" in text or parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise ArgumentTypeError(f"{text!r} is not https://HOST[:PORT]")
+    return f"https://{parts.netloc}"
 
 
 def _failure_policy(text: str) -> tuple[str, str]:

@@ -66,16 +66,34 @@ class Cluster:
 
         :raises Unavailable: if there is none.
         """
+        code, answer = self.ask("GET", path, query=query)
+        if code >= 300:
+            raise Unavailable(f"the server answers {code} {answer.get('message') or ''}".rstrip())
+        return answer
+
+    def ask(
+        self,
+        verb: str,
+        path: str,
+        body: object = None,
+        query: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> tuple[int, dict[str, Any]]:
+        """Send one request: HTTP status and the object in the answer, a Status if it is refused.
+
+        :raises Unavailable: if there is no answer, or none of use.
+        """
         from kubernetes.client.exceptions import OpenApiException
         from urllib3.exceptions import HTTPError
 
         host = self._client.configuration.host
         try:
             request = self._client.param_serialize(
-                "GET",
+                verb,
                 path,
                 query_params=list((query or {}).items()),
-                header_params={"Accept": "application/json"},
+                header_params={"Accept": "application/json", "Content-Type": content_type},
+                body=body,
                 auth_settings=["BearerToken"],
             )
             response = self._client.call_api(*request, _request_timeout=TIMEOUT_SECONDS)
@@ -83,14 +101,14 @@ class Cluster:
         except (OpenApiException, HTTPError, OSError, ValueError) as error:
             raise Unavailable(f"no answer from {host}: {_cause(error)}") from None
         if response.status >= 300:
-            raise Unavailable(f"the server answers {response.status} {_told(data) or response.reason}")
+            return response.status, {"message": _told(data) or response.reason}
         try:
             answer = json.loads(data)
         except ValueError as error:
             raise Unavailable(f"no usable answer from {host}: {error}") from None
         if not isinstance(answer, dict):
             raise Unavailable(f"no usable answer from {host}")
-        return answer
+        return response.status, answer
 
 
 class _quiet:

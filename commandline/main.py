@@ -30,6 +30,10 @@ SUBCOMMANDS = {
     ),
     SERVE: ("commandline.serve", "answer kube-apiserver's webhooks"),
     "manifests": ("commandline.deployment", "what deploys the webhooks in a cluster"),
+    "migrate-storage": (
+        "commandline.migratestorage",
+        "take a cluster's DRA objects along when CRDs begin or cease to serve them",
+    ),
 }
 _OBJECTS, _OBJECTS_OF_SERVER = 300_000, 100_000
 # Errors of writing to standard output: the reader has gone, the device is full or broken, the file too large.

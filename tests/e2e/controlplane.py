@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.conformance.profiles import PROFILES
-from tests.e2e.binaries import binaries
+from tests.e2e.binaries import binaries, tool
 from tests.e2e.client import Client
 
 _START_SECONDS = 300
@@ -79,6 +79,20 @@ def control_plane(profile: str, etcd: str = "", flags: Sequence[str] | None = No
             raise RuntimeError(f"no Node: {answer.body}")
         _wait_for_node(client)
         yield ApiServer(profile, client, _kubeconfig(run, port), etcd)
+
+
+@contextlib.contextmanager
+def component(server: ApiServer, name: str, flags: Sequence[str]) -> Iterator[None]:
+    """kube-scheduler or kube-controller-manager beside a server, with these flags; stopped at the end."""
+    with tempfile.TemporaryDirectory(prefix="claimcheck-e2e-") as run:
+        command = [str(tool(name)), f"--kubeconfig={server.kubeconfig}", "--leader-elect=false"]
+        with _running([*command, "--secure-port=0", *flags], Path(run) / f"{name}.log"):
+            yield
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    return _free_ports(1)[0]
 
 
 def _free_ports(count: int) -> list[int]:

@@ -1,0 +1,249 @@
+"""docs/how-to/crds.md, followed to the letter on a real control plane, kube-scheduler's own plugin included."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.e2e.client import Client
+from tests.e2e.controlplane import ApiServer, component, control_plane, free_port
+from tests.e2e.documented import Shell, blocks, flags, shell
+from webhook.filledin import without_filled_in
+
+PAGE = "how-to/crds.md"
+FLAGS = flags(PAGE, "The control plane")
+EVENTS = blocks(PAGE, "The control plane")[1]
+INSTALL, USE = blocks(PAGE, "Try it on one machine")
+(KUBECTL,) = blocks(PAGE, "What kubectl does otherwise")
+SAVE, UNASK, RESTORE = blocks(PAGE, "Move a cluster there, and back")
+APISERVER, SCHEDULER, CONTROLLERS = "kube-apiserver", "kube-scheduler", "kube-controller-manager"
+# the one that makes claims of templates; others would find the nodes dead
+ONLY_CLAIMS = "--controllers=resourceclaim-controller"
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+PODS = "/api/v1/namespaces/default/pods"
+_PATIENCE_SECONDS = 180
+Object = dict[str, Any]
+
+
+def of_tests(given: list[str]) -> list[str]:
+    """The flags of the API server, in tests without service accounts; of two such flags the last one counts."""
+    return [flag.replace("plugins=", "plugins=ServiceAccount,") for flag in given]
+
+
+def until(condition: Callable[[], Any], what: str) -> None:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.3)
+
+
+def add_node(client: Client) -> None:
+    """A node for pods, as far as a scheduler looks at it."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker"}}
+    assert client.ask("POST", "/api/v1/nodes", node).code == 201
+    resources = {"cpu": "8", "memory": "32Gi", "pods": "110"}
+    ready = {"type": "Ready", "status": "True", "reason": "Test", "message": "for a test"}
+    status = {"capacity": resources, "allocatable": resources, "conditions": [ready]}
+    merge = "application/merge-patch+json"
+    for path, patch in (("/status", {"status": status}), ("", {"spec": {"taints": None}})):
+        answer = client.ask("PATCH", f"/api/v1/nodes/worker{path}", patch, content_type=merge)
+        assert answer.code == 200, answer.body
+
+
+@contextlib.contextmanager
+def scheduling(server: ApiServer, own: dict[str, list[str]]) -> Iterator[None]:
+    """Scheduler and controller manager, with flags of their own."""
+    with (
+        component(server, CONTROLLERS, [*own.get(CONTROLLERS, []), ONLY_CLAIMS]),
+        component(server, SCHEDULER, own.get(SCHEDULER, [])),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def shell_at(server: ApiServer, directory: Path) -> Iterator[Shell]:
+    with shell(directory, server.kubeconfig, {"8443": str(free_port())}) as made:
+        yield made
+
+
+def test_trial(tmp_path: Path) -> None:
+    """The commands in their order: a pod is placed; a scheduler without the flag is told by the pods' events, as said."""
+    with (
+        control_plane("1.37", flags=of_tests(FLAGS[APISERVER])) as server,
+        shell_at(server, tmp_path) as commands,
+    ):
+        add_node(server.client)
+        commands.run(INSTALL)
+        with component(server, CONTROLLERS, [*FLAGS[CONTROLLERS], ONLY_CLAIMS]):
+            with component(server, SCHEDULER, []):
+                create, _, _ = USE.rpartition("kubectl wait")
+                commands.run(create)
+                told = "INTERNAL_ERROR; received from peer"
+                until(lambda: told in commands.run(EVENTS), "events tell of protobuf")
+                assert "/resourceclaims/" in commands.run(EVENTS)
+                assert "nodeName" not in server.client.ask("GET", f"{PODS}/trial").body["spec"]
+            with component(server, SCHEDULER, FLAGS[SCHEDULER]):
+                printed = commands.run(USE)
+                assert printed.splitlines()[-1] in ("gpu-0", "gpu-1"), printed
+                bound = lambda: server.client.ask("GET", f"{PODS}/trial").body["spec"].get("nodeName")
+                until(bound, "the pod is bound")
+                assert bound() == "worker"
+        kubectl_does_what_the_page_says(commands, tmp_path, server.client)
+
+
+def kubectl_does_what_the_page_says(commands: Shell, directory: Path, client: Client) -> None:
+    """Each of the commands that work does, and changes something; each that does not ends with 415."""
+    spec = {"selectors": [{"cel": {"expression": "device.driver == 'other.example.com'"}}]}
+    other = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu"},
+        "spec": spec,
+    }
+    (directory / "class.yaml").write_text(yaml.safe_dump(other))
+    path = "/apis/resource.k8s.io/v1/deviceclasses/gpu"
+    refused = "body of the request was in an unknown format"
+    for command in (
+        "kubectl apply -f class.yaml",
+        "kubectl diff -f class.yaml",
+        "EDITOR='sed -i s/gpu.example.com/edited.example.com/' kubectl edit deviceclass gpu",
+        """kubectl patch deviceclass gpu -p '{"metadata": {"labels": {"team": "a"}}}'""",
+    ):
+        assert refused in commands.run(f"({command}) 2>&1 || true"), command
+    apply, diff, *others = KUBECTL.splitlines()
+    assert commands.run(f"{diff} || test $? -eq 1").count("other.example.com") == 1
+    for command in (apply, *others):
+        before = client.ask("GET", path).body
+        (directory / "class.yaml").write_text(yaml.safe_dump(other))
+        commands.run(command)
+        after = client.ask("GET", path).body
+        assert after["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"], command
+        spec["selectors"][0]["cel"]["expression"] = "device.driver == 'third.example.com'"
+    assert after["metadata"]["annotations"] == {"team": "b"}
+
+
+def a_pod(name: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {
+            "terminationGracePeriodSeconds": 0,
+            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
+            "containers": [{"name": "c", "image": "x", "resources": {"claims": [{"name": "gpu"}]}}],
+        },
+    }
+
+
+def devices_of(client: Client) -> dict[str, str]:
+    """Which pod has which device."""
+    held = {}
+    for claim in client.ask("GET", CLAIMS).body["items"]:
+        for result in claim["status"].get("allocation", {}).get("devices", {}).get("results", ()):
+            (pod,) = claim["status"]["reservedFor"]
+            assert result["device"] not in held.values(), "a device is given twice"
+            held[pod["name"]] = result["device"]
+    return held
+
+
+def state(client: Client) -> dict[str, Any]:
+    """All claims as far as a move is to keep them."""
+    kept = {}
+    for claim in client.ask("GET", CLAIMS).body["items"]:
+        metadata = claim["metadata"]
+        claim = without_filled_in("ResourceClaim", claim)
+        names = ("labels", "annotations", "ownerReferences", "finalizers")
+        kept[metadata["name"]] = {
+            **{name: metadata.get(name) for name in names},
+            "spec": claim["spec"],
+            "status": claim["status"],
+        }
+    return kept
+
+
+def test_move_there_and_back(tmp_path: Path) -> None:
+    """Both ways: what has been allocated stays allocated, no device is given twice, what is left behind does no harm."""
+    with control_plane("1.37") as built_in:
+        client = built_in.client
+        add_node(client)
+        with shell_at(built_in, make(tmp_path / "there")) as commands:
+            objects = USE.partition("until kubectl")[0].replace("name: trial", "name: first")
+            commands.run(objects + "kubectl apply --server-side -f trial.yaml\n")
+            with scheduling(built_in, {}):
+                until(lambda: devices_of(client).keys() == {"first"}, "the first pod has a device")
+            report_devices(client)
+            before = state(client)
+            commands.run(SAVE)
+            saved = (tmp_path / "there" / "dra.json").read_bytes()
+        other = of_tests(FLAGS[APISERVER])
+        with (
+            control_plane("1.37", etcd=built_in.etcd, flags=other) as crds,
+            shell_at(crds, make(tmp_path / "service")) as service,
+        ):
+            service.run(INSTALL)
+            (tmp_path / "service" / "dra.json").write_bytes(saved)
+            until(lambda: crds.client.ask("GET", CLAIMS).code == 200, "claims are served")
+            assert crds.client.ask("GET", CLAIMS).body["items"] == []
+            service.run(RESTORE)
+            assert state(crds.client) == before
+            again = service.run(RESTORE)
+            assert "made" not in again, "what is there stays"
+            for name in ("second", "third"):
+                assert crds.client.ask("POST", PODS, a_pod(name)).code == 201
+            with scheduling(crds, FLAGS):
+                until(lambda: len(devices_of(crds.client)) == 2, "one of the others has a device")
+                until(lambda: "cannot allocate" in service.run(EVENTS), "the third has none")
+            after = state(crds.client)
+            assert {name: after[name] for name in before} == before
+            (tmp_path / "service" / "dra.json").unlink()
+            service.run(SAVE)
+            saved = (tmp_path / "service" / "dra.json").read_bytes()
+        assert devices_of(client).keys() == {"first"}  # of long ago
+        with shell_at(built_in, make(tmp_path / "back")) as commands:
+            (tmp_path / "back" / "dra.json").write_bytes(saved)
+            commands.run(UNASK)
+            until(lambda: leave_something_behind(client), "nobody is asked any more")
+            assert "deleted ResourceClaim default/old" in commands.run(RESTORE)
+            assert state(client) == after
+            with scheduling(built_in, {}):
+                assert client.ask("DELETE", f"{PODS}/first").code == 200
+                until(
+                    lambda: devices_of(client).keys() == {"second", "third"}, "the device goes to the third"
+                )
+
+
+def make(directory: Path) -> Path:
+    directory.mkdir()
+    return directory
+
+
+def report_devices(client: Client) -> None:
+    """What a driver says of the device, which is kept as well."""
+    (claim,) = client.ask("GET", CLAIMS).body["items"]
+    (result,) = claim["status"]["allocation"]["devices"]["results"]
+    device = {name: result[name] for name in ("driver", "pool", "device")}
+    claim["status"]["devices"] = [{**device, "data": {"serial": 7}, "networkData": {"ips": ["10.0.0.1/8"]}}]
+    answer = client.ask("PUT", f"{CLAIMS}/{claim['metadata']['name']}/status", claim)
+    assert answer.code == 200, answer.body
+
+
+def leave_something_behind(client: Client) -> bool:
+    """A claim that only the storage of this way has, which nobody would ever delete because of its finalizer."""
+    metadata = {"name": "old", "finalizers": ["resource.kubernetes.io/delete-protection"]}
+    old = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": {}}
+    return client.ask("POST", CLAIMS, old).code == 201
+
+
+def test_page_names_what_is_there() -> None:
+    """The blocks are what this test takes them for."""
+    assert set(FLAGS) == {APISERVER, SCHEDULER, CONTROLLERS}
+    assert json.dumps(FLAGS).count("application/json") == 2
+    for block, word in ((EVENTS, "events"), (SAVE, " save "), (UNASK, "delete"), (RESTORE, " restore ")):
+        assert len(block.splitlines()) == 1
+        assert word in block
