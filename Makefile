@@ -62,8 +62,9 @@ bench: setup ## time against other tools, side by side
 	$(BIN)/python -m tests.bench.webhook
 	$(BIN)/python -m tests.bench.fragmentation
 
-fuzz: setup ## the full run of mutated documents
+fuzz: setup ## the full runs: mutated documents, and expressions that try to break out
 	$(BIN)/python -m tests.fuzz
+	$(BIN)/python -m tests.fuzz.expressions
 
 docs: setup ## write what is generated: docs/reference and manifests/crds
 	$(BIN)/python -m docs.tools.reference

@@ -141,7 +141,7 @@ class FastGenerator(Generator):
             return super().program()
         with self.function(PROGRAM, ["d"]):
             self.emit(trees.give(inline.tree))
-        return self.compile()
+        return self.assemble()
 
     # ------------------------------------------------------------ expressions
 

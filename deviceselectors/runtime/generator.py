@@ -35,7 +35,6 @@ from deviceselectors.runtime.values import (
     MAP_CLASSES,
     MISSING,
     NONE,
-    CelError,
     CelPanic,
     GeneralMap,
     MutableList,
@@ -142,7 +141,7 @@ class Generator(Writer):
                     self.flush()
                     self._check_limit(trees.numbers((1,)))
                 self._return(value)
-        return self.compile()
+        return self.assemble()
 
     @contextmanager
     def _costing_panics(self) -> Iterator[None]:

@@ -8,8 +8,9 @@ compilation copies it.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Tree = ast.expr
 Statement = ast.stmt
@@ -90,7 +91,8 @@ def number(value: int) -> Tree:
 
 
 def numbers(values: Iterable[int]) -> Tree:
-    return _Constant(tuple(values))
+    constant: Any = tuple(values)
+    return _Constant(constant)
 
 
 def attribute(value: Tree, identifier: str) -> Tree:
@@ -226,9 +228,10 @@ def define(identifier: str, parameters: list[str], body: list[Statement]) -> Sta
     arguments = ast.arguments(
         [], [_Parameter(each, None, None) for each in parameters], None, [], [], None, []
     )
-    if hasattr(ast, "type_param"):  # since Python 3.12
-        return _FunctionDef(identifier, arguments, body, [], None, None, [])
-    return _FunctionDef(identifier, arguments, body, [], None, None)
+    fields: list[Any] = [identifier, arguments, body, [], None, None]
+    if sys.version_info >= (3, 12):
+        fields.append([])  # parameters of types
+    return _FunctionDef(*fields)
 
 
 def module(functions: list[Statement]) -> ast.Module:

@@ -152,10 +152,10 @@ def verify(code: CodeType, names: Collection[str]) -> None:
     Raises UnsafeCodeError with the first thing that is not allowed.
     """
     _verify_frame(code)
+    _verify_instructions(code, names)
     for constant in code.co_consts:
         if not _is_plain(constant):
             raise UnsafeCodeError(f"a constant of type {type(constant).__name__}")
-    _verify_instructions(code, names)
 
 
 def _verify_frame(code: CodeType) -> None:

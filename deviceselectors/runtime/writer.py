@@ -180,7 +180,7 @@ class Writer:
 
     # ------------------------------------------------------------ bytecode
 
-    def compile(self) -> Any:
+    def assemble(self) -> Any:
         """The function called `program`. Raises UnsafeCodeError if any function is not as the verifier wants it.
 
         The code of the module around the functions is never run: it would only define them.

@@ -12,11 +12,10 @@ import sys
 import zoneinfo
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
-import tzdata
-
-_FILES = tuple(f"{directory}/" for directory in (*zoneinfo.TZPATH, *tzdata.__path__))
+_FILES = tuple(f"{directory}/" for directory in (*zoneinfo.TZPATH, *import_module("tzdata").__path__))
 
 
 class Watch:
