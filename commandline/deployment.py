@@ -90,6 +90,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--authority", metavar="FILE", help="with --url: the certificates (PEM) by which to know that service"
     )
+    parser.add_argument(
+        "--client-authority",
+        metavar="FILE",
+        help="PEM: who signs the certificate that the API server shows to webhooks, for --mode crd-served; becomes the "
+        "ConfigMap claimcheck-clients",
+    )
     parser.add_argument("--service-monitor", action="store_true", help="add one for the Prometheus operator")
     parser.add_argument("--no-network-policy", action="store_true", help="leave out the NetworkPolicy")
     parser.add_argument(
@@ -140,6 +146,8 @@ def rendered(options: Namespace) -> list[Object]:
         from commandline import ownconfig
 
         ownconfig.use(objects, options.config)
+    if options.client_authority is not None:
+        objects.append(_client_authority(options.client_authority, options.mode))
     if (options.url is None) != (options.authority is None):
         raise UsageError("manifests: --url and --authority are given together, or not at all")
     if options.url is not None:
@@ -168,21 +176,38 @@ def _asking(objects: list[Object], url: str, bundle: str) -> list[Object]:
 
 
 def _bundle(file: str) -> str:
-    """The certificates in a file as API objects have them.
+    """The certificates in a file as API objects have them."""
+    return b64encode(_certificates("--authority", file)).decode("ascii")
+
+
+def _client_authority(file: str, mode: str) -> Object:
+    """The ConfigMap by which the service knows the API server.
+
+    :raises UsageError: if there is no certificate in the file, or nobody asks for it.
+    """
+    if mode != "crd-served":
+        raise UsageError("manifests: --client-authority: only --mode crd-served asks for client certificates")
+    text = _certificates("--client-authority", file).decode("ascii", "replace")
+    metadata = {"name": "claimcheck-clients", "namespace": NAMESPACE}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"ca.crt": text}}
+
+
+def _certificates(option: str, file: str) -> bytes:
+    """The certificates in a file.
 
     :raises UsageError: if there are none.
     """
     try:
         content = Path(file).read_bytes()
     except OSError as error:
-        raise UsageError(f"manifests: --authority {file}: {error.strerror or error}") from None
+        raise UsageError(f"manifests: {option} {file}: {error.strerror or error}") from None
     if b"-----BEGIN CERTIFICATE-----" not in content:
-        raise UsageError(f"manifests: --authority {file}: there is no certificate (PEM) in it")
+        raise UsageError(f"manifests: {option} {file}: there is no certificate (PEM) in it")
     if b"PRIVATE KEY-----" in content:
         raise UsageError(
-            f"manifests: --authority {file}: there is a private key in it, which is for nobody else"
+            f"manifests: {option} {file}: there is a private key in it, which is for nobody else"
         )
-    return b64encode(content).decode("ascii")
+    return content
 
 
 def kustomization(options: Namespace) -> Object:

@@ -87,6 +87,9 @@ def _unpack(packed: PackedResult) -> Result:
         result.findings.append(finding)
     if status is not None:
         result.answer = Answer(
-            status["code"], reason=status["reason"], message=status["message"], details=status["details"]
+            status["code"],
+            reason=status.get("reason", ""),
+            message=status["message"],
+            details=status.get("details"),
         )
     return result

@@ -29,6 +29,15 @@ def added(one: Amounts, other: Amounts) -> Amounts:
     return total
 
 
+def largest(one: Amounts, other: Amounts) -> Amounts:
+    """Of each name the larger amount."""
+    found = dict(one)
+    for name, amount in other.items():
+        if name not in found or amount.cmp(found[name]) > 0:
+            found[name] = amount
+    return found
+
+
 def times(amounts: Amounts, number: int) -> Amounts:
     """Each amount that many times."""
     if number == 1:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from time import monotonic
 from typing import Any
+from urllib.parse import quote
 
 from quota.amounts import Amounts, only, without_zeros
 from quota.api import Api, expect, items
@@ -85,6 +86,14 @@ class ClusterNamespaces:
         )
         return users
 
+    def uid_of(self, namespace: str, name: str) -> str:
+        """The uid of the stored claim of that name; empty if there is none. Raises :class:`quota.api.Unavailable`."""
+        # a list, since those of the namespace may be listed anyway
+        path = f"/apis/{HUB}/namespaces/{namespace}/resourceclaims"
+        query = {"fieldSelector": f"metadata.name={name}", "limit": "1"}
+        found = expect(self._api.request("GET", path, query=query), f"claim {namespace}/{name}", 200)
+        return next((item["metadata"]["uid"] for item in found.get("items") or ()), "")
+
     def charged(self, namespace: str) -> Iterable[Charged]:
         """All claims, and the pods if a quota limits something that both use.
 
@@ -121,7 +130,9 @@ class ClusterNamespaces:
         owner = owner_of(claim)
         if owner is None:
             return {}
-        code, pod = self._api.request("GET", f"/api/v1/namespaces/{namespace}/pods/{owner[0]}")
+        code, pod = self._api.request(
+            "GET", f"/api/v1/namespaces/{namespace}/pods/{quote(owner[0], safe='')}"
+        )
         if code == 404:
             return {}
         expect((code, pod), f"pod {namespace}/{owner[0]}", 200)

@@ -14,7 +14,7 @@ from quota.deviceclasses import ExtendedResources
 from quota.explanation import User, explain
 from quota.ledger import Charged
 from quota.names import CLAIM_COUNT
-from quota.reservations import Reservations
+from quota.reservations import NameTaken, Reservations
 from validation import statuses
 from validation.requests import Answer
 
@@ -25,9 +25,16 @@ RESOURCE = "resourceclaims"
 class QuotaCheck(Protocol):
     """Asked last, about a claim that is to be created and that nothing else speaks against."""
 
-    def check(self, namespace: str, claim: Object, *, dry_run: bool) -> Answer | None:
+    @property
+    def is_for_known_clients(self) -> bool:
+        """Whether only the API server may ask, since asking changes something."""
+
+    def check(
+        self, namespace: str, claim: Object, *, dry_run: bool, is_wanted: Callable[[], bool]
+    ) -> Answer | None:
         """The refusal, or None for a claim (v1 with its defaults) that fits.
 
+        :param is_wanted: whether somebody still waits for that; nothing is changed for nobody.
         :raises quota.api.Unavailable: (or :class:`quota.reservations.Busy`) if that cannot be told now.
         """
 
@@ -39,8 +46,14 @@ class ReservedQuota:
     """Where CRDs serve the claims: a claim that fits is reserved, so that limits hold."""
 
     def __init__(
-        self, reservations: Reservations, namespaces: ClusterNamespaces, controller: RecountController
+        self,
+        reservations: Reservations,
+        namespaces: ClusterNamespaces,
+        controller: RecountController,
+        *,
+        is_for_known_clients: bool = True,
     ) -> None:
+        self.is_for_known_clients = is_for_known_clients
         self._reservations = reservations
         self._namespaces = namespaces
         self._controller = controller
@@ -48,8 +61,15 @@ class ReservedQuota:
     def run(self, stop: Event) -> None:
         self._controller.run(stop)
 
-    def check(self, namespace: str, claim: Object, *, dry_run: bool) -> Answer | None:
-        verdict, ledger = self._reservations.reserve(namespace, claim, dry_run=dry_run)
+    def check(
+        self, namespace: str, claim: Object, *, dry_run: bool, is_wanted: Callable[[], bool] = lambda: True
+    ) -> Answer | None:
+        try:
+            verdict, ledger = self._reservations.reserve(
+                namespace, claim, dry_run=dry_run, is_wanted=is_wanted
+            )
+        except NameTaken:
+            return statuses.already_exists(RESOURCE, claim["metadata"]["name"])
         return refusal(claim, verdict, ledger.users_of, self._namespaces.resources())
 
 
@@ -60,13 +80,17 @@ class ObservedQuota:
     unless usage has gone down in between; ``lifetime`` of the namespaces' memory bounds that.
     """
 
+    is_for_known_clients = False
+
     def __init__(self, namespaces: ClusterNamespaces) -> None:
         self._namespaces = namespaces
 
     def run(self, stop: Event) -> None:
         """Nothing: whoever enforces the quotas keeps their status."""
 
-    def check(self, namespace: str, claim: Object, *, dry_run: bool) -> Answer | None:
+    def check(
+        self, namespace: str, claim: Object, *, dry_run: bool, is_wanted: Callable[[], bool] = lambda: True
+    ) -> Answer | None:
         evaluator = self._namespaces.evaluator(namespace)
         verdict = admit(self._namespaces.quotas(namespace), evaluator, claim)
         if not verdict.message:

@@ -3,6 +3,8 @@
 A claim that is about to be stored is reserved first.  A recount lists what is stored, counts it, and strikes the
 reservations of what it has found; those that it does not find stay until it is certain that nothing will come of them.
 So what the ledger says is used is never less than what is stored, whatever fails in between.
+
+Of reservations with the same name only the largest counts: at any time only one of them can be stored.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ class Ledger(NamedTuple):
 
     ``reserved``: what has been reserved, by uid.  ``covered``: the limits of quotas for which everything since the
     recount is reserved (see :func:`quota.reservations.limits_of`).  ``recount``: a random text that tells one recount
-    from any other.
+    from any other.  ``waited``: for how many seconds, at the latest recount, each reservation had been there at least.
     """
 
     counted: Amounts
@@ -41,12 +43,22 @@ class Ledger(NamedTuple):
     reserved: Mapping[str, Charged]
     covered: frozenset[str] = frozenset()
     recount: str = ""
+    waited: Mapping[str, float] = {}
 
-    def used(self) -> Amounts:
-        """All that is counted or reserved."""
-        total = self.counted
+    def used(self, *, beside: str = "") -> Amounts:
+        """All that is counted or reserved.
+
+        ``beside``: leave out what is reserved for claims of this name, since they will not be there beside one that is
+        to get it.
+        """
+        by_name: dict[str, Amounts] = {}
         for entry in self.reserved.values():
-            total = amounts.added(total, entry.usage)
+            if not entry.name or entry.name != beside:
+                known = by_name.get(entry.name or entry.uid, {})
+                by_name[entry.name or entry.uid] = amounts.largest(known, entry.usage)
+        total = self.counted
+        for usage in by_name.values():
+            total = amounts.added(total, usage)
         return total
 
     def users_of(self, resource: str) -> list[Charged]:
@@ -61,12 +73,16 @@ class Ledger(NamedTuple):
         return self._replace(reserved={key: entry for key, entry in self.reserved.items() if key != uid})
 
     def recounted(
-        self, found: Iterable[Charged], hopeless: Collection[str], covered: frozenset[str]
+        self,
+        found: Iterable[Charged],
+        hopeless: Collection[str],
+        covered: frozenset[str],
+        ages: Mapping[str, float] = {},
     ) -> Ledger:
         """The ledger after a recount.
 
         ``found``: everything that is stored, listed after this ledger's ``recount`` was read.  ``hopeless``: uids of
-        reservations that nothing will come of.
+        reservations that nothing will come of.  ``ages``: for how many seconds reservations have been there, at least.
         """
         stored = list(found)
         counted: Amounts = {}
@@ -74,7 +90,8 @@ class Ledger(NamedTuple):
             counted = amounts.added(counted, entry.usage)
         settled = {entry.uid for entry in stored}.union(hopeless)
         left = {uid: entry for uid, entry in self.reserved.items() if uid not in settled}
-        return Ledger(counted, _largest_users(stored), left, covered, token_hex(8))
+        waited = {uid: ages.get(uid, self.waited.get(uid, 0.0)) for uid in left}
+        return Ledger(counted, _largest_users(stored), left, covered, token_hex(8), waited)
 
 
 EMPTY = Ledger({}, {}, {})
@@ -94,6 +111,7 @@ def to_json(ledger: Ledger) -> dict[str, Any]:
             [entry.uid, entry.kind, entry.name, amounts.written(entry.usage)]
             for entry in ledger.reserved.values()
         ],
+        "waited": {uid: int(seconds) for uid, seconds in ledger.waited.items() if seconds >= 1},
     }
 
 
@@ -112,7 +130,9 @@ def from_json(value: Mapping[str, Any]) -> Ledger:
         uid: Charged(uid, kind, name, amounts.read(usage)) for uid, kind, name, usage in value["reserved"]
     }
     covered = frozenset(value["covered"])
-    return Ledger(amounts.read(value["counted"]), users, reserved, covered, str(value["recount"]))
+    # earlier releases kept no times
+    waited = {uid: float(seconds) for uid, seconds in value.get("waited", {}).items()}
+    return Ledger(amounts.read(value["counted"]), users, reserved, covered, str(value["recount"]), waited)
 
 
 def _largest_users(stored: Iterable[Charged]) -> dict[str, tuple[Charged, ...]]:

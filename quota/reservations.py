@@ -31,6 +31,10 @@ MANY_RESERVATIONS = 500
 FIRST_PAUSE, LAST_PAUSE = 0.002, 0.1
 
 
+class NameTaken(Exception):
+    """There is an object of that name already, so that the creation of another one is bound to fail."""
+
+
 class Busy(Exception):
     """Too many others change the ledger, or too much is reserved: the request must be tried again later."""
 
@@ -46,6 +50,9 @@ class Namespaces(Protocol):
 
     def evaluator(self, namespace: str) -> Evaluator:
         """How claims are counted there."""
+
+    def uid_of(self, namespace: str, name: str) -> str:
+        """The uid of the stored claim of that name; empty if there is none."""
 
 
 class Reservations:
@@ -84,15 +91,24 @@ class Reservations:
         self._pause = pause
         self._locks: dict[str, Lock] = {}
         self._recounted: dict[str, float] = {}
-        # When a reservation was first seen by this process, so that no clocks need to agree.
-        self._first_seen: dict[str, dict[str, float]] = {}
+        # When, by the clock of this process, a reservation was there at the latest: no clocks need to agree.
+        self._there_since: dict[str, dict[str, float]] = {}
 
-    def reserve(self, namespace: str, claim: Object, *, dry_run: bool = False) -> tuple[Verdict, Ledger]:
+    def reserve(
+        self,
+        namespace: str,
+        claim: Object,
+        *,
+        dry_run: bool = False,
+        is_wanted: Callable[[], bool] = lambda: True,
+    ) -> tuple[Verdict, Ledger]:
         """Reserve what a new claim (v1, with name and uid) counts, if that fits into every quota.
 
         The verdict is that of :func:`quota.admission.admit`; the ledger tells who uses what.  A dry run reserves
         nothing.  Reserving the same claim again changes nothing.
 
+        :param is_wanted: whether somebody still waits for the verdict; for nobody nothing is reserved.
+        :raises NameTaken: if the claim would fit, but another one has its name.
         :raises Busy: if it cannot be decided now.
         """
         quotas = self._limits(namespace)
@@ -106,7 +122,7 @@ class Reservations:
         if not lock.acquire(timeout=self._patience):
             raise Busy(TOO_MANY_OTHERS)
         try:
-            return self._reserve(namespace, claim, quotas, evaluator)
+            return self._reserve(namespace, claim, quotas, evaluator, is_wanted)
         finally:
             lock.release()
 
@@ -129,18 +145,23 @@ class Reservations:
                 self.store.delete(namespace, stored.version)
             except Conflict:
                 return  # it is in use again
-        self._first_seen.pop(namespace, None)
+        self._there_since.pop(namespace, None)
         self._recounted.pop(namespace, None)
 
     # --- reserving -----------------------------------------------------------------------------------------------
 
     def _reserve(
-        self, namespace: str, claim: Object, quotas: Sequence[ResourceQuota], evaluator: Evaluator
+        self,
+        namespace: str,
+        claim: Object,
+        quotas: Sequence[ResourceQuota],
+        evaluator: Evaluator,
+        is_wanted: Callable[[], bool],
     ) -> tuple[Verdict, Ledger]:
         covered = limits_of(quotas, evaluator)
         entry = self._entry(claim, evaluator)
         deadline, pauses = self._clock() + self._patience, _pauses()
-        fresh = False
+        fresh = name_is_free = False
         while True:
             stored, ledger = self._read(namespace)
             if stored is None or not covered <= ledger.covered:
@@ -149,7 +170,7 @@ class Reservations:
                 continue
             if entry.uid in ledger.reserved:
                 return Verdict(tuple(quotas)), ledger
-            verdict = admit(with_usage(quotas, ledger), evaluator, claim)
+            verdict = admit(with_usage(quotas, ledger, beside=entry.name), evaluator, claim)
             crowded = len(ledger.reserved) >= MANY_RESERVATIONS
             if (verdict.message or crowded) and not fresh and self._is_stale(namespace):
                 self._recount(namespace, covered, deadline)
@@ -157,24 +178,41 @@ class Reservations:
                 continue
             if verdict.message or not entry.usage:
                 return verdict, ledger
+            if not name_is_free:
+                self._expect_free(namespace, entry)
+                name_is_free = True
+            if not is_wanted():
+                raise Busy("nobody waits for the answer any more")
             reserved = ledger.with_reservation(entry)
             try:
                 self._write(namespace, reserved, stored)
-                return verdict, reserved
             except Conflict:
                 self._wait(pauses, deadline)
+                continue
+            self._there_since.setdefault(namespace, {})[entry.uid] = self._clock()
+            return verdict, reserved
+
+    def _expect_free(self, namespace: str, entry: Charged) -> None:
+        """A claim whose name is taken is refused rather than admitted without a reservation: the name may be free
+        before the API server looks.
+
+        :raises NameTaken: if another claim has the name.
+        """
+        if entry.name and self.namespaces.uid_of(namespace, entry.name) not in ("", entry.uid):
+            raise NameTaken
 
     def _preview(
         self, namespace: str, claim: Object, quotas: Sequence[ResourceQuota], evaluator: Evaluator
     ) -> tuple[Verdict, Ledger]:
         """The verdict alone; what is stored is counted if it must be, but not written down."""
         _, ledger = self._read(namespace)
-        verdict = admit(with_usage(quotas, ledger), evaluator, claim)
+        name = claim["metadata"].get("name", "")
+        verdict = admit(with_usage(quotas, ledger, beside=name), evaluator, claim)
         covered = limits_of(quotas, evaluator)
         if covered <= ledger.covered and not (verdict.message and self._is_stale(namespace)):
             return verdict, ledger
         ledger = ledger.recounted(self.namespaces.charged(namespace), (), covered)
-        return admit(with_usage(quotas, ledger), evaluator, claim), ledger
+        return admit(with_usage(quotas, ledger, beside=name), evaluator, claim), ledger
 
     def _entry(self, claim: Object, evaluator: Evaluator) -> Charged:
         """What is to be reserved; the API server gives a claim its uid before it asks."""
@@ -208,12 +246,13 @@ class Reservations:
         while True:
             _, before = self._read(namespace)
             found = list(self.namespaces.charged(namespace))
-            hopeless = self._hopeless(namespace, before, {entry.uid for entry in found})
+            ages = self._ages(namespace, before, {entry.uid for entry in found})
+            hopeless = {uid for uid, age in ages.items() if age >= self._grace or self._is_deleted(uid)}
             while True:
                 stored, now = self._read(namespace)
                 if now.recount != before.recount:
                     break
-                counted = now.recounted(found, hopeless, covered)
+                counted = now.recounted(found, hopeless, covered, ages)
                 try:
                     self._write(namespace, counted, stored)
                 except Conflict:
@@ -223,12 +262,20 @@ class Reservations:
                 return counted
             self._wait(pauses, deadline)
 
-    def _hopeless(self, namespace: str, ledger: Ledger, found: set[str]) -> set[str]:
-        """Reservations whose claim has gone, or has not come for so long that it cannot any more."""
-        now, seen = self._clock(), self._first_seen.get(namespace, {})
-        waiting = {uid: seen.get(uid, now) for uid in ledger.reserved if uid not in found}
-        self._first_seen[namespace] = waiting
-        return {uid for uid, since in waiting.items() if now - since >= self._grace or self._is_deleted(uid)}
+    def _ages(self, namespace: str, ledger: Ledger, found: set[str]) -> dict[str, float]:
+        """For how many seconds, at least, reservations have been there whose claim has not come.
+
+        It is known from when this process saw them first, and how old they were then for whoever has recounted before:
+        so it goes on where that one ended.  Clocks that can be set are not asked.
+        """
+        now, since = self._clock(), self._there_since.get(namespace, {})
+        waiting = {
+            uid: min(since.get(uid, now), now - ledger.waited.get(uid, 0.0))
+            for uid in ledger.reserved
+            if uid not in found
+        }
+        self._there_since[namespace] = waiting
+        return {uid: now - there for uid, there in waiting.items()}
 
     # --- the stored ledger ---------------------------------------------------------------------------------------
 
@@ -272,9 +319,9 @@ def limits_of(quotas: Iterable[ResourceQuota], evaluator: Evaluator) -> frozense
     )
 
 
-def with_usage(quotas: Iterable[ResourceQuota], ledger: Ledger) -> list[ResourceQuota]:
-    """The quotas with what the ledger says is used of them."""
-    used = ledger.used()
+def with_usage(quotas: Iterable[ResourceQuota], ledger: Ledger, *, beside: str = "") -> list[ResourceQuota]:
+    """The quotas with what the ledger says is used of them; see :meth:`quota.ledger.Ledger.used`."""
+    used = ledger.used(beside=beside)
     return [
         quota._replace(used={**dict.fromkeys(quota.hard, ZERO), **only(used, quota.hard)}) for quota in quotas
     ]

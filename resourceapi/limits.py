@@ -13,6 +13,10 @@ DERIVED_ATTRIBUTES = 32
 CEL_EXPRESSION_BYTES = 10 * 1024
 CEL_EXPRESSION_COST = 1_000_000
 DERIVED_ATTRIBUTES_COST = 1_000_000
+# What kube-apiserver sends to etcd at most, whatever etcd would take: asked of 1.37, which refuses an object with more.
+STORED_OBJECT_BYTES = 2 * 1024 * 1024
+# Of all expressions of a claim that the rules take; far more than fits into a request.
+CLAIM_EXPRESSIONS_BYTES = REQUESTS * SUBREQUESTS * SELECTORS * CEL_EXPRESSION_BYTES
 OPAQUE_PARAMETERS_BYTES = 10 * 1024
 DRIVER_NAME_CHARACTERS = 63
 

@@ -104,7 +104,7 @@ class Answer:
         self.message = message
         self.errors = errors or []
         self.decoding = decoding or []
-        self.details = dict(details or {})
+        self.details = None if details is None else dict(details)
         self.path = path
         self._build = build
         self._object: dict[str, Any] | None = None
@@ -122,17 +122,20 @@ class Answer:
         return self.code < 400
 
     def status(self) -> dict[str, Any]:
-        """The answer as a ``v1.Status`` (for a refusal)."""
-        details = dict(self.details)
-        if self.errors:
-            details["causes"] = [error.cause() for error in self.errors]
-        return {
+        """The answer as a ``v1.Status`` (for a refusal); like the server it leaves out what there is not."""
+        status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
             "metadata": {},
             "status": "Success" if self.accepted else "Failure",
             "message": self.message,
-            "reason": self.reason,
-            "details": details,
-            "code": self.code,
         }
+        if self.reason:
+            status["reason"] = self.reason
+        if self.errors:
+            causes = [error.cause() for error in self.errors]
+            status["details"] = {**(self.details or {}), "causes": causes}
+        elif self.details is not None:
+            status["details"] = dict(self.details)
+        status["code"] = self.code
+        return status

@@ -26,7 +26,8 @@ def bad_request(message: str, **more: Any) -> Answer:
 
 def not_served() -> Answer:
     """The URL of the version or kind does not exist."""
-    return Answer(404, reason="NotFound", message="the server could not find the requested resource")
+    message = "the server could not find the requested resource"
+    return Answer(404, reason="NotFound", message=message, details={})
 
 
 def refuse_size(raw: str | bytes | None) -> Answer | None:

@@ -39,6 +39,11 @@ Step = str | int
 Object = dict[str, Any]
 WATCH = "Watch"
 NAMESPACE = "claimcheck-system"
+_NO_CLIENTS = (
+    "quota.mode: where CRDs serve the kinds quota is reserved, which only the API server may ask for: name the authority "
+    "of its client certificate in tls.clientAuthorityFile (or set quota.insecureSkipClientVerify: then everybody who "
+    "reaches the port can use up the quota of any namespace)"
+)
 
 
 def make_context(config: Config, cluster: Cluster | None = None) -> Context:
@@ -185,9 +190,13 @@ def own_namespace(config: Config, *path: str) -> str:
 def _quota(config: Config, profile: Profile, cluster: Cluster | None) -> QuotaCheck | None:
     if config.get("quota", "mode") == OFF:
         return None
+    reserves = config.get("apiServer", "serves") == "CustomResources"
+    trusts_everybody = config.get("quota", "insecureSkipClientVerify")
+    if reserves and not trusts_everybody and config.get("tls", "clientAuthorityFile") is None:
+        raise config.error(("quota", "mode"), _NO_CLIENTS)
     api = api_server(config)
     namespaces = ClusterNamespaces(api, Server(profile))
-    if config.get("apiServer", "serves") == "BuiltIn":
+    if not reserves:
         return ObservedQuota(namespaces)
     store = ConfigMapStore(api, own_namespace(config, "quota", "namespace"))
     reservations = Reservations(
@@ -205,7 +214,7 @@ def _quota(config: Config, profile: Profile, cluster: Cluster | None) -> QuotaCh
             logging.WARNING, "quota not recounted", namespace=namespace, reason=str(error)
         ),
     )
-    return ReservedQuota(reservations, namespaces, controller)
+    return ReservedQuota(reservations, namespaces, controller, is_for_known_clients=not trusts_everybody)
 
 
 def _inventory(config: Config) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Who may ask for reviews: API servers that show a client certificate."""
+"""Who may ask for what: API servers show a client certificate, others only get what changes nothing."""
 
 from __future__ import annotations
 
@@ -6,22 +6,40 @@ from typing import Any
 
 from webhook.reviews import WebhookError
 
+NONE_SHOWN = "a client certificate is needed"
+SOMEBODY_ELSE = "the client certificate is for somebody else"
+
 
 class Clients:
     """Clients with a certificate that TLS has verified, and, if there are ``names``, with one of these common names."""
 
-    def __init__(self, names: tuple[str, ...] = ()) -> None:
-        self._names = frozenset(names)
-
-    def check(self, certificate: Any) -> None:
+    def __init__(self, names: tuple[str, ...] = (), *, for_all_reviews: bool = True) -> None:
         """
+        :param for_all_reviews: whether nobody else is answered at all.
+        """
+        self._names = frozenset(names)
+        self._for_all_reviews = for_all_reviews
+
+    def doubt(self, certificate: Any) -> str:
+        """Why a client is none of these; empty if it is one.
+
         :param certificate: as :meth:`ssl.SSLSocket.getpeercert` describes it; empty for none.
-        :raises WebhookError: if that is none of the clients.
         """
         if not certificate:
-            raise WebhookError("a client certificate is needed", 403)
+            return NONE_SHOWN
         if self._names and self._names.isdisjoint(_common_names(certificate)):
-            raise WebhookError("the client certificate is for somebody else", 403)
+            return SOMEBODY_ELSE
+        return ""
+
+    def check(self, certificate: Any) -> str:
+        """The doubt about a client that is to be answered.
+
+        :raises WebhookError: if it is not.
+        """
+        doubt = self.doubt(certificate)
+        if doubt and self._for_all_reviews:
+            raise WebhookError(doubt, 403)
+        return doubt
 
 
 def _common_names(certificate: Any) -> list[str]:

@@ -32,10 +32,11 @@ _KEEP = ("connection", "keep-alive")  # says what is so anyway
 
 
 class Head(NamedTuple):
-    """What a plain head says: the path, and how many bytes follow."""
+    """What a plain head says: path and query, and how many bytes follow."""
 
     path: str
     length: int
+    query: str = ""
 
 
 class DirectConnection(asyncio.Protocol):
@@ -88,7 +89,7 @@ class DirectConnection(asyncio.Protocol):
             self._answer(head, received[end + len(_END) :])
 
     def _answer(self, head: Head, body: bytes) -> None:
-        reply = self._service.reply(head.path, body)
+        reply = self._service.reply(head, body, self._transport)
         if reply is None:
             self.hand_over()
             return
@@ -173,7 +174,8 @@ def _read_head(text: bytes) -> Head | None:
         return None
     if not (headers.keys() >= _NEEDED and length.isdigit() and len(length) < 9):
         return None
-    return Head(target.partition("?")[0], int(length))
+    path, _, query = target.partition("?")
+    return Head(path, int(length), query)
 
 
 _REASONS = {status.value: status.phrase for status in HTTPStatus}

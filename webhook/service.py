@@ -8,16 +8,22 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from asyncio import CancelledError, Semaphore
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from deviceselectors.budget import Budget, BudgetSpentError, within
 from resourceapi.gotext import json_text
 from resourceapi.jsontext import parse
 from resourceapi.jsonvalues import JSONError
-from webhook.clients import Clients
+from resourceapi.limits import CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES
+from webhook.callers import Caller, seconds_to_answer
+from webhook.clients import NONE_SHOWN, Clients
 from webhook.context import Context
 from webhook.converting import convert
 from webhook.direct import DirectConnection, Head
@@ -25,13 +31,27 @@ from webhook.logs import LOGGER, log
 from webhook.metrics import Metrics
 from webhook.mutating import mutate
 from webhook.reviews import WebhookError
-from webhook.validating import validate
+from webhook.validating import asks_quota, begin
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 ADMISSION_BYTES = 3 * 1024 * 1024
 CONVERSION_BYTES = 32 * 1024 * 1024
+REVIEW_SECONDS = 10.0
 # What takes longer than a millisecond or so must not keep health checks and small reviews waiting.
 LARGE_BYTES = 64 * 1024
-MAX_LARGE = 4
+# Expressions take up to 10 µs a byte: of objects that may have some, this is what health checks wait for at most.
+WITH_EXPRESSIONS_BYTES = 8 * 1024
+_WITH_EXPRESSIONS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+# Of what is larger: so many at once, of each kind of work, so that small ones find the processor free.
+MAX_LARGE = 1
+MAX_MEDIUM = 2
+# No object that can be stored has more.
+EXPRESSIONS_BYTES = min(CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES)
+# Reviews that wait for the API server's answers about quota do so in threads of their own, and so many more queue.
+QUOTA_THREADS = 16
+MAX_WAITING = 256
 # What takes twenty times its size while it is converted comes one by one.
 HUGE_BYTES = 4 * 1024 * 1024
 # So many of the largest bodies may be held at once, read in part or waiting.
@@ -39,19 +59,26 @@ MAX_HELD = 4
 JSON = "application/json"
 PLAIN = "text/plain; charset=utf-8"
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
-WEBHOOKS: dict[str, Callable[[Any, Context], dict[str, Any]]] = {
-    "/validate": validate,
-    "/mutate": mutate,
-    "/convert": convert,
+Object = dict[str, Any]
+# An answer, or what has to wait for others before there is one.
+Outcome = Object | Callable[[], Object]
+WEBHOOKS: dict[str, Callable[[Any, Context, Caller], Outcome]] = {
+    "/validate": begin,
+    "/mutate": lambda review, context, caller: mutate(review, context),
+    "/convert": lambda review, context, caller: convert(review, context),
 }
 
 
 class Limits(NamedTuple):
-    """What a body may take: seconds, and bytes of an AdmissionReview and of a ConversionReview."""
+    """What a body may take: seconds, and bytes of an AdmissionReview and of a ConversionReview.
+
+    ``review``: the seconds that the answer may take if the client does not wait less.
+    """
 
     seconds: float
     admission: int = ADMISSION_BYTES
     conversion: int = CONVERSION_BYTES
+    review: float = REVIEW_SECONDS
 
     def bytes_at(self, path: str) -> int:
         return self.conversion if path == "/convert" else self.admission
@@ -69,6 +96,13 @@ class Reply(NamedTuple):
         return web.Response(status=self.code, body=self.body, headers={"Content-Type": self.content_type})
 
 
+class _Unfinished(NamedTuple):
+    """A review whose answer has to wait for others."""
+
+    review: Any
+    finish: Callable[[], Object]
+
+
 class Service:
     """Answers requests from ``context``, which may be replaced at any time.
 
@@ -84,7 +118,7 @@ class Service:
         is_ready: Callable[[], bool] = lambda: True,
     ) -> None:
         """
-        :param clients: who may ask for reviews; None for everybody.
+        :param clients: who may ask for what; None if nobody is known.
         :param is_ready: whether all is known that verdicts need.
         """
         self.context = context
@@ -95,8 +129,10 @@ class Service:
         self._clients = clients
         self._server: web.Server | None = None
         self.direct: set[DirectConnection] = set()
-        self._large = asyncio.Semaphore(MAX_LARGE)
-        self._huge = asyncio.Semaphore(1)
+        self._slots: dict[tuple[str, str], Semaphore] = {}
+        self._workers = ThreadPoolExecutor(thread_name_prefix="review")
+        self._quota = ThreadPoolExecutor(QUOTA_THREADS, "quota")
+        self._waiting = 0
         self._held = 0  # bytes of bodies
         self._pages: dict[str, Callable[[], web.Response]] = {
             "/healthz": lambda: _text(200, "ok"),
@@ -116,6 +152,7 @@ class Service:
         self._server = web.Server(
             self.handle,
             request_factory=make_request,
+            handler_cancellation=True,
             keepalive_timeout=idle_seconds,
             access_log=None,
             logger=_server_log(),
@@ -140,6 +177,8 @@ class Service:
         if self._server is not None:
             self._server.pre_shutdown()
             await self._server.shutdown(seconds)
+        for pool in (self._workers, self._quota):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def answers_directly(self, head: Head, transport: asyncio.Transport | None) -> bool:
         """Whether a request is a small one for a webhook, of a client that may ask."""
@@ -152,23 +191,21 @@ class Service:
                 return False
         return True
 
-    def _waits_for_others(self, path: str, body: bytes) -> bool:
-        """Whether the API server may have to be asked: about quota, when a claim is created."""
-        if path != "/validate" or self.context.quota is None:
-            return False
-        return b'"CREATE"' in body and b'"ResourceClaim"' in body
-
-    def reply(self, path: str, body: bytes) -> Reply | None:
+    def reply(self, head: Head, body: bytes, transport: asyncio.Transport | None) -> Reply | None:
         """What is answered to the body of a review, at once, and counted; None if it would keep others waiting."""
-        if self._waits_for_others(path, body):
-            return None
-        webhook, code = path[1:], None
+        path, webhook, code = head.path, head.path[1:], None
         entered = self.metrics.enter(webhook)
         try:
             try:
-                reply = self._answer(path, body)
+                review = _parsed(body)
+                if self._takes_long(path, review, len(body)):
+                    return None
+                certificate = None if transport is None else transport.get_extra_info("peercert")
+                reply = self._begin(path, review, self._caller(certificate, head.query, len(body)))
             except WebhookError as error:
                 reply = _refused(path, error)
+            if isinstance(reply, _Unfinished):  # never, as long as both ways know alike what has to wait
+                return None
             code = reply.code
             return reply
         finally:
@@ -211,8 +248,9 @@ class Service:
     async def _review(self, path: str, request: web.BaseRequest) -> web.Response:
         """The answer to a review; whatever is no review, or cannot be read in time, is an HTTP error."""
         try:
+            certificate = request.get_extra_info("peercert")
             if self._clients is not None:
-                self._clients.check(request.get_extra_info("peercert"))
+                self._clients.check(certificate)
             if not self._is_ready():
                 raise WebhookError("not ready", 503)
             limit = self._limits.bytes_at(path)
@@ -222,7 +260,8 @@ class Service:
                 body = await self._read(request, limit)
             self._held += len(body)
             try:
-                return (await self._answer_in_time(path, body)).response()
+                caller = self._caller(certificate, request.query_string, len(body))
+                return (await self._answer_in_time(path, body, caller)).response()
             finally:
                 self._held -= len(body)
         except WebhookError as error:
@@ -231,32 +270,107 @@ class Service:
                 response.force_close()  # what is left of the body is of no interest
             return response
 
-    async def _answer_in_time(self, path: str, body: bytes) -> Reply:
-        """The answer, made elsewhere if it would keep others waiting."""
-        if self._waits_for_others(path, body):
-            return await asyncio.to_thread(self._answer, path, body)
-        if len(body) < LARGE_BYTES:
-            return self._answer(path, body)
-        async with self._huge if len(body) >= HUGE_BYTES else self._large:
-            return await asyncio.to_thread(self._answer, path, body)
+    async def _answer_in_time(self, path: str, body: bytes, caller: Caller) -> Reply:
+        """The answer, made elsewhere if it would keep others waiting; none is made for clients that have left."""
+        try:
+            if len(body) >= LARGE_BYTES:
+                outcome = await self._elsewhere(path, body, caller)
+            else:
+                review = _parsed(body)
+                if self._has_many_expressions(review, len(body)):
+                    outcome = await self._elsewhere(path, body, caller)
+                else:
+                    outcome = self._begin(path, review, caller)
+            if isinstance(outcome, _Unfinished):
+                return await self._finish(path, outcome, caller)
+            return outcome
+        except CancelledError:
+            caller.budget.stop()
+            raise
 
-    def _answer(self, path: str, body: bytes) -> Reply:
-        """The answer to the body of a review.
+    def _takes_long(self, path: str, review: Any, size: int) -> bool:
+        """Whether others would be kept waiting by the answer to a review that is read."""
+        if self._has_many_expressions(review, size):
+            return True
+        return path == "/validate" and self.context.quota is not None and asks_quota(review)
+
+    def _has_many_expressions(self, review: Any, size: int) -> bool:
+        """Whether there may be more of them than can be compiled in no time."""
+        return size >= WITH_EXPRESSIONS_BYTES and _kind(review) in _WITH_EXPRESSIONS
+
+    async def _elsewhere(self, path: str, body: bytes, caller: Caller) -> Reply | _Unfinished:
+        """The outcome of a body that takes time, in a thread, as soon as there is a slot for it.
+
+        Clients that nobody knows are not in the way of those that are known.
+        """
+
+        def work() -> Reply | _Unfinished:
+            return self._begin(path, _parsed(body), caller)
+
+        slot = self._slot(path, len(body), caller)
+        async with _in_time(caller, "too many large reviews wait"):
+            await slot.acquire()
+        return await _unhurried(self._workers, work, slot.release)
+
+    def _slot(self, path: str, size: int, caller: Caller) -> Semaphore:
+        if size >= HUGE_BYTES:
+            key, number = ("huge", ""), 1
+        elif path == "/convert":
+            key, number = (path, ""), MAX_LARGE
+        elif size >= LARGE_BYTES:
+            key, number = ("large", caller.doubt), MAX_LARGE
+        else:
+            key, number = ("medium", caller.doubt), MAX_MEDIUM
+        return self._slots.setdefault(key, Semaphore(number))
+
+    async def _finish(self, path: str, unfinished: _Unfinished, caller: Caller) -> Reply:
+        """The answer to a review that waits for others, in a thread for such waiting.
+
+        :raises WebhookError: if that takes too long, or too many others wait.
+        """
+
+        def work() -> Reply | _Unfinished:
+            return self._told(path, unfinished.review, unfinished.finish)
+
+        def left() -> None:
+            self._waiting -= 1
+
+        if self._waiting >= QUOTA_THREADS + MAX_WAITING:
+            raise WebhookError("too many reviews wait for quota", 503)
+        self._waiting += 1
+        async with _in_time(caller, "quota cannot be checked now: the API server does not answer"):
+            reply = await _unhurried(self._quota, work, left)
+        assert isinstance(reply, Reply)
+        return reply
+
+    def _begin(self, path: str, review: Any, caller: Caller) -> Reply | _Unfinished:
+        """The answer to a review, or what it has to wait for.
 
         :raises WebhookError: if it is none.
         """
-        uid: Any = ""
+
+        def work() -> Outcome:
+            with within(caller.budget):
+                return WEBHOOKS[path](review, self.context, caller)
+
+        return self._told(path, review, work)
+
+    def _told(self, path: str, review: Any, work: Callable[[], Outcome]) -> Reply | _Unfinished:
+        """What work on a review comes to, counted and logged if that is an answer.
+
+        :raises WebhookError: if there can be none.
+        """
+        uid = _uid(review)
         try:
-            # API servers write no key twice; for large bodies the slower way is the one that lets others go on
-            review = parse(body, keep_repeated=len(body) >= LARGE_BYTES)
-            uid = _uid(review)
-            answer = WEBHOOKS[path](review, self.context)
+            answer = work()
+            if not isinstance(answer, dict):
+                return _Unfinished(review, answer)
             # only converted objects can have numbers that are to be written as they came
             text = json_text(answer) if path == "/convert" else _encoded(answer)
-        except JSONError as error:
-            raise WebhookError(f"the body is no JSON: {error}") from None
         except RecursionError:
-            raise WebhookError("the body is nested too deeply") from None
+            raise _too_deep() from None
+        except BudgetSpentError as error:
+            raise WebhookError(str(error), 504) from None
         except WebhookError:
             raise
         except Exception:  # noqa: BLE001 - a mistake of ours is answered, and told with the uid
@@ -265,6 +379,15 @@ class Service:
         self.metrics.count_verdict(path[1:], review, answer)
         _log_answer(path[1:], uid, review, answer)
         return Reply(200, text.encode("utf-8", "replace"))
+
+    def _caller(self, certificate: Any, query: str, size: int) -> Caller:
+        """Who sends a review, from now on.
+
+        :raises WebhookError: if it is nobody who is to be answered.
+        """
+        doubt = NONE_SHOWN if self._clients is None else self._clients.check(certificate)
+        seconds = seconds_to_answer(query, self._limits.review)
+        return Caller(doubt, Budget(seconds, EXPRESSIONS_BYTES), size)
 
     async def _read(self, request: web.BaseRequest, limit: int) -> bytes:
         """The body, up to its limit.
@@ -292,6 +415,62 @@ class Service:
         finally:
             self._held -= size
         return b"".join(chunks)
+
+
+def _parsed(body: bytes) -> Any:
+    """
+    :raises WebhookError: if it is no JSON.
+    """
+    try:
+        # API servers write no key twice; for large bodies the slower way is the one that lets others go on
+        return parse(body, keep_repeated=len(body) >= LARGE_BYTES)
+    except JSONError as error:
+        raise WebhookError(f"the body is no JSON: {error}") from None
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _too_deep() -> WebhookError:
+    return WebhookError("the body is nested too deeply")
+
+
+def _kind(review: Any) -> Any:
+    """The kind of object that a review says it is about."""
+    request = review.get("request") if isinstance(review, dict) else None
+    kind = request.get("kind") if isinstance(request, dict) else None
+    return kind.get("kind") if isinstance(kind, dict) else None
+
+
+@asynccontextmanager
+async def _in_time(caller: Caller, otherwise: str) -> AsyncIterator[None]:
+    """Wait as long as the caller does.
+
+    :raises WebhookError: after that.
+    """
+    try:
+        async with asyncio.timeout(caller.budget.seconds_left()):
+            yield
+    except TimeoutError:
+        caller.budget.stop()
+        raise WebhookError(otherwise, 503) from None
+
+
+async def _unhurried(
+    pool: Executor, work: Callable[[], Reply | _Unfinished], then: Callable[[], None]
+) -> Reply | _Unfinished:
+    """What work in a thread comes to; ``then`` is called once the thread is free, even if nobody waits any more.
+
+    Work that has not begun when nobody waits any more is not begun.
+    """
+    loop = asyncio.get_running_loop()
+    future = pool.submit(work)
+
+    def ended(_: object) -> None:
+        with suppress(RuntimeError):  # at the very end there is no loop
+            loop.call_soon_threadsafe(then)
+
+    future.add_done_callback(ended)
+    return await asyncio.wrap_future(future)
 
 
 def _received(request: web.BaseRequest, limit: int) -> bytes | None:

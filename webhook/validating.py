@@ -2,52 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from conversion.paths import to_version
+from deviceselectors.budget import Budget
 from quota.api import Unavailable
+from quota.enforcement import RESOURCE
 from quota.reservations import Busy
 from resourceapi.fielderrors import FieldError, forbidden
 from resourceapi.fieldpath import render
+from resourceapi.names import short_name
 from resourceapi.releases import split_api_version
 from validation import statuses
 from validation.headers import in_headers
 from validation.lints import lint
 from validation.lints.shapes import name_of
+from webhook.callers import Caller
 from webhook.context import ENFORCE, Context
-from webhook.reviews import AdmissionError, AdmissionRequest, WebhookError, allow, deny, parse_admission
+from webhook.reviews import (
+    CREATE,
+    AdmissionError,
+    AdmissionRequest,
+    WebhookError,
+    allow,
+    deny,
+    parse_admission,
+)
 from webhook.subjects import Subject, ask, claim_spec, new_claim, subject_of
 
 Object = dict[str, Any]
 QUOTA = "quota"
+# Of larger reviews there are no lints: they compile expressions once more, and look at each device.
+LINTED_BYTES = 256 * 1024
+NOT_LINTED = f"the review has more than {LINTED_BYTES} bytes, so that there are no lints of it"
+TRUSTED = Caller("", Budget(float("inf"), 2**63))
+"""One who may ask for everything and waits for ever."""
 
 
-def validate(review: Any, context: Context) -> Object:
+def validate(review: Any, context: Context, caller: Caller = TRUSTED) -> Object:
     """The answer to an AdmissionReview: all causes at once, warnings, which policies have found something.
+
+    :raises WebhookError: if it is no AdmissionReview, or quota cannot be asked about.
+    """
+    found = begin(review, context, caller)
+    return found if isinstance(found, dict) else found()
+
+
+def begin(review: Any, context: Context, caller: Caller) -> Object | Callable[[], Object]:
+    """The answer as :func:`validate` gives it; if the API server has to be asked for it, what does so and returns it.
 
     :raises WebhookError: if it is no AdmissionReview.
     """
-    request = parse_admission(review)
-    verdict = _Verdict(request, context)
+    verdict = _Verdict(parse_admission(review), context, caller)
     try:
         verdict.reach()
+        claim = verdict.claim_to_charge()
     except AdmissionError as error:
-        return deny(request, error.status, warnings=in_headers(verdict.warnings), audit=verdict.audit)
-    return allow(request, warnings=in_headers(verdict.warnings), audit=verdict.audit)
+        return verdict.refusal(error)
+    if claim is None:
+        return verdict.admission()
+    return lambda: verdict.charged(claim)
+
+
+def asks_quota(review: Any) -> bool:
+    """Whether a review (JSON) may be about a new claim."""
+    request = review.get("request") if isinstance(review, dict) else None
+    kind = request.get("kind") if isinstance(request, dict) else None
+    if not isinstance(request, dict) or not isinstance(kind, dict):
+        return False
+    return request.get("operation") == CREATE and kind.get("kind") == "ResourceClaim"
 
 
 class _Verdict:
-    def __init__(self, request: AdmissionRequest, context: Context) -> None:
+    def __init__(self, request: AdmissionRequest, context: Context, caller: Caller) -> None:
         self.request = request
         self.context = context
+        self.caller = caller
         self.warnings: list[str] = []
+        self.lints: list[str] = []
         self.audit: dict[str, str] = {}
         self._made: Subject | None = None
         self._has_subject = False
 
     def reach(self) -> None:
-        """Collect what is to be said about the request.
+        """Collect what is to be said about the request, but for quota.
 
         :raises AdmissionError: if it is refused.
         """
@@ -56,8 +95,13 @@ class _Verdict:
         if errors:
             name = self.request.name or name_of(self.request.object)
             raise AdmissionError(statuses.invalid(self.request.kind, name, errors).status())
-        self._fit_into_quota()
-        self.warnings.extend(self._lints())
+        self.lints.extend(self._lints())
+
+    def refusal(self, error: AdmissionError) -> Object:
+        return deny(self.request, error.status, warnings=in_headers(self.warnings), audit=self.audit)
+
+    def admission(self) -> Object:
+        return allow(self.request, warnings=in_headers([*self.warnings, *self.lints]), audit=self.audit)
 
     def _guard_labels(self) -> None:
         """
@@ -87,22 +131,40 @@ class _Verdict:
             else:
                 self.warnings.append(f"{render(path)}: {problem}")
 
-    def _fit_into_quota(self) -> None:
-        """Charge a new claim to the quotas of its namespace; last, because it is not given back.
+    def claim_to_charge(self) -> Object | None:
+        """The claim if it is a new one, for which there may be quotas.
 
-        :raises AdmissionError: if it does not fit.
-        :raises WebhookError: if that cannot be told now.
+        :raises AdmissionError: if nobody may ask about that without a certificate, and the caller has none.
         """
-        claim = new_claim(self.request, self.context.server) if self.context.quota is not None else None
-        if claim is None or self.context.quota is None:
-            return
+        quota = self.context.quota
+        claim = new_claim(self.request, self.context.server) if quota is not None else None
+        if claim is None or quota is None:
+            return None
+        if short_name(self.request.namespace):
+            raise WebhookError("request.namespace must be the name of a namespace")
+        if quota.is_for_known_clients and self.caller.doubt:
+            self.audit[QUOTA] = "unknown client"
+            why = f"quota is reserved only for an API server that shows its certificate: {self.caller.doubt}"
+            raise AdmissionError(statuses.forbidden(RESOURCE, name_of(claim), why).status())
+        return claim
+
+    def charged(self, claim: Object) -> Object:
+        """The answer, after a new claim has been charged to the quotas of its namespace, which is not given back.
+
+        :raises WebhookError: if it cannot be told now whether it fits.
+        """
+        quota, request = self.context.quota, self.request
+        assert quota is not None
         try:
-            refusal = self.context.quota.check(self.request.namespace, claim, dry_run=self.request.dry_run)
+            refusal = quota.check(
+                request.namespace, claim, dry_run=request.dry_run, is_wanted=self.caller.budget.is_open
+            )
         except (Busy, Unavailable) as error:
             raise WebhookError(f"quota cannot be checked now: {error}", 503) from None
-        if refusal is not None:
-            self.audit[QUOTA] = "refused"
-            raise AdmissionError(refusal.status())
+        if refusal is None:
+            return self.admission()
+        self.audit[QUOTA] = "refused"
+        return self.refusal(AdmissionError(refusal.status()))
 
     def _broken_rules(self) -> list[FieldError]:
         """Causes that the API server would give; warnings that it would give are noted.
@@ -150,6 +212,9 @@ class _Verdict:
         if self.context.facts is None or obj is None or self.request.subresource:
             return
         if old is not None and old.get("spec") == obj.get("spec"):
+            return
+        if self.caller.size > LINTED_BYTES:
+            yield NOT_LINTED
             return
         for warning in lint(obj, self.context.facts):
             yield f"{warning.code}: {warning.message}"

@@ -109,11 +109,16 @@ class _Worker:
     def _service(self) -> Service:
         config = self.config
         limits = Limits(
-            config.get("timeouts", "body"), config.get("limits", "review"), config.get("limits", "conversion")
+            config.get("timeouts", "body"),
+            config.get("limits", "review"),
+            config.get("limits", "conversion"),
+            config.get("timeouts", "review"),
         )
         clients = None
         if config.get("tls", "clientAuthorityFile") is not None:
-            clients = Clients(tuple(config.get("tls", "clientNames") or ()))
+            needed_for = config.get("tls", "requireClientCertificate")
+            names = tuple(config.get("tls", "clientNames") or ())
+            clients = Clients(names, for_all_reviews=needed_for == "Reviews")
         return Service(make_context(config, self._cluster), self.metrics, limits, clients, self._is_ready)
 
     def _is_ready(self) -> bool:

@@ -91,7 +91,13 @@ def service_config(server: ApiServer, directory: Path, serves: str = "CustomReso
             "tokenFile": str(token),
             "caFile": cluster["certificate-authority"],
         },
-        "quota": {"mode": "Enforce", "namespace": SYSTEM, "recountSeconds": 1, "graceSeconds": GRACE},
+        "quota": {
+            "mode": "Enforce",
+            "namespace": SYSTEM,
+            "recountSeconds": 1,
+            "graceSeconds": GRACE,
+            "insecureSkipClientVerify": True,
+        },
         "logging": {"level": "info"},
     }
 

@@ -122,6 +122,12 @@ class Cluster:
     def evaluator(self, namespace: str) -> Evaluator:
         return self._evaluator
 
+    def uid_of(self, namespace: str, name: str) -> str:
+        self.switch("look for the name")
+        with self._lock:
+            found = (uid for uid, stored in self._claims.items() if stored["metadata"]["name"] == name)
+            return next(found, "")
+
     def charged(self, namespace: str) -> Iterable[Charged]:
         self.switch("list")
         with self._lock:

@@ -116,6 +116,14 @@ BAD = {
         "4:5: apiServer.featureGates: unrecognized feature gate: Nope",
     ),
     "missing-inventory": (TLS + "inventory: [nowhere]\n", "nowhere: "),
+    "reservations-for-everybody": (
+        TLS + "apiServer: {serves: CustomResources}\nquota: {mode: Enforce}\n",
+        "3:15: quota.mode: where CRDs serve the kinds quota is reserved, which only the API server may ask for: name ",
+    ),
+    "requirement-without-authority": (
+        "tls: {directory: a, requireClientCertificate: Reservations}\n",
+        "1:6: tls: 'clientAuthorityFile' is a dependency of 'requireClientCertificate'",
+    ),
     "long-trust-lead": (
         "tls:\n  directory: a\n  authorityDays: 3\n  trustLeadHours: 24\n",
         "4:19: tls.trustLeadHours: must be less than a third of tls.authorityDays",

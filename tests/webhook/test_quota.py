@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Event
 from typing import Any
 
@@ -21,11 +22,16 @@ from webhook.validating import validate
 class Asked:
     """A quota check that remembers what it was asked, and answers as told."""
 
-    def __init__(self, answer: Answer | Exception | None = None) -> None:
+    def __init__(
+        self, answer: Answer | Exception | None = None, *, is_for_known_clients: bool = False
+    ) -> None:
         self.answer = answer
+        self.is_for_known_clients = is_for_known_clients
         self.claims: list[tuple[str, dict[str, Any], bool]] = []
 
-    def check(self, namespace: str, claim: dict[str, Any], *, dry_run: bool) -> Answer | None:
+    def check(
+        self, namespace: str, claim: dict[str, Any], *, dry_run: bool, is_wanted: Callable[[], bool]
+    ) -> Answer | None:
         self.claims.append((namespace, claim, dry_run))
         if isinstance(self.answer, Exception):
             raise self.answer

@@ -207,7 +207,8 @@ def test_only_new_claims_wait_for_quota(tmp_path: Path) -> None:
     write_client_certificates(tmp_path, [])
     (tmp_path / "token").write_text("t")
     api_server = {**CRDS, "address": "https://127.0.0.1:1", "tokenFile": "token", "caFile": "authority.crt"}
-    with running(tmp_path, apiServer=api_server, quota={"mode": "Enforce"}) as service:
+    quota = {"mode": "Enforce", "insecureSkipClientVerify": True}
+    with running(tmp_path, apiServer=api_server, quota=quota) as service:
         code, text = service.ask("POST", "/validate", REVIEW, **JSON)
         assert (code, text[:27]) == (503, b"quota cannot be checked now")
         stored, changed = claim(allocationMode="ExactCount", count=1), claim(count=-1)
@@ -215,6 +216,67 @@ def test_only_new_claims_wait_for_quota(tmp_path: Path) -> None:
             each["metadata"] |= {"resourceVersion": "1", "uid": "u"}
         assert service.review("/validate", admission(stored, stored))["response"]["allowed"]
         assert service.review("/validate", admission(changed, stored))["response"]["status"]["code"] == 422
+
+
+@pytest.mark.parametrize("names", [["apiserver"], None], ids=["named", "any-name"])
+def test_reservations_need_a_client_certificate(tmp_path: Path, names: list[str] | None) -> None:
+    """Without a certificate nothing is reserved, whichever way is asked, and whatever changes nothing is answered."""
+    write_client_certificates(tmp_path, ["apiserver", "other"])
+    (tmp_path / "token").write_text("t")
+    tls: dict[str, Any] = {
+        "directory": "certificates",
+        "clientAuthorityFile": "authority.crt",
+        "requireClientCertificate": "Reservations",
+    }
+    if names:
+        tls["clientNames"] = names
+    api_server = {**CRDS, "address": "https://127.0.0.1:1", "tokenFile": "token", "caFile": "authority.crt"}
+    stored = claim(allocationMode="ExactCount", count=1)
+    stored["metadata"] |= {"resourceVersion": "1", "uid": "u"}
+    disguised = REVIEW.replace(b'"CREATE"', b'"\\u0043REATE"')
+    update, dry_run = (
+        json.dumps(review).encode() for review in (admission(stored, stored), admission(claim(), dryRun=True))
+    )
+
+    def ask(service: Running, name: str | None, body: bytes, path: str = "/validate", **more: str) -> Any:
+        connection = service.connect(certificate=None if name is None else tmp_path / f"{name}.pem")
+        connection.request("POST", path, body, {"Content-Type": "application/json", **more})
+        response = connection.getresponse()
+        found = response.status, response.read()
+        connection.close()
+        return found
+
+    with running(tmp_path, tls=tls, apiServer=api_server, quota={"mode": "Enforce"}) as service:
+        for more in ({}, {"X-General": "a"}):
+            for name in (None, "other") if names else (None,):
+                for body in (REVIEW, disguised, dry_run):
+                    code, text = ask(service, name, body, **more)
+                    response = json.loads(text)["response"]
+                    assert (code, response["allowed"], response["status"]["code"]) == (200, False, 403)
+                    why = "somebody else" if name else "is needed"
+                    assert "only for an API server" in response["status"]["message"]
+                    assert why in response["status"]["message"]
+                    assert response["auditAnnotations"] == {"quota": "unknown client"}
+                code, text = ask(service, name, update, **more)
+                assert json.loads(text)["response"]["allowed"]
+            for body in (REVIEW, disguised, dry_run):
+                code, text = ask(service, "apiserver", body, **more)
+                assert (code, text[:27]) == (503, b"quota cannot be checked now")
+        body = json.dumps(conversion([claim()], "v1beta1")).encode()
+        assert ask(service, None, body, "/convert")[0] == 200
+        assert ask(service, None, REVIEW, "/mutate")[0] == 200
+
+
+@pytest.mark.parametrize("namespace", ["", "team/secrets?a=", "..", "Team", "a" * 64])
+def test_namespaces_are_no_paths(tmp_path: Path, namespace: str) -> None:
+    """What is no name of a namespace is no part of what the API server is asked."""
+    write_client_certificates(tmp_path, [])
+    (tmp_path / "token").write_text("t")
+    api_server = {"address": "https://127.0.0.1:1", "tokenFile": "token", "caFile": "authority.crt"}
+    review = json.dumps(admission(claim(), namespace=namespace)).encode()
+    with running(tmp_path, apiServer=api_server, quota={"mode": "Enforce"}) as service:
+        code, text = service.ask("POST", "/validate", review, **JSON)
+        assert (code, text) == (400, b"request.namespace must be the name of a namespace\n")
 
 
 def test_idle_connections_are_in_nobodys_way(service: Running) -> None:

@@ -1,0 +1,328 @@
+"""Who waits for whom: reviews that ask others, that are large, or whose caller has left, keep nobody else waiting."""
+
+from __future__ import annotations
+
+import json
+import select
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from deviceselectors import compiler
+from deviceselectors.budget import Budget, BudgetSpentError
+from quota.api import Unavailable
+from tests.webhook.examples import admission, claim, context
+from tests.webhook.running import PATIENCE_SECONDS
+from tests.webhook.serving import DIRECT, GENERAL, answer, serving
+from validation.lints import Facts
+from validation.requests import Answer
+from webhook import service as services
+from webhook.callers import Caller, seconds_to_answer
+from webhook.context import Context
+from webhook.service import LARGE_BYTES, QUOTA_THREADS, WITH_EXPRESSIONS_BYTES
+from webhook.validating import LINTED_BYTES, NOT_LINTED, validate
+
+PLAIN = json.dumps(admission(claim())).encode()
+DISGUISED = PLAIN.replace(b'"CREATE"', b'"\\u0043REATE"').replace(
+    b'"ResourceClaim"', b'"Resource\\u0043laim"'
+)
+STORED = claim(allocationMode="ExactCount", count=1)
+STORED["metadata"] |= {"resourceVersion": "1", "uid": "u"}
+UPDATE = json.dumps(admission(STORED, STORED)).encode()
+BOTH = pytest.mark.parametrize("headers", [DIRECT, GENERAL], ids=["direct", "general"])
+
+
+class Hung:
+    """A quota check that waits for an API server until the test lets it go on."""
+
+    is_for_known_clients = False
+
+    def __init__(self) -> None:
+        self.answers = threading.Event()
+        self.asked = threading.Semaphore(0)
+        self.wanted: list[Callable[[], bool]] = []
+
+    def check(
+        self, namespace: str, claim: dict[str, Any], *, dry_run: bool, is_wanted: Callable[[], bool]
+    ) -> Answer | None:
+        self.wanted.append(is_wanted)
+        self.asked.release()
+        if not self.answers.wait(PATIENCE_SECONDS):
+            raise Unavailable("nobody has let it go on")
+        return None
+
+    def run(self, stop: threading.Event) -> None:
+        """Nothing."""
+
+
+def with_quota(quota: Hung) -> Context:
+    return Context(server=context().server, rules=True, quota=quota)
+
+
+def large(size: int, tag: str = "") -> bytes:
+    """A review of an update, of so many bytes and one more."""
+    obj = {**STORED, "metadata": {**STORED["metadata"], "annotations": {"a": tag + "x" * size}}}
+    return json.dumps(admission(obj, STORED)).encode()
+
+
+@BOTH
+@pytest.mark.parametrize("body", [PLAIN, DISGUISED], ids=["plain", "disguised"])
+def test_hung_api_server_stops_only_who_asks_it(body: bytes, headers: dict[str, str]) -> None:
+    """However a new claim is written, while it waits for the API server all others are answered."""
+    quota = Hung()
+    with serving(with_quota(quota)) as served:
+        waiting = served.send(body, headers=headers)
+        assert quota.asked.acquire(timeout=PATIENCE_SECONDS)
+        assert served.is_healthy()
+        assert served.ask(UPDATE)[0] == 200
+        assert served.ask(large(LARGE_BYTES))[0] == 200
+        assert not is_answered(waiting)
+        quota.answers.set()
+        assert answer(waiting)[0] == 200
+
+
+def is_answered(connection: Any) -> bool:
+    """Whether something has come, or comes at once."""
+    return bool(select.select([connection.sock], [], [], 0)[0])
+
+
+def test_many_that_wait() -> None:
+    """With every thread for quota waiting, and others behind them, small and large reviews are answered."""
+    quota = Hung()
+    with serving(with_quota(quota)) as served:
+        waiting = [served.send(PLAIN) for _ in range(QUOTA_THREADS + 8)]
+        for _ in range(QUOTA_THREADS):
+            assert quota.asked.acquire(timeout=PATIENCE_SECONDS)
+        assert served.is_healthy()
+        assert served.ask(UPDATE)[0] == 200
+        assert served.ask(large(LARGE_BYTES))[0] == 200
+        quota.answers.set()
+        assert {answer(each)[0] for each in waiting} == {200}
+
+
+def test_too_many_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as are allowed wait; the next one is told so at once."""
+    monkeypatch.setattr(services, "MAX_WAITING", 1 - QUOTA_THREADS)
+    quota = Hung()
+    with serving(with_quota(quota)) as served:
+        waiting = served.send(PLAIN)
+        assert quota.asked.acquire(timeout=PATIENCE_SECONDS)
+        assert served.ask(PLAIN) == (503, b"too many reviews wait for quota\n")
+        quota.answers.set()
+        assert answer(waiting)[0] == 200
+        assert served.ask(PLAIN)[0] == 200
+
+
+@BOTH
+def test_api_server_is_told_before_it_gives_up(headers: dict[str, str]) -> None:
+    """The time that the caller waits is heeded, and nothing is reserved afterwards."""
+    quota = Hung()
+    with serving(with_quota(quota)) as served:
+        code, text = served.ask(PLAIN, "/validate?timeout=200ms", headers)
+        assert (code, text[:27]) == (503, b"quota cannot be checked now")
+        assert [wanted() for wanted in quota.wanted] == [False]
+        quota.answers.set()
+
+
+@BOTH
+def test_nothing_is_reserved_for_who_has_left(headers: dict[str, str]) -> None:
+    """A caller that closes its connection no longer wants an answer."""
+    quota = Hung()
+    with serving(with_quota(quota)) as served:
+        leaving = served.send(PLAIN, headers=headers)
+        assert quota.asked.acquire(timeout=PATIENCE_SECONDS)
+        (wanted,) = quota.wanted
+        assert wanted()
+        leaving.close()
+        until(lambda: not wanted())
+        quota.answers.set()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# --- expressions
+
+
+def with_expressions(number: int, length: int = 0, tag: str = "") -> bytes:
+    """A review of a new claim with so many different expressions."""
+    selectors = [
+        {"cel": {"expression": f'device.driver == "{tag}{index}{"x" * length}"'}} for index in range(number)
+    ]
+    obj = claim()
+    exactly = obj["spec"]["devices"]["requests"][0]["exactly"]
+    obj["spec"]["devices"]["requests"] = [
+        {"name": f"r{at}", "exactly": {**exactly, "selectors": selectors[at : at + 32]}}
+        for at in range(0, number, 32)
+    ]
+    return json.dumps(admission(obj)).encode()
+
+
+class Ticking:
+    """A clock that goes on by a second whenever it is read."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1
+        return self.now
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The expressions that are compiled; none of them is remembered."""
+    found: list[str] = []
+    real = compiler._compile
+
+    def counting(item: Any) -> Any:
+        found.append(item.expression)
+        return real(item)
+
+    monkeypatch.setattr(compiler, "_compile", counting)
+    monkeypatch.setattr(compiler, "_CACHE_SIZE", 0)
+    return found
+
+
+def test_time_is_looked_at_before_each_expression(compiled: list[str]) -> None:
+    """When the time is used up no further expression is compiled, and it is no verdict."""
+    review = json.loads(with_expressions(100, tag="time"))
+    caller = Caller("", Budget(10, 2**30, Ticking()))
+    with services.within(caller.budget), pytest.raises(BudgetSpentError, match="longer than 10 s"):
+        validate(review, context(), caller)
+    assert len(compiled) == 9
+
+
+def test_bytes_of_expressions_are_bounded(compiled: list[str]) -> None:
+    """No more is compiled than any object can hold that an API server stores: at the limit, and one byte above."""
+    review = json.loads(with_expressions(10, 100, tag="b"))
+    size = 10 * len('device.driver == "b0"' + "x" * 100)
+    for most, number in ((size, 10), (size - 1, 9)):
+        compiled.clear()
+        caller = Caller("", Budget(60, most))
+        with services.within(caller.budget):
+            if number == 10:
+                assert validate(review, context(), caller)["response"]["allowed"]
+            else:
+                with pytest.raises(BudgetSpentError, match=f"more than {most} bytes"):
+                    validate(review, context(), caller)
+        assert len(compiled) == number
+
+
+@pytest.mark.parametrize("path", ["/validate", "/mutate"])
+def test_spent_budget_is_the_failure_policys_business(path: str, compiled: list[str]) -> None:
+    """A review that would take too long is an HTTP error, neither allowed nor denied; so is what comes by."""
+    with serving(context()) as served:
+        code, text = served.ask(with_expressions(200, 1000, tag="late"), f"{path}?timeout=1ms")
+        assert (code, text) == (504, b"the review takes longer than 0.0009 s\n")
+        assert compiled == []
+        assert served.ask(with_expressions(3, tag="early"), path)[0] == 200
+
+
+class Halting:
+    """Compiles when the test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.reached = threading.Semaphore(0)
+        self.goes_on = threading.Event()
+        self.number = 0
+        real = compiler._compile
+
+        def compile(item: Any) -> Any:
+            self.number += 1
+            self.reached.release()
+            assert self.goes_on.wait(PATIENCE_SECONDS)
+            return real(item)
+
+        monkeypatch.setattr(compiler, "_compile", compile)
+
+
+@pytest.mark.parametrize("size", [LARGE_BYTES, WITH_EXPRESSIONS_BYTES], ids=["large", "medium"])
+def test_work_ends_when_the_caller_has_left(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a review whose caller has gone, no more than the expression under way is compiled; then others have the slot."""
+    halting = Halting(monkeypatch)
+    with serving(context()) as served:
+        leaving = served.send(with_expressions(50, size // 50, tag=f"leave{size}"))
+        assert halting.reached.acquire(timeout=PATIENCE_SECONDS)
+        assert served.is_healthy()
+        leaving.close()
+        until(lambda: not is_busy(served.service))
+        halting.goes_on.set()
+        assert served.ask(with_expressions(30, size // 30, tag=f"stay{size}"))[0] == 200
+    assert halting.number == 1 + 30
+
+
+def is_busy(service: services.Service) -> bool:
+    """Whether a review is being answered, as far as clients wait for it."""
+    exposition, _ = service.metrics.exposition()
+    lines = exposition.decode().splitlines()
+    return any(
+        line.startswith("claimcheck_webhook_requests_in_flight{") and not line.endswith(" 0.0")
+        for line in lines
+    )
+
+
+def test_one_large_review_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second large review waits, small ones do not; one of a known client does not wait for strangers."""
+    halting = Halting(monkeypatch)
+    with serving(context()) as served:
+        first = served.send(with_expressions(8, LARGE_BYTES // 8, tag="first"))
+        assert halting.reached.acquire(timeout=PATIENCE_SECONDS)
+        second = served.send(with_expressions(8, LARGE_BYTES // 8, tag="second"))
+        assert served.ask(UPDATE)[0] == 200
+        assert halting.number == 1
+        known = Caller("", Budget(1, 1), LARGE_BYTES)
+        stranger = known._replace(doubt="who?")
+        service = served.service
+        assert service._slot("/validate", LARGE_BYTES, known) is not service._slot(
+            "/validate", LARGE_BYTES, stranger
+        )
+        halting.goes_on.set()
+        assert {answer(first)[0], answer(second)[0]} == {200}
+
+
+def test_no_lints_of_large_reviews() -> None:
+    """Above a size there is one warning in the place of all lints."""
+    review = json.loads(with_expressions(1))
+    selector = review["request"]["object"]["spec"]["devices"]["requests"][0]["exactly"]["selectors"][0]
+    selector["cel"]["expression"] = "device.driver == 'a' || true"
+    linting = context()
+    linting.facts = Facts(linting.server.profile)
+    found = {}
+    for size in (LINTED_BYTES, LINTED_BYTES + 1):
+        caller = Caller("", Budget(60, 2**30), size)
+        found[size] = validate(review, linting, caller)["response"].get("warnings")
+    assert len(found[LINTED_BYTES]) == 1
+    assert found[LINTED_BYTES] != [NOT_LINTED]
+    assert found[LINTED_BYTES + 1] == [NOT_LINTED]
+
+
+@pytest.mark.parametrize(
+    ("query", "seconds"),
+    [
+        ("timeout=10s", 9.0),
+        ("a=b&timeout=1m0s", 20.0),
+        ("timeout=500ms", 0.45),
+        ("timeout=1.5s", 1.35),
+        ("timeout=30s", 20.0),
+        ("", 20.0),
+        ("timeout=", 20.0),
+        ("timeout=0s", 20.0),
+        ("timeout=-1s", 20.0),
+        ("timeout=10", 20.0),
+        ("timeout=" + "1s" * 17, 20.0),
+        ("timeout=\u0661s", 20.0),
+        ("timeout=nan", 20.0),
+        ("timeouts=1s", 20.0),
+    ],
+)
+def test_how_long_the_caller_waits(query: str, seconds: float) -> None:
+    """A bit less than what the API server says, a Go duration; never more than is configured."""
+    assert seconds_to_answer(query, 20.0) == pytest.approx(seconds)
