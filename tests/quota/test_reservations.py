@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from threading import Thread
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from quota.ledger import Charged, from_json, to_json
 from quota.names import CLAIM_COUNT
-from quota.reservations import MAX_LEDGER_BYTES, Busy, Reservations
+from quota.reservations import MAX_LEDGER_BYTES, Busy, NameTaken, Reservations
 from quota.store import Conflict
 from resourceapi.quantity import Quantity
 from tests.quota.turns import Turns
@@ -61,8 +62,10 @@ def ledger_of(store: MemoryStore) -> tuple[int, list[str]]:
     return ledger.counted.get(GPU, Quantity(0)).value(), list(ledger.reserved)
 
 
-# For each claim: devices, and whether something refuses it after it has been reserved.
-CLAIMS = st.lists(st.tuples(st.integers(1, 3), st.booleans()), min_size=1, max_size=3)
+# For each claim: devices, whether something refuses it after it has been reserved, and a name that others may have.
+CLAIMS = st.lists(
+    st.tuples(st.integers(1, 3), st.booleans(), st.sampled_from(["", "shared"])), min_size=1, max_size=3
+)
 
 
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
@@ -75,7 +78,7 @@ CLAIMS = st.lists(st.tuples(st.integers(1, 3), st.booleans()), min_size=1, max_s
 )
 def test_every_interleaving(
     limit: int,
-    creators: list[list[tuple[int, bool]]],
+    creators: list[list[tuple[int, bool, str]]],
     recounts: int,
     removals: int,
     order: list[int],
@@ -91,11 +94,14 @@ def test_every_interleaving(
     removed: set[str] = set()
     heard = removed.__contains__
 
-    def create(number: int, wanted: list[tuple[int, bool]]) -> None:
+    def create(number: int, wanted: list[tuple[int, bool, str]]) -> None:
         reservations = replica(store, cluster, clock, is_deleted=heard)
-        for index, (devices, fails_later) in enumerate(wanted):
-            new = claim(f"{number}-{index}", devices)
-            verdict, _ = reservations.reserve(NAMESPACE, new)
+        for index, (devices, fails_later, name) in enumerate(wanted):
+            new = claim(f"{number}-{index}", devices, name)
+            try:
+                verdict, _ = reservations.reserve(NAMESPACE, new)
+            except NameTaken:
+                continue
             if not verdict.message and not fails_later:
                 cluster.store(new)
 
@@ -353,3 +359,140 @@ def test_recount_that_was_overtaken_begins_again() -> None:
     one.recount(NAMESPACE)
     assert ledger_of(store) == (1, [])
     assert other.reserve(NAMESPACE, claim("b", 1))[0].message
+
+
+# --- names that are taken, and retries
+
+
+def test_name_that_is_taken_reserves_nothing() -> None:
+    """A claim whose creation is bound to fail is refused, and holds nothing; quota is named first, as the server does."""
+    store, cluster, clock = MemoryStore(), Cluster(5), Clock()
+    reservations = replica(store, cluster, clock)
+    cluster.store(claim("old", 1, "taken"))
+    for number in range(10):
+        with pytest.raises(NameTaken):
+            reservations.reserve(NAMESPACE, claim(f"new-{number}", 4, "taken"))
+    assert reservations.reserve(NAMESPACE, claim("large", 5, "taken"))[0].message
+    assert ledger_of(store) == (1, [])
+    cluster.remove("old")
+    assert not reservations.reserve(NAMESPACE, claim("next", 5, "taken"))[0].message
+
+
+@pytest.mark.parametrize("name", ["", "own"])
+def test_names_that_say_nothing(name: str) -> None:
+    """Nobody has the name that is still to be made (generateName), and a claim's own name is no other's."""
+    store, cluster, clock = MemoryStore(), Cluster(5), Clock()
+    reservations = replica(store, cluster, clock)
+    stored = claim("own", 1, "own")
+    cluster.store(stored)
+    new = claim("own" if name else "new", 1, "own")
+    new["metadata"]["name"] = name
+    assert not reservations.reserve(NAMESPACE, new)[0].message
+
+
+def test_retries_reserve_once() -> None:
+    """Attempts to create a claim of one name, refused by somebody later, hold what the largest of them needs."""
+    store, cluster, clock = MemoryStore(), Cluster(3), Clock()
+    reservations = replica(store, cluster, clock)
+    for number, devices in enumerate((1, 2, 2, 1)):
+        assert not reservations.reserve(NAMESPACE, claim(str(number), devices, "retried"))[0].message
+    assert not reservations.reserve(NAMESPACE, claim("other", 1))[0].message
+    assert reservations.reserve(NAMESPACE, claim("another", 1))[0].message
+    assert reservations.reserve(NAMESPACE, claim("larger", 3, "retried"))[0].message
+
+
+def test_nothing_is_reserved_for_nobody() -> None:
+    """When the caller has left before the ledger is written, it is not."""
+    store, cluster, clock = MemoryStore(), Cluster(3), Clock()
+    reservations = replica(store, cluster, clock)
+    reservations.recount(NAMESPACE)
+    writes = store.writes
+    with pytest.raises(Busy, match="nobody waits"):
+        reservations.reserve(NAMESPACE, claim("a", 1), is_wanted=lambda: False)
+    assert store.writes == writes
+
+
+# --- time
+
+
+def test_restarts_do_not_begin_anew() -> None:
+    """A reservation lasts as long as it may, however often all replicas are replaced; their clocks begin anywhere."""
+    store, cluster = MemoryStore(), Cluster(1)
+    first = Clock()
+    replica(store, cluster, first).reserve(NAMESPACE, claim("lost", 1))
+    lasted = 0.0
+    for base in (-1e9, 0.0, 7e8, 3.0, 1e12):
+        clocks = [Clock(), Clock()]
+        for clock in clocks:
+            clock.now = base
+        replicas = [replica(store, cluster, clock) for clock in clocks]
+        for _ in range(3):
+            for clock, each in zip(clocks, replicas, strict=True):
+                each.recount(NAMESPACE)
+                clock.now += GRACE / 8
+            if ledger_of(store)[1]:
+                lasted += GRACE / 8
+    assert ledger_of(store) == (0, [])
+    assert GRACE <= lasted <= GRACE * 1.5
+
+
+def test_time_before_a_restart_is_not_counted_twice() -> None:
+    """Two replicas that both count the time do not make it go faster."""
+    store, cluster, clock = MemoryStore(), Cluster(1), Clock()
+    replicas = [replica(store, cluster, clock) for _ in range(3)]
+    replicas[0].reserve(NAMESPACE, claim("slow", 1))
+    while clock.now < GRACE:
+        for each in replicas:
+            each.recount(NAMESPACE)
+        assert ledger_of(store) == (0, ["slow"])
+        clock.now += GRACE / 10
+    replicas[1].recount(NAMESPACE)
+    assert ledger_of(store) == (0, [])
+
+
+def test_clock_that_goes_back() -> None:
+    """A clock that is set back neither ends a reservation nor makes it last."""
+    store, cluster, clock = MemoryStore(), Cluster(1), Clock()
+    reservations = replica(store, cluster, clock)
+    clock.now = 1e6
+    reservations.reserve(NAMESPACE, claim("slow", 1))
+    clock.now += GRACE / 2
+    reservations.recount(NAMESPACE)
+    clock.now = 0.0
+    reservations.recount(NAMESPACE)
+    assert ledger_of(store) == (0, ["slow"])
+    clock.now += GRACE / 2
+    reservations.recount(NAMESPACE)
+    assert ledger_of(store) == (0, [])
+
+
+@pytest.mark.parametrize("jump", [-1e9, 1e9], ids=["back", "ahead"])
+def test_time_of_day_is_not_asked(jump: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When somebody sets the machine's clock, reservations stay as they are: the default clock cannot be set."""
+    store, cluster = MemoryStore(), Cluster(1)
+    real = time.time
+    replicas = [Reservations(store, cluster) for _ in range(2)]
+    replicas[0].reserve(NAMESPACE, claim("slow", 1))
+    for each in replicas:
+        each.recount(NAMESPACE)
+    monkeypatch.setattr(time, "time", lambda: real() + jump)
+    for each in replicas:
+        each.recount(NAMESPACE)
+    assert ledger_of(store) == (0, ["slow"])
+
+
+def test_ledgers_of_earlier_releases() -> None:
+    """What has been written without times is read, and what is written can be read without them."""
+    store, cluster, clock = MemoryStore(), Cluster(2), Clock()
+    reservations = replica(store, cluster, clock)
+    reservations.reserve(NAMESPACE, claim("a", 1))
+    clock.now += GRACE / 2
+    reservations.recount(NAMESPACE)
+    stored = store.get(NAMESPACE)
+    assert stored is not None
+    assert stored.content["waited"] == {"a": GRACE / 2}
+    assert [len(entry) for entry in stored.content["reserved"]] == [4]
+    del stored.content["waited"]
+    store.replace(NAMESPACE, stored.content, stored.version)
+    reservations.recount(NAMESPACE)
+    assert ledger_of(store) == (0, ["a"])

@@ -25,11 +25,12 @@ def no_switch(what: str) -> None:
     """Let other threads run only when the interpreter does."""
 
 
-def claim(uid: str, devices: int) -> Object:
-    """A claim for so many devices of the class `gpu`."""
+def claim(uid: str, devices: int, name: str = "") -> Object:
+    """A claim for so many devices of the class `gpu`; the name is made of the uid if there is none."""
     exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": devices}
     requests = [{"name": "r", "exactly": exactly}]
-    return {"metadata": {"name": f"claim-{uid}", "uid": uid}, "spec": {"devices": {"requests": requests}}}
+    metadata = {"name": name or f"claim-{uid}", "uid": uid}
+    return {"metadata": metadata, "spec": {"devices": {"requests": requests}}}
 
 
 class MemoryStore:
@@ -94,8 +95,11 @@ class Cluster:
         self.quota = (ResourceQuota("gpus", NAMESPACE, {GPU: Quantity(limit)}, {}, (), uid),)
 
     def store(self, new: Object) -> None:
+        """Nothing happens if the name is taken, as the API server would say."""
         self.switch("store")
         with self._lock:
+            if new["metadata"]["name"] in (old["metadata"]["name"] for old in self._claims.values()):
+                return
             self._claims[new["metadata"]["uid"]] = new
             self.most_used = max(self.most_used, self.used())
 
