@@ -70,7 +70,8 @@ class Answer:
 
     ``errors`` are the causes in the server's order; their paths are the server's (in v1beta1 some are internal ones;
     :mod:`conversion.paths` translates).  ``decoding`` are the unknown and duplicate fields of the body, ``path`` is
-    the field that a refusal without causes is about.  The object is made when it is asked for.
+    the field that a refusal without causes is about.  ``details`` is None where the server has none.  The object is
+    made when it is asked for.
     """
 
     __slots__ = (

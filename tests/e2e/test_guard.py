@@ -168,6 +168,27 @@ def test_admin_access_is_refused(world: World) -> None:
     assert "spec.spec.devices.requests[0].exactly.adminAccess" in create(world, template).errors
 
 
+@pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1"])
+@pytest.mark.parametrize("kind", ["ResourceClaim", "ResourceClaimTemplate"])
+def test_admin_access_in_each_version(world: World, kind: str, version: str) -> None:
+    """No version of the group is a way around the policy; the field is named as it was sent."""
+    obj = claim(version, adminAccess=True)
+    obj["metadata"].pop("namespace")
+    at = "spec.devices.requests[0]"
+    if kind == "ResourceClaimTemplate":
+        obj, at = {**obj, "kind": kind, "spec": {"spec": obj["spec"]}}, f"spec.{at}"
+    field = f"{at}.adminAccess" if version == "v1beta1" else f"{at}.exactly.adminAccess"
+    codes = {}
+    for namespace in ("team", "admins"):
+        path = f"/apis/resource.k8s.io/{version}/namespaces/{namespace}/{kind.lower()}s"
+        answer = world.client.ask("POST", path, obj, {"dryRun": "All"})
+        codes[namespace] = answer.code
+        if answer.code == 422:
+            assert [cause["field"] for cause in answer.body["details"]["causes"]] == [field]
+            assert DOCS_LABEL in answer.body["message"]
+    assert codes == {"team": 422, "admins": 201}
+
+
 def test_admin_access_where_the_label_is(world: World) -> None:
     """The same claim is admitted in a namespace that has both labels, without a remark."""
     admitted = create(world, claim(adminAccess=True), "admins")

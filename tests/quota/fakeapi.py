@@ -56,7 +56,8 @@ class FakeApi:
         return 200, self._store(collection, body)
 
     def _list(self, path: str, query: Mapping[str, str]) -> tuple[int, Any]:
-        found = list(self.collections[path].values())
+        selected = query.get("fieldSelector", "").removeprefix("metadata.name=")
+        found = [obj for name, obj in self.collections[path].items() if selected in ("", name)]
         start = int(query.get("continue", 0))
         following = str(start + 2) if start + 2 < len(found) else ""
         return 200, {"items": copy.deepcopy(found[start : start + 2]), "metadata": {"continue": following}}

@@ -86,6 +86,24 @@ def test_reserved_until_recounted() -> None:
     assert (str(ledger.counted[GPU]), dict(ledger.reserved)) == ("1", {})
 
 
+def test_name_that_is_taken() -> None:
+    """A claim whose name another one has gets the server's answer to that, and nothing is reserved."""
+    world = World({GPU: "2"})
+    world.add(CLAIMS, claim(exactly("r", "gpu"), name="a"), claim(exactly("r", "nic"), name="other"))
+    new = claim(exactly("r", "gpu"), name="a", uid="new")
+    answer = world.reserved.check("team", new, dry_run=False)
+    assert answer is not None
+    assert (answer.code, answer.reason) == (409, "AlreadyExists")
+    assert answer.message == 'resourceclaims.resource.k8s.io "a" already exists'
+    stored = world.store.get("team")
+    assert stored is not None
+    assert from_json(stored.content).reserved == {}
+    large = claim(exactly("r", "gpu", 2), name="a", uid="new")
+    refused = world.reserved.check("team", large, dry_run=False)
+    assert refused is not None
+    assert refused.code == 403
+
+
 def test_number_of_claims_is_left_to_the_server() -> None:
     """Where CRDs serve the claims, the API server counts them as objects; nothing is counted twice."""
     world = World({COUNT: "0"})

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from resourceapi.releases import Profile
+from validation import statuses
 from validation.requests import UPDATE, Answer, Request
 from validation.server import Server
 
@@ -144,3 +145,20 @@ def test_a_body_is_shown_up_to_thirty_bytes() -> None:
     assert answer.message.endswith(
         'unexpected end of JSON input ({"apiVersion": "", "kind": "\ufffd\ufffd ...)'
     )
+
+
+def test_details_are_as_the_servers() -> None:
+    """Details and reasons that the server does not give are left out of a status; an empty one is where it has one."""
+    request = Request(
+        verb="create", api_version="resource.k8s.io/v1", kind="DeviceClass", body={"spec": 3}, name="c"
+    )
+    undecodable = Server(Profile("1.37")).handle(request).status()
+    assert undecodable["code"] == 400
+    assert set(undecodable) == {"kind", "apiVersion", "metadata", "status", "message", "reason", "code"}
+    renamed = updated({"name": "d"}).status()
+    assert (renamed["code"], "details" in renamed) == (400, False)
+    unreadable = updated({"resourceVersion": "x"}).status()
+    assert (unreadable["code"], "details" in unreadable, "reason" in unreadable) == (500, False, False)
+    assert statuses.not_served().status()["details"] == {}
+    conflict = updated({"resourceVersion": "7"}).status()
+    assert conflict["details"] == {"name": "c", "group": "resource.k8s.io", "kind": "deviceclasses"}

@@ -16,7 +16,8 @@ from webhook.metrics import Metrics
 from webhook.service import Limits, Service
 
 JSON = {"Content-Type": "application/json"}
-DIRECT, GENERAL = {}, {"X-Forwarded-For": "a"}
+DIRECT: dict[str, str] = {}
+GENERAL = {"X-Forwarded-For": "a"}
 """Headers by which a request is answered by the short way, and by the general server."""
 
 

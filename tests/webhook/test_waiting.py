@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from deviceselectors import compiler
-from deviceselectors.budget import Budget, BudgetSpentError
+from deviceselectors.budget import Budget, BudgetSpentError, within
 from quota.api import Unavailable
 from tests.webhook.examples import admission, claim, context
 from tests.webhook.running import PATIENCE_SECONDS
@@ -195,7 +195,7 @@ def test_time_is_looked_at_before_each_expression(compiled: list[str]) -> None:
     """When the time is used up no further expression is compiled, and it is no verdict."""
     review = json.loads(with_expressions(100, tag="time"))
     caller = Caller("", Budget(10, 2**30, Ticking()))
-    with services.within(caller.budget), pytest.raises(BudgetSpentError, match="longer than 10 s"):
+    with within(caller.budget), pytest.raises(BudgetSpentError, match="longer than 10 s"):
         validate(review, context(), caller)
     assert len(compiled) == 9
 
@@ -207,7 +207,7 @@ def test_bytes_of_expressions_are_bounded(compiled: list[str]) -> None:
     for most, number in ((size, 10), (size - 1, 9)):
         compiled.clear()
         caller = Caller("", Budget(60, most))
-        with services.within(caller.budget):
+        with within(caller.budget):
             if number == 10:
                 assert validate(review, context(), caller)["response"]["allowed"]
             else:
