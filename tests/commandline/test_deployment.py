@@ -177,6 +177,49 @@ def test_own_configuration_with_mistakes(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("certificates", ["own", "secret", "cert-manager"])
+def test_client_authority(manifests: Any, tmp_path: Path, certificates: str) -> None:
+    """Where quota is reserved, the pods know the API server by the authority in a ConfigMap that the option makes."""
+    file = tmp_path / "ca.crt"
+    file.write_text("-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n")
+    options = ("--mode", "crd-served", "--certificates", certificates, "--namespace", "elsewhere")
+    found = manifests(*options, "--client-authority", str(file))
+    authority = found["ConfigMap", "claimcheck-clients"]
+    assert (authority["metadata"]["namespace"], authority["data"]) == (
+        "elsewhere",
+        {"ca.crt": file.read_text()},
+    )
+    pod = found["Deployment", "claimcheck"]["spec"]["template"]["spec"]
+    (mount,) = (each for each in pod["containers"][0]["volumeMounts"] if each["name"] == "clients")
+    (volume,) = (each for each in pod["volumes"] if each["name"] == "clients")
+    assert volume["configMap"] == {"name": "claimcheck-clients"}
+    config = yaml.safe_load(found["ConfigMap", "claimcheck"]["data"]["webhook.yaml"])
+    assert config["tls"]["clientAuthorityFile"] == f"{mount['mountPath']}/ca.crt"
+    assert config["tls"]["requireClientCertificate"] == "Reservations"
+    assert config["quota"] == {"mode": "Enforce"}
+
+
+def test_client_authority_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A key is for nobody else, and where nothing is reserved nobody asks for a certificate."""
+    file = tmp_path / "ca.crt"
+    for text, mode, message in (
+        ("", "crd-served", "there is no certificate (PEM) in it"),
+        (
+            "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----",
+            "crd-served",
+            "there is a private key in it",
+        ),
+        (
+            "-----BEGIN CERTIFICATE-----",
+            "built-in-guard",
+            "only --mode crd-served asks for client certificates",
+        ),
+    ):
+        file.write_text(text)
+        assert main(["manifests", "--mode", mode, "--client-authority", str(file)]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_image_that_is_not_named(capsys: pytest.CaptureFixture[str]) -> None:
     """Without an image nobody could pull one, so that is said, where it is in nobody's way."""
     assert main(["manifests"]) == 0
