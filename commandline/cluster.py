@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from commandline.kubeconfig import Cluster, Unavailable
 from commandline.results import Failure, Result
@@ -64,10 +65,13 @@ class LiveObject:
         return json_pointer(path)
 
 
-def live_objects(kubeconfig: str, context: str, profile: Profile) -> Iterator[Manifest | Result | Failure]:
+def live_objects(
+    kubeconfig: str, context: str, profile: Profile, namespace: str = ""
+) -> Iterator[Manifest | Result | Failure]:
     """All DRA objects of a cluster, and the workloads that use claims, namespaces and nodes.
 
     :param context: the name of a context in the file; empty: its current one.
+    :param namespace: of objects that have one, only those in this; empty: in all.
     :param profile: the server that will be asked about them; objects are read in versions that it serves, too.
     :raises UsageError: if the file cannot be used.
     """
@@ -79,7 +83,7 @@ def live_objects(kubeconfig: str, context: str, profile: Profile) -> Iterator[Ma
         return
     for api_version, kind, resource in lists:
         try:
-            for item in _items(cluster, api_version, resource):
+            for item in _items(cluster, api_version, kind, resource, namespace):
                 value = {"apiVersion": api_version, "kind": kind, **_as_sent(item)}
                 if kind not in workloads.RESOURCES or _uses_claims(value):
                     yield LiveObject(cluster.name, resource, value)
@@ -104,9 +108,17 @@ def _resources(cluster: Cluster, version: str) -> set[str]:
     return {str(entry["name"]) for entry in cluster.get(f"/apis/{GROUP}/{version}").get("resources", ())}
 
 
-def _items(cluster: Cluster, api_version: str, resource: str) -> Iterator[dict[str, Any]]:
-    """The objects of a list, page by page."""
-    path = f"/apis/{api_version}/{resource}" if "/" in api_version else f"/api/{api_version}/{resource}"
+def _items(
+    cluster: Cluster, api_version: str, kind: str, resource: str, namespace: str
+) -> Iterator[dict[str, Any]]:
+    """The objects of a list, page by page; in one namespace, if that is given and they are in one."""
+    path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+    if namespace and kind == "Namespace":
+        yield cluster.get(f"{path}/namespaces/{quote(namespace, safe='')}")
+        return
+    if namespace and _is_namespaced(kind):
+        path += f"/namespaces/{quote(namespace, safe='')}"
+    path += f"/{resource}"
     query = {"limit": str(PAGE)}
     while True:
         page = cluster.get(path, query)
@@ -115,6 +127,10 @@ def _items(cluster: Cluster, api_version: str, resource: str) -> Iterator[dict[s
         if not following:
             return
         query = {"limit": str(PAGE), "continue": following}
+
+
+def _is_namespaced(kind: str) -> bool:
+    return KINDS[kind].namespaced if kind in KINDS else kind in workloads.RESOURCES
 
 
 def _as_sent(item: dict[str, Any]) -> dict[str, Any]:

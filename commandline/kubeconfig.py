@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from commandline.errors import UsageError
+from commandline.reports.escaping import on_one_line
 from documents.errors import DocumentError
 from documents.sources import read_file
+from resourceapi.shortening import shortened
 
 TIMEOUT_SECONDS = 30
+# So much is shown of what a credential plugin says.
+MAX_COMPLAINT = 2_000
+# What may stand in the name of a header; all else of a key is percent-encoded.
+_HEADER_PUNCTUATION = "!#$&'*+-.^_`|~"
 
 
 class Unavailable(Exception):
@@ -27,8 +34,10 @@ class Cluster:
         :raises UsageError: for a file that cannot be used.
         """
         # loaded here, since it takes longer than all the rest of a run on files
-        from kubernetes import config
+        from kubernetes import client, config
         from yaml import YAMLError
+
+        from commandline.credentials import Loader, PluginFailed
 
         unusable = (
             config.ConfigException,
@@ -42,16 +51,19 @@ class Cluster:
         try:
             read_file(file)  # for a clear message if it cannot be read
             with _quiet():
-                _, current = config.list_kube_config_contexts(file)  # type: ignore[no-untyped-call]
-                self.name = context or str(current["name"])
-                self._client = config.new_client_from_config(  # type: ignore[no-untyped-call]
-                    file, self.name, persist_config=False
-                )
+                loader = Loader.of_file(file, context)
+                self.name = loader.context
+                configuration = client.Configuration()
+                loader.load_and_set(configuration)  # type: ignore[no-untyped-call]
+                self._impersonation = list(_impersonation(loader.user))
+                self._client = client.ApiClient(configuration)
         except DocumentError as error:
             raise UsageError(f"--kubeconfig {file}: {error.message}") from None
+        except PluginFailed as error:
+            complaint = on_one_line(shortened(str(error), MAX_COMPLAINT))
+            raise UsageError(f"--kubeconfig {file}: {complaint}") from None
         except unusable as error:  # the library lets through whatever the file provokes in it
             raise UsageError(f"--kubeconfig {file}: {_first_line(error)}") from None
-        configuration = self._client.configuration
         configuration.retries = False
         if not configuration.verify_ssl:  # which the file says, and kubectl does not remark upon
             from urllib3 import disable_warnings
@@ -84,11 +96,12 @@ class Cluster:
         :raises Unavailable: if there is no answer, or none of use.
         """
         from kubernetes.client.exceptions import OpenApiException
+        from urllib3 import HTTPHeaderDict
         from urllib3.exceptions import HTTPError
 
         host = self._client.configuration.host
         try:
-            request = self._client.param_serialize(
+            method, url, headers, content, _ = self._client.param_serialize(
                 verb,
                 path,
                 query_params=list((query or {}).items()),
@@ -96,8 +109,11 @@ class Cluster:
                 body=body,
                 auth_settings=["BearerToken"],
             )
-            response = self._client.call_api(*request, _request_timeout=TIMEOUT_SECONDS)
-            data = response.read()
+            sent = HTTPHeaderDict(headers)
+            for name, value in self._impersonation:
+                sent.add(name, value)
+            response = self._client.call_api(method, url, sent, content, _request_timeout=TIMEOUT_SECONDS)
+            data: bytes = response.read()  # type: ignore[no-untyped-call]
         except (OpenApiException, HTTPError, OSError, ValueError) as error:
             raise Unavailable(f"no answer from {host}: {_cause(error)}") from None
         if response.status >= 300:
@@ -109,6 +125,32 @@ class Cluster:
         if not isinstance(answer, dict):
             raise Unavailable(f"no usable answer from {host}")
         return response.status, answer
+
+
+def _impersonation(user: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The headers that ask to act for somebody else (Kubernetes docs, "User impersonation").
+
+    :raises TypeError: for what is no text, list or mapping where one belongs.
+    :raises ValueError: for parts of a user without a name.
+    """
+    name, uid = user.get("as"), user.get("as-uid")
+    groups, extra = user.get("as-groups") or [], user.get("as-user-extra") or {}
+    if not isinstance(groups, list) or not isinstance(extra, dict):
+        raise TypeError("as-groups must be a list, as-user-extra a mapping")
+    headers = [("Impersonate-User", name), ("Impersonate-Uid", uid)]
+    headers += [("Impersonate-Group", group) for group in groups]
+    for key, values in extra.items():
+        if not isinstance(values, list):
+            raise TypeError("as-user-extra must have a list of texts for each key")
+        header = "Impersonate-Extra-" + quote(str(key), safe=_HEADER_PUNCTUATION)
+        headers += [(header, value) for value in values]
+    given = [(header, value) for header, value in headers if value]
+    if given and not name:
+        raise ValueError("as-uid, as-groups and as-user-extra need a user: as")
+    for header, value in given:
+        if not isinstance(value, str):
+            raise TypeError(f"{header}: not a text")
+        yield header, value
 
 
 class _quiet:

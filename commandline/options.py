@@ -57,7 +57,9 @@ def _add_server(parser: ArgumentParser) -> None:
 def _add_request(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("the request")
     group.add_argument(
-        "-n", "--namespace", default="default", help="of objects that name none; default: default"
+        "-n",
+        "--namespace",
+        help="of objects that name none; default: default; with --kubeconfig: only what is in it, or in none",
     )
     group.add_argument(
         "--old", metavar="FILE", default="", help="objects as stored: validate updates of them"
@@ -118,6 +120,8 @@ def check(options: Namespace) -> None:
         raise UsageError("nothing to validate: name files or directories, or - for standard input")
     if options.kubeconfig is None and options.kube_context:
         raise UsageError("--context names a context of the file in --kubeconfig, which is not given")
+    options.live_namespace = options.namespace or ""
+    options.namespace = options.namespace or "default"
     if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
         raise UsageError(f"--jobs {options.jobs}: expected a number from 1 to {MOST_JOBS}")
     if options.subresource and not options.old:

@@ -67,7 +67,8 @@ def validate(options: Namespace) -> Outcome:
         return _validate(read_files(files), options, profile)
     from commandline.cluster import live_objects
 
-    return _validate(live_objects(options.kubeconfig, options.kube_context, profile), options, profile)
+    found = live_objects(options.kubeconfig, options.kube_context, profile, options.live_namespace)
+    return _validate(found, options, profile)
 
 
 def _validate(inputs: Iterable[Manifest | Result | Failure], options: Namespace, profile: Profile) -> Outcome:

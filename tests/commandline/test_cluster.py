@@ -64,6 +64,9 @@ class FakeCluster(ThreadingHTTPServer):
             "v1beta1": ("resourceclaims", "deviceclasses"),
         }
         self.forbidden: set[str] = set()
+        #: the headers of impersonation in requests
+        self.impersonated: list[list[tuple[str, str]]] = []
+        self.asked: set[str] = set()
 
     def answer(self, path: str, query: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
         if path in self.forbidden:
@@ -84,6 +87,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
+        self.server.asked.add(url.path)
+        self.server.impersonated.append(
+            [(name, value) for name, value in self.headers.items() if name.startswith("Impersonate-")]
+        )
         code = 401
         answer: dict[str, Any] = {}
         if self.headers["Authorization"] == f"Bearer {TOKEN}":
@@ -331,3 +338,142 @@ def test_explain(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFix
     text = capsys.readouterr().out
     assert "-1 allocated to claim team/holder" in text
     assert "- if claim team/holder were released (on n1)" in text
+
+
+def test_impersonation(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every request is made for the user that the file says, with one header per group and per extra value."""
+    user = {
+        "token": TOKEN,
+        "as": "jane",
+        "as-uid": "7",
+        "as-groups": ["a", "b"],
+        "as-user-extra": {"example.com/scope": ["x", "y"]},
+    }
+    _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, _address(cluster), **user))
+    assert cluster.impersonated
+    for headers in cluster.impersonated:
+        assert headers == [
+            ("Impersonate-User", "jane"),
+            ("Impersonate-Uid", "7"),
+            ("Impersonate-Group", "a"),
+            ("Impersonate-Group", "b"),
+            ("Impersonate-Extra-example.com%2Fscope", "x"),
+            ("Impersonate-Extra-example.com%2Fscope", "y"),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("user", "message"),
+    [
+        ({"as-groups": ["a"]}, "as-uid, as-groups and as-user-extra need a user: as"),
+        ({"as": "jane", "as-groups": "a"}, "as-groups must be a list, as-user-extra a mapping"),
+        ({"as": ["jane"]}, "Impersonate-User: not a text"),
+    ],
+)
+def test_no_impersonation(
+    user: dict[str, Any],
+    message: str,
+    cluster: FakeCluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Nothing is asked for as somebody else than the file says, whatever it says."""
+    config = _kubeconfig(tmp_path, _address(cluster), token=TOKEN, **user)
+    assert main(["validate", "--kubeconfig", config]) == 2
+    assert f"{config}: {message}" in capsys.readouterr().err
+    assert not cluster.asked
+
+
+def _plugin(tmp_path: Path, script: str) -> dict[str, Any]:
+    file = tmp_path / "plugin"
+    file.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    file.chmod(0o755)
+    api_version = "client.authentication.k8s.io/v1"
+    return {"exec": {"apiVersion": api_version, "command": str(file), "interactiveMode": "Never"}}
+
+
+def _credential(**status: str) -> str:
+    credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}
+    return f"cat <<'END'\n{json.dumps(credential)}\nEND"
+
+
+def test_plugin(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A plugin's token is used."""
+    user = _plugin(tmp_path, _credential(token=TOKEN))
+    _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, _address(cluster), **user))
+
+
+def test_certificate_of_a_plugin(
+    cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So is its certificate."""
+    write_client_certificates(tmp_path, ["server", "client"])
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(tmp_path / "authority.crt"))
+    context.load_cert_chain(tmp_path / "server.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    cluster.socket = context.wrap_socket(cluster.socket, server_side=True)
+    pem = (tmp_path / "client.pem").read_text(encoding="utf-8")
+    user = _plugin(tmp_path, _credential(token=TOKEN, clientCertificateData=pem, clientKeyData=pem))
+    kubeconfig = Path(_kubeconfig(tmp_path, _address(cluster).replace("http:", "https:"), **user))
+    config = json.loads(kubeconfig.read_text(encoding="utf-8"))
+    config["clusters"][0]["cluster"]["insecure-skip-tls-verify"] = True
+    kubeconfig.write_text(json.dumps(config), encoding="utf-8")
+    _report(capsys, "--kubeconfig", str(kubeconfig))
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        pytest.param(
+            "printf 'log in\\n::error::first \\033[2J' >&2; exit 3",
+            r"exec: process returned 3. log in\n::error::first \x1b[2J",
+            id="fails",
+        ),
+        pytest.param("echo no", "exec: failed to decode process output", id="no-json"),
+        pytest.param(_credential(), "exec: the plugin gives neither a token nor", id="nothing"),
+        pytest.param(_credential(clientCertificateData="x"), "neither a token nor", id="no-key"),
+    ],
+)
+def test_failing_plugin(
+    script: str,
+    message: str,
+    cluster: FakeCluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It is an error, with what the plugin says on one line: nothing is asked for as an anonymous user."""
+    config = _kubeconfig(tmp_path, _address(cluster), **_plugin(tmp_path, script))
+    assert main(["validate", "--kubeconfig", config]) == 2
+    assert message in capsys.readouterr().err
+    assert not cluster.asked
+
+
+def test_missing_plugin(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A plugin that is not there is an error, too."""
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(tmp_path / "none")}}
+    assert main(["validate", "--kubeconfig", _kubeconfig(tmp_path, _address(cluster), **user)]) == 2
+    assert "exec: [Errno 2] No such file" in capsys.readouterr().err
+    assert not cluster.asked
+
+
+def test_one_namespace(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With `-n`, objects in other namespaces are not even asked for; those in none still are."""
+    cluster.lists[f"{GROUP}/v1/namespaces/team/resourceclaims"] = [_claim("first")]
+    cluster.lists["/api/v1/namespaces/team"] = []
+    config = _kubeconfig(tmp_path, _address(cluster))
+    report = _report(capsys, "--kubeconfig", config, "-n", "team")
+    files = [result["file"] for result in report["results"]]
+    assert files == ["test/resourceclaims/team/first", "test/deviceclasses/gpu.example.com"]
+    assert f"{GROUP}/v1/deviceclasses" in cluster.asked
+    assert "/api/v1/nodes" in cluster.asked
+    assert "/api/v1/namespaces/team/pods" in cluster.asked
+    assert not {"/api/v1/namespaces", "/api/v1/pods", f"{GROUP}/v1/resourceclaims"} & cluster.asked
+
+
+def test_name_of_a_namespace_is_no_path(
+    cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is no name of a namespace cannot lead elsewhere."""
+    config = _kubeconfig(tmp_path, _address(cluster))
+    _report(capsys, "--kubeconfig", config, "-n", "../nodes?x")
+    assert "/api/v1/namespaces/..%2Fnodes%3Fx/pods" in cluster.asked
