@@ -166,3 +166,21 @@ def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str
         files[-1].write_text(yaml.safe_dump_all(documents), encoding="utf-8")
     assert main(["explain", "-f", str(files[0]), "--inventory", str(files[1])]) in (0, 1, 2)
     capsys.readouterr()
+
+
+def test_device_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a claim remembers of a device's groups counts when the slices have the device no more; both are named."""
+    text = (DIRECTORY / "groups" / "cluster.yaml").read_text(encoding="utf-8")
+    gone = "\n".join(line for line in text.splitlines() if "name: gpu-0-mig-0" not in line)
+    (tmp_path / "cluster.yaml").write_text(gone, encoding="utf-8")
+    monkeypatch.chdir(DIRECTORY / "groups")
+    arguments = ["-f", "asks.yaml", "--inventory", str(tmp_path / "cluster.yaml"), "--kube-version", "kep"]
+    assert main(["explain", *arguments]) == 1
+    text = capsys.readouterr().out
+    assert (
+        "counter set gpu-0: in use with groups {mig} by claim team-a/mig-user (gpu-0-mig-0 is gone from the slices), "
+        "the device has groups {vgpu}" in text
+    )
+    assert "if claim team-a/mig-user were released (on n1)" in text
