@@ -8,7 +8,7 @@ from typing import Any
 from resourceapi.fielderrors import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED
 from resourceapi.fieldpath import Path
 from resourceapi.gates import GATES, stage_of
-from resourceapi.releases import NEWEST, Profile
+from resourceapi.releases import NEWEST, PROPOSALS, PROPOSED_GATES, Profile
 from resourceapi.schema import Field
 from validation.hints import schemawalk
 from validation.hints.situation import MISSING, Situation, value_at
@@ -23,7 +23,7 @@ def explain(gate: str, profile: Profile) -> str:
     stage = stage_of(gate, profile.minor)
     if stage is None:
         return f"feature gate {gate} is not there in {profile.name} ({_history(gate)})"
-    if stage.default:
+    if stage.default or (profile.name == PROPOSALS and gate in PROPOSED_GATES):
         return f"{text} by these settings"
     return f"{text} in {profile.name} ({_history(gate)})"
 
