@@ -45,33 +45,52 @@ class Agreement:
 
     def agree(self, bonded: Sequence[Bound]) -> None:
         """All requests that are bound have one value in common: leave out devices with values that some lack."""
-        # Of the options some may have been left out meanwhile.
-        bonded = [
-            Bound(prospect, [(each, of) for each, of in outlooks if each in prospect.options])
-            for prospect, outlooks in bonded
-        ]
-        bound = [
-            each
-            for each in bonded
-            if len(each.outlooks) == len(each.prospect.options) and each.prospect.least
-        ]
+        bound = _surely_bound(bonded)
         if not bound:
             return
-        if sum(prospect.least for prospect, _ in bound) == 1:
-            return  # One device is always of one value; and it may be one whose value is not looked at.
-        bound.sort(key=lambda each: each.prospect.devices.bit_count())
         values = self._common_values(bound)
         if len(values) <= _MAX_VALUES_MATCHED and len(bound) > 1:
             values = [value for value in values if self._suffices(value, bound)]
-        if not values:
-            raise HopelessError
-        # A request that another alternative may free from the constraint still has to agree if it is not freed.
-        for _, outlooks in bonded:
-            for each, of in outlooks:
-                devices = [of.masks.get(value, 0) for value in values]
-                if each.wanted:
-                    devices = [mask for mask in devices if (mask & each.devices).bit_count() >= each.wanted]
-                    each.devices &= union(devices)
+        _keep(bonded, values)
+
+    def agree_together(self, bonds: Sequence[Sequence[Bound]]) -> None:
+        """Leave out values of one constraint with which another one that binds some of the same requests has none."""
+        for bonded in bonds:
+            for others in bonds:
+                if others is not bonded:
+                    self._agree_with(bonded, _surely_bound(bonded), _surely_bound(others))
+
+    def _agree_with(self, bonded: Sequence[Bound], bound: Sequence[Bound], others: Sequence[Bound]) -> None:
+        shared = {id(each.prospect) for each in bound} & {id(each.prospect) for each in others}
+        if not shared:
+            return
+        values, their_values = self._common_values(bound), self._common_values(others)
+        if len(values) * len(their_values) <= _MAX_VALUES_MATCHED:
+            _keep(bonded, [value for value in values if self._leaves(value, bound, their_values, others)])
+
+    def _leaves(
+        self, value: Value, bound: Sequence[Bound], their_values: Sequence[Value], others: Sequence[Bound]
+    ) -> bool:
+        """Whether with a value the other constraint still has one."""
+        having = {
+            id(each): each.devices & of.masks.get(value, 0) for _, outlooks in bound for each, of in outlooks
+        }
+        return any(
+            can_serve_all(
+                [
+                    own(
+                        self._problem,
+                        prospect.least,
+                        union(
+                            having.get(id(each), each.devices) & of.masks.get(other, 0)
+                            for each, of in outlooks
+                        ),
+                    )
+                    for prospect, outlooks in others
+                ]
+            )
+            for other in their_values
+        )
 
     def _common_values(self, bound: Sequence[Bound]) -> list[Value]:
         first = {
@@ -105,3 +124,39 @@ class Agreement:
                 for prospect, outlooks in bound
             ]
         )
+
+
+def _surely_bound(bonded: Sequence[Bound]) -> list[Bound]:
+    """The requests that will have a value, those with the least choice first; none if there is but one device to come.
+
+    One device is always of one value; and it may be one whose value is not looked at.
+    """
+    bound = [
+        each
+        for each in map(_left, bonded)
+        if each.outlooks and len(each.outlooks) == len(each.prospect.options) and each.prospect.least
+    ]
+    if sum(prospect.least for prospect, _ in bound) <= 1:
+        return []
+    return sorted(bound, key=lambda each: each.prospect.devices.bit_count())
+
+
+def _left(bound: Bound) -> Bound:
+    """Of the options some may have been left out meanwhile."""
+    prospect, outlooks = bound
+    return Bound(prospect, [(each, of) for each, of in outlooks if each in prospect.options])
+
+
+def _keep(bonded: Sequence[Bound], values: Sequence[Value]) -> None:
+    """Leave out devices without any of these values. Raises HopelessError if there are none.
+
+    A request that another alternative may free from the constraint still has to agree if it is not freed.
+    """
+    if not values:
+        raise HopelessError
+    for _, outlooks in map(_left, bonded):
+        for each, of in outlooks:
+            devices = [of.masks.get(value, 0) for value in values]
+            if each.wanted:
+                devices = [mask for mask in devices if (mask & each.devices).bit_count() >= each.wanted]
+                each.devices &= union(devices)

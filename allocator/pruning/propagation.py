@@ -49,6 +49,9 @@ class Propagation:
             for bonded in bonds:
                 self._agreement.agree(bonded)
                 drop_hopeless(prospects)
+            if len(bonds) > 1:
+                self._agreement.agree_together(bonds)
+                drop_hopeless(prospects)
             self._reserve(prospects, state)
 
     def _reserve(self, prospects: Sequence[Prospect], state: State) -> None:

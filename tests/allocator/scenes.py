@@ -233,6 +233,24 @@ def levels(roots: int, claims: int) -> Scene:
     return Scene(parts, tuple(Claim(asked, rules) for _ in range(claims)))
 
 
+def crossed(roots: int, models: int, missing: int = 1) -> Scene:
+    """Three devices of one root and one model, wanted last; there are only two, but on the last root if none is `missing`.
+
+    Those that come first could have any, of several sizes, so that hardly two devices are alike.
+    """
+    parts = []
+    for root in range(roots):
+        for model in range(models):
+            last = root == roots - 1 and model == models - 1
+            for number in range(3 if last and not missing else 2):
+                values = {"root": root, "model": model, "size": (root * model + number) % 3}
+                parts.append(Part(f"d{root}-{model}-{number}", values))
+    free = tuple(Request(f"f{number}", (Way(1, {"size": number % 3}),)) for number in range(6))
+    bound = (Request("x", (Way(1),)), Request("y", (Way(2),)))
+    rules = tuple(Rule(name, False, ("x", "y")) for name in ("root", "model"))
+    return Scene(tuple(parts), (Claim((*free, *bound), rules),))
+
+
 # --- variations
 
 

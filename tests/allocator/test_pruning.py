@@ -147,6 +147,8 @@ FAMILIES: dict[str, Callable[[int, Random], Scene]] = {
     "full-bins-one-more": lambda k, _: scenes.full_bins(4 * k, 1),
     "links": lambda k, _: scenes.links(6 * k),
     "links-exact": lambda k, _: scenes.links(6 * k, 0),
+    "crossed": lambda k, _: scenes.crossed(4 * k, 4 * k),
+    "crossed-exact": lambda k, _: scenes.crossed(4 * k, 4 * k, 0),
     "levels": lambda k, _: scenes.levels(6 * k, 6 * k),
     "levels-one-more": lambda k, _: scenes.levels(6 * k, 6 * k + 1),
 }

@@ -102,6 +102,47 @@ def test_stray_slice(
     assert "slice n2 is of none of its nodes" in capsys.readouterr().err
 
 
+def test_error_on_another_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What leaves a pod pending is said: the node with the error and the mend, or that the scheduler passes it over."""
+    monkeypatch.chdir(DIRECTORY.with_name("explain") / "error-elsewhere")
+    arguments = ["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", "-o", "json"]
+    assert main(arguments) == 1
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    errors = [each["error"] for each in run["placements"]]
+    assert [each["node"] for each in run["placements"]] == [None, None, None]
+    assert errors[0].startswith("an error on n3 ends the attempt: claim default/h100: selector #0 on device ")
+    assert errors[0].endswith("with has(…) &&, or look it up with .? and orValue(…))")
+    assert errors[1].startswith(
+        "an error on n3 ends the attempt: claim default/all-alike, request gpus: cannot add "
+    )
+    assert errors[2].startswith("the scheduler passes over a pod that names its node (n1)")
+
+
+def test_out_of_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the limit was hit is said, and the exit code is that of work that could not be done."""
+    monkeypatch.setattr("allocator.budget.Budget.is_over", property(lambda budget: True))
+    code, text = run("replicas", monkeypatch, capsys, "--timeout", "0.5")
+    lines = text.splitlines()
+    assert code == 2
+    assert lines[0].startswith("first-fit: 0 of ")
+    assert ": the time for all pods was over before it was decided whether it fits" in lines[1]
+    code, text = run("replicas", monkeypatch, capsys, "-o", "json")
+    assert code == 2
+    (first,) = json.loads(text)["runs"]
+    assert first["undecided"] == first["left"]
+    assert all(each["undecided"] is True and each["error"] for each in first["placements"])
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "soon", "inf", "nan"])
+def test_no_such_time(
+    seconds: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A time is a finite number above 0."""
+    monkeypatch.chdir(DIRECTORY / "replicas")
+    assert main(["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", f"--timeout={seconds}"]) == 2
+    assert "expected a number of seconds above 0" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever stands in the files, the command ends with an answer."""

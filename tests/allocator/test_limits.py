@@ -1,0 +1,95 @@
+"""Simulations end in time: a pod that takes too long is left undecided, and when all time is over the rest is, too.
+
+The clock of these tests counts how often it is looked at, once for each kind of node and each step of a long search.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from math import inf
+from random import Random
+
+import pytest
+
+from allocator.budget import Budget, OutOfTime
+from allocator.growing import Template, grow
+from allocator.packing import pack
+from allocator.scheduling import Cluster, Mode
+from allocator.simulation import Limits, Pod, Simulation
+from tests.allocator import scenes
+from tests.allocator.objects import claim, cluster, exactly, node, slice_of
+from tests.allocator.scenes import claims_of, slices_of
+
+MODES = [Mode.ATTEMPT, Mode.BEST_FIT]
+
+
+def looks(number: float) -> Budget:
+    """Time for so many looks at the clock."""
+    clock = count()
+    return Budget(number, lambda: float(next(clock)))
+
+
+def hard() -> tuple[Cluster, Pod, Pod]:
+    """A cluster, a pod for which the search takes many steps, and one for which it takes none."""
+    scene = scenes.partitions(3, Random(1))
+    claims = {f"ns/{each['metadata']['name']}": each for each in claims_of(scene)}
+    easy = claim(exactly(), name="easy")
+    return cluster(*slices_of(scene)), Pod("hard", claims), Pod("easy", {"ns/easy": easy})
+
+
+def test_parts_of_a_budget() -> None:
+    """A part is over with the whole at the latest."""
+    now = [0.0]
+    whole = Budget(10, lambda: now[0])
+    short, long = whole.part(3), whole.part(20)
+    for time, over in ((3, [False, False, False]), (4, [True, False, False]), (11, [True, True, True])):
+        now[0] = time
+        assert [each.is_over for each in (short, long, whole)] == over
+    with pytest.raises(OutOfTime):
+        long.check()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pod_out_of_time(mode: Mode) -> None:
+    """It gets nothing, and the next one is placed."""
+    world, slow, easy = hard()
+    first, second = Simulation(world, limits=Limits(looks(inf), 3)).run([slow, easy], mode)
+    assert (first.node, first.undecided, first.results) == ("", True, {})
+    assert first.error == "not decided within 3 seconds whether it fits"
+    assert (second.node, second.undecided) == ("n", False)
+
+
+def test_with_time_it_is_decided() -> None:
+    """The same pod, when nobody counts."""
+    world, slow, _ = hard()
+    (found,) = Simulation(world).run([slow], Mode.ATTEMPT)
+    assert not found.undecided
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_all_time_over(mode: Mode) -> None:
+    """Nothing is decided any more, easy or not."""
+    world, slow, easy = hard()
+    found = Simulation(world, limits=Limits(looks(3))).run([slow, easy, easy], mode)
+    assert [each.undecided for each in found] == [True, True, True]
+    assert {each.error for each in found} == {
+        "the time for all pods was over before it was decided whether it fits"
+    }
+
+
+def test_batch_out_of_time() -> None:
+    """Packing ends, too, with what it has come to."""
+    world, slow, easy = hard()
+    found = pack(Simulation(world, limits=Limits(looks(2))), [slow, easy])
+    assert [(each.pod, each.undecided) for each in found] == [("hard", True), ("easy", True)]
+
+
+def test_new_nodes_out_of_time() -> None:
+    """What was not tried is not called impossible."""
+    template = Template(node("new"), (slice_of("d"),))
+    pods = [Pod(f"p{number}", {f"ns/c{number}": claim(exactly(), name=f"c{number}")}) for number in range(4)]
+    done = grow(cluster, pods, [template], Mode.ATTEMPT, limits=Limits(looks(inf)))
+    assert (done.complete, done.ways[0].total, list(done.ways[0].left)) == (True, 4, [])
+    cut = grow(cluster, pods, [template], Mode.ATTEMPT, limits=Limits(looks(9)))
+    assert not cut.complete
+    assert len(cut.ways[0].left) > 0
