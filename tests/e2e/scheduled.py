@@ -6,6 +6,7 @@ devices. Nodes are plain objects, so no pod ever runs.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -54,7 +55,7 @@ def schedule(client: Client, settings: Sequence[Setting], classes: Iterable[Obje
         _make(client, f"{GROUP}/deviceclasses", _encoded("DeviceClass", each))
     with ThreadPoolExecutor(THREADS) as threads:
         list(threads.map(lambda setting: _prepare(client, setting), settings))
-        _settle(client, len(settings))
+        _settle(client)
         list(threads.map(lambda setting: _make(client, _PODS, _pod(setting)), settings))
         return _fates(client, [each.name for each in settings])
 
@@ -117,9 +118,8 @@ def _pod(setting: Setting) -> Object:
     return {"metadata": {"name": setting.name}, "spec": spec}
 
 
-def _settle(client: Client, settings: int) -> None:
+def _settle(client: Client) -> None:
     """Wait until the scheduler knows all: a pod that is made after the rest has been bound."""
-    del settings
     plain = {"metadata": {"name": "settled"}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
     client.ask("DELETE", f"{_PODS}/settled", query={"gracePeriodSeconds": "0"})
     _until(lambda: client.ask("GET", f"{_PODS}/settled").code == 404)
@@ -145,10 +145,8 @@ def _fates(client: Client, names: Sequence[str]) -> dict[str, Fate]:
             found[pod["metadata"]["name"]] = _fate(pod)
         return all(found.get(name, Fate(UNKNOWN)).outcome != UNKNOWN for name in names)
 
-    try:
+    with contextlib.suppress(TimeoutError):
         _until(all_known)
-    except TimeoutError:
-        pass
     return {name: found.get(name, Fate(UNKNOWN)) for name in names}
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from allocator.explaining.world import World
+from allocator.explaining.changes import details_of, parts, with_details
+from allocator.explaining.remedies import Remedy
+from allocator.explaining.world import Change, World
+from allocator.podnodes import HOSTNAME
 from tests.allocator.explaining.situations import OWN
 from tests.allocator.objects import (
     ALL_FEATURES,
@@ -99,3 +102,28 @@ def _details(random: Random) -> tuple[int | None, str, Object]:
         fields["selectors"] = random.sample(SELECTORS, random.choice((1, 1, 1, 2)))
     count = random.choice((1, 1, 1, 2, 3, None))
     return count, random.choice(("any", "any", "any", "sized")), fields
+
+
+def helped(asked: Setting, remedy: Remedy) -> tuple[Setting, list[Object]]:
+    """The setting with what a remedy suggests, and the DeviceClasses that it needs."""
+    variation = remedy.variation
+    released = variation.released or frozenset()
+    change = Change(released, variation.without_taint, None, variation.class_selector)
+    world = world_of(asked).changed(change)
+    claims, classes = variation.claims, []
+    if variation.class_selector is not None:
+        old = variation.class_selector[0]
+        new = f"{old}-{asked.name}"
+        classes.append({**world.classes[old], "metadata": {"name": new}})
+        for part in parts(claims):
+            if details_of(claims, part).get("deviceClassName") == old:
+                claims = with_details(claims, part, lambda each: {**each, "deviceClassName": new})
+    pod: Object = {}
+    if variation.opened:
+        pod["tolerations"] = [{"operator": "Exists"}]
+    if variation.avoided:
+        elsewhere = {"key": HOSTNAME, "operator": "NotIn", "values": sorted(variation.avoided)}
+        terms = {"nodeSelectorTerms": [{"matchExpressions": [elsewhere]}]}
+        pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    slices, holders = list(world.slices.values()), list(world.claims.values())
+    return Setting(asked.name, asked.nodes, slices, holders, claims, pod), classes

@@ -1,0 +1,110 @@
+"""What `explain` and `simulate` say of a pod is what kube-scheduler does with it, and what they suggest helps.
+
+Clusters are random, of 3 to 8 nodes. kube-scheduler looks at all of them, and an error on one ends the attempt.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from allocator.budget import UNLIMITED
+from allocator.explaining.explanation import ERROR, FITS, MISFIT, Explanation, explain
+from allocator.explaining.world import full_name
+from allocator.features import GATES
+from allocator.podnodes import excluded
+from allocator.scheduling import Cluster
+from allocator.simulation import MODES, Pod, Simulation
+from tests.e2e.binaries import tool
+from tests.e2e.client import Client
+from tests.e2e.controlplane import control_plane
+from tests.e2e.scheduled import BOUND, FAILED, UNSCHEDULABLE, Setting, schedule
+from tests.e2e.scheduledsituations import CLASSES, helped, setting, world_of
+
+SEEDS = range(1_000, 1_060)
+_OUTCOMES = {FITS: BOUND, ERROR: FAILED, MISFIT: UNSCHEDULABLE}
+_GATES = "--feature-gates=" + ",".join(f"{gate}=true" for gate in sorted(GATES - {"DRAPrioritizedList"}))
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A server with a scheduler, with all gates of the allocator."""
+    directory = tmp_path_factory.mktemp("scheduled")
+    with (
+        control_plane("1.37-all", flags=[_GATES, "--runtime-config=api/all=true"]) as server,
+        scheduler(server.kubeconfig, directory),
+    ):
+        yield server.client
+
+
+@contextlib.contextmanager
+def scheduler(kubeconfig: Path, directory: Path) -> Iterator[None]:
+    command = [
+        str(tool("kube-scheduler")),
+        f"--kubeconfig={kubeconfig}",
+        "--leader-elect=false",
+        "--secure-port=0",
+        "--kube-api-qps=500",
+        "--kube-api-burst=1000",
+        _GATES,
+    ]
+    with (
+        open(directory / "scheduler.log", "wb") as log,
+        subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT) as process,
+    ):
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+def explained(asked: Setting) -> Explanation:
+    return explain(world_of(asked), asked.claims, excluded({}, asked.nodes), UNLIMITED)
+
+
+def placed(asked: Setting) -> list[bool]:
+    """Whether a simulation places the pod, with each objective."""
+    world = world_of(asked)
+    found = []
+    for mode in MODES.values():
+        cluster = Cluster(world.features, asked.nodes, world.classes, asked.slices)
+        for each in asked.holders:
+            cluster.hold(each)
+        pod = Pod("p", {full_name(each): each for each in asked.claims}, frozenset(excluded({}, asked.nodes)))
+        found.append(bool(Simulation(cluster).place(pod, mode).node))
+    return found
+
+
+def test_verdicts(client: Client) -> None:
+    """Bound where it is said to fit; an error where one is said to end the attempt; else nothing to be had."""
+    asked = [setting(f"v{seed}", seed) for seed in SEEDS]
+    fates = schedule(client, asked, CLASSES)
+    ours = {each.name: explained(each).verdict for each in asked}
+    assert {name: _OUTCOMES[verdict] for name, verdict in ours.items()} == {
+        name: fate.outcome for name, fate in fates.items()
+    }
+    for each in asked:
+        assert placed(each) == [fates[each.name].outcome == BOUND] * len(MODES), each.name
+    assert len(set(ours.values())) == len(_OUTCOMES)
+
+
+def test_remedies(client: Client) -> None:
+    """With each one that is suggested the pod is bound, to one of the nodes that are named."""
+    asked, nodes, classes = [], {}, list(CLASSES)
+    for seed in SEEDS:
+        for number, remedy in enumerate(explained(setting("x", seed)).remedies):
+            if remedy.variation.features is None:
+                again = setting(f"r{seed}-{number}", seed)
+                remedy = explained(again).remedies[number]
+                changed, needed = helped(again, remedy)
+                asked.append(changed)
+                classes += needed
+                nodes[changed.name] = remedy
+    fates = schedule(client, asked, classes)
+    for name, fate in fates.items():
+        assert fate.node in nodes[name].nodes, (nodes[name].text, fate)
+    assert len({remedy.kind for remedy in nodes.values()}) > 4
