@@ -39,6 +39,14 @@ STRUCT_COST = 40
 
 CostFunction = Callable[[list[Any], Any], int]
 
+
+class CostExceededError(Exception):
+    """The cost limit was hit; `cost` is the cost so far."""
+
+    def __init__(self, cost: int) -> None:
+        self.cost = cost
+
+
 _ADDERS = frozenset((int, Uint, float, str, bytes, Duration, Timestamp))
 _SIZED = frozenset((str, bytes, *LIST_CLASSES, *MAP_CLASSES, IP, CIDR))
 _UNIT_EQUALITY = frozenset((Quantity, ComputedQuantity, IP, CIDR, Format, URL, Semver))

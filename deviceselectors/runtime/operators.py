@@ -521,6 +521,19 @@ def map_literal(pairs: list[tuple[Any, Any]]) -> Any:
     return mapping
 
 
+def make_map(pairs: list[tuple[Any, Any]]) -> Any:
+    """A map literal; an optional entry without value removes the entries before it that have its key."""
+    if all(value is not MISSING for _, value in pairs):
+        return map_literal(pairs)
+    kept: list[tuple[Any, Any]] = []
+    for key, value in pairs:
+        if value is MISSING:
+            kept = [(k, v) for k, v in kept if k.__class__ is not key.__class__ or k != key]
+        else:
+            kept.append((key, value))
+    return map_literal(kept)
+
+
 def set_membership(elements: list[Any]) -> frozenset[tuple[str, Any]] | None:
     """A constant list as set for `in`, or None when its elements are not all scalars.
 

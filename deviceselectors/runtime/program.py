@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from deviceselectors.ast import Node
 from deviceselectors.environment import Environment
+from deviceselectors.runtime.costs import CostExceededError
 from deviceselectors.runtime.device import Device
-from deviceselectors.runtime.generator import CostExceededError, Generator
+from deviceselectors.runtime.generator import Generator
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.results import as_attribute, as_match
 from deviceselectors.runtime.values import CelError, CelPanic, with_hint

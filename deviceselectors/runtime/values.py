@@ -158,6 +158,16 @@ class MutableList(list[Any]):
     __slots__ = ()
 
 
+def freeze(value: Any) -> Any:
+    """The result of a comprehension: an accumulator that was appended to in place becomes a list."""
+    return list(value) if value.__class__ is MutableList else value
+
+
+def thaw(value: Any) -> Any:
+    """What a variable is bound to: an empty list becomes one that `+` appends to in place."""
+    return MutableList() if value.__class__ in LIST_CLASSES and not len(value) else value
+
+
 class ConcatList:
     """Two lists one after the other, without a copy."""
 

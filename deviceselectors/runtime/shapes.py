@@ -1,0 +1,77 @@
+"""How a tree is read for its evaluation, where that is other than node by node.
+
+Accesses that follow each other belong together, so do the operands of a chain of the same logical operator; some calls end with the
+first error among their arguments.
+"""
+
+from __future__ import annotations
+
+from deviceselectors.ast import Call, Node, Select
+from deviceselectors.runtime import functions
+
+_ACCESS = frozenset(("_[_]", "_[?_]", "_?._"))
+#: Calls of one or two arguments that cel-go evaluates like those of more: an error ends them at once, unpaid.
+_EARLY_EXIT = frozenset(("format",))
+#: Functions whose types cel-go checks when it calls them, whatever their overloads.
+_CHECKED_LATE = frozenset(("matches", "sort", "@sortByAssociatedKeys"))
+#: Calls that may make cel-go panic; that comes before they are paid.
+_MAY_PANIC = frozenset(("@in", "cel.@mapInsert"))
+
+
+def is_call(node: Node, name: str) -> bool:
+    return isinstance(node, Call) and node.function == name
+
+
+def is_access(node: Node) -> bool:
+    if isinstance(node, Select):
+        return not node.test_only
+    return isinstance(node, Call) and node.function in _ACCESS
+
+
+def split_access(node: Node) -> tuple[Node, list[tuple[Node | str, bool]]]:
+    """The innermost object and the accesses to it: a field name or the node of a key, and whether it is optional."""
+    steps: list[tuple[Node | str, bool]] = []
+    while is_access(node):
+        if isinstance(node, Select):
+            steps.append((node.field, False))
+            node = node.operand
+        else:
+            assert isinstance(node, Call)
+            key = node.args[1]
+            constant = getattr(key, "value", None)
+            steps.append((constant if constant.__class__ is str else key, node.function != "_[_]"))
+            node = node.args[0]
+    steps.reverse()
+    return node, steps
+
+
+def flatten(node: Call) -> list[Node]:
+    """The operands of a chain of the same logical operator."""
+    terms: list[Node] = []
+    stack: list[Node] = [node]
+    while stack:
+        term = stack.pop()
+        if is_call(term, node.function):
+            stack.extend(reversed(term.args))  # type: ignore[attr-defined]
+        else:
+            terms.append(term)
+    return terms
+
+
+def operands(node: Call) -> list[Node]:
+    """The arguments of a call, its target before them."""
+    return node.args if node.target is None else [node.target, *node.args]
+
+
+def exits_early(node: Call, count: int) -> bool:
+    """Whether an error in an argument ends the call before the following ones are evaluated."""
+    if count > 2 or node.function in _EARLY_EXIT:
+        return True
+    if node.function in functions.SINGLETONS or node.function in _CHECKED_LATE:
+        return False
+    return len(node.overloads) != 1
+
+
+def is_paid_after(node: Call) -> bool:
+    """Whether a call is paid when it is done; all others are before they begin."""
+    return node.function in _MAY_PANIC and node.overloads != ("in_list",)
