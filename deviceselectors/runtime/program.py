@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from deviceselectors.ast import Node
 from deviceselectors.environment import Environment
+from deviceselectors.runtime import compilation
 from deviceselectors.runtime.costs import CostExceededError
 from deviceselectors.runtime.device import Device
-from deviceselectors.runtime.generator import Generator
+from deviceselectors.runtime.interpreter import Interpreter
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.results import as_attribute, as_match
 from deviceselectors.runtime.values import CelError, CelPanic, with_hint
@@ -44,9 +45,10 @@ class Program:
     """An expression that can be evaluated on any number of devices, from any number of threads.
 
     Python code is generated on first use: the exact variant by `evaluate`, the fast one by `matches` and `attribute`.
+    Where it must not be (see `compilation`), or is refused, the expression is interpreted.
     """
 
-    __slots__ = ("_bounded", "_exact", "_fast", "_finish", "_plan")
+    __slots__ = ("_bounded", "_exact", "_fast", "_finish", "_is_refused", "_plan")
 
     def __init__(self, root: Node, *, derived: bool = False) -> None:
         """`root` has passed the type checker; `derived` tells the expression of a derived attribute from a selector.
@@ -61,6 +63,8 @@ class Program:
         self._bounded: bool | None = None
         #: the function that does not count; None before it is needed, `_NONE` if there is none
         self._fast: Any = None
+        #: whether code that was generated for it may not be run
+        self._is_refused = False
 
     def matches(self, device: Device) -> bool:
         """Whether a selector matches the device. Raises EvaluationError."""
@@ -100,13 +104,34 @@ class Program:
         return result.value
 
     def _make_fast(self) -> Any:
-        if self._is_bounded():
-            from deviceselectors.runtime.fastpath import FastGenerator
-
-            self._fast = FastGenerator(self._plan).program()
-        else:
-            self._fast = _NONE
+        self._fast = (self._generated(self._generate_fast) if self._is_bounded() else None) or _NONE
         return self._fast
+
+    def _generate_fast(self) -> Any:
+        from deviceselectors.runtime.fastpath import FastGenerator
+
+        return FastGenerator(self._plan).program()
+
+    def _make_exact(self, bounded: bool) -> Any:
+        generated = self._generated(lambda: self._generate_exact(bounded))
+        self._exact[bounded] = generated or Interpreter(self._plan, COST_LIMIT)
+        return self._exact[bounded]
+
+    def _generate_exact(self, bounded: bool) -> Any:
+        from deviceselectors.runtime.generator import Generator
+
+        return Generator(self._plan, COST_LIMIT, bounded=bounded).program()
+
+    def _generated(self, generate: Callable[[], Any]) -> Any:
+        """The function that is generated, None if there can be none."""
+        if self._is_refused or not compilation.is_wanted():
+            return None
+        try:
+            return generate()
+        except compilation.REFUSALS as error:
+            self._is_refused = True
+            compilation.report_refusal(self._plan.root, error)
+            return None
 
     def _is_bounded(self) -> bool:
         if self._bounded is None:
@@ -120,9 +145,7 @@ class Program:
         if device.error is not None:
             return Result(None, device.error, None)
         bounded = device.plain and self._is_bounded()
-        exact = self._exact[bounded]
-        if exact is None:
-            exact = self._exact[bounded] = Generator(self._plan, COST_LIMIT, bounded=bounded).program()
+        exact = self._exact[bounded] or self._make_exact(bounded)
         try:
             value, cost = exact(device)
         except CostExceededError as error:
