@@ -63,6 +63,11 @@ class Metrics:
             registry=registry,
         )
         self.claims, self.allocated_claims = _claim_gauges(registry)
+        self.not_compiled = Counter(
+            "claimcheck_expressions_not_compiled",
+            "Expressions that are interpreted because the code generated for them was refused.",
+            registry=registry,
+        )
         self.reloads = Counter(
             "claimcheck_config_reloads",
             "Attempts to read a changed configuration or certificate.",

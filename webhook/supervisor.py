@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from deviceselectors.runtime import compilation
 from quota.api import Unavailable
 from webhook.accepting import Shares
 from webhook.assembly import make_cluster, make_context
@@ -58,6 +59,7 @@ def serve(config: Config) -> None:
     """
     configure_logs(config.get("logging", "level"))
     _check_rest(config)
+    compilation.set_wanted(config.get("expressions", "compile"))  # for the workers too, which are forked
     warm_up(make_context(config).server)
     with TemporaryDirectory(prefix="claimcheck-") as runtime, _listen(config) as listener:
         metrics = Path(runtime, "metrics")

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import NamedTuple
 
+from deviceselectors.runtime import compilation
 from webhook.accepting import Acceptor, Shares
 from webhook.assembly import make_cluster, make_context, watched_files
 from webhook.certsetup import make_injection, make_tls
@@ -25,7 +26,7 @@ POLL_SECONDS = 1.0
 # Reviews leave next to no cycles behind: looking for them less often costs a little memory and saves pauses.
 GC_THRESHOLDS = (5_000, 20, 50)
 # Taken once, at the start of the process that owns the socket; so is what is followed of the cluster.
-_FIXED = ("listen", "tls", "timeouts", "limits")
+_FIXED = ("listen", "tls", "timeouts", "limits", "expressions")
 
 
 class Place(NamedTuple):
@@ -53,6 +54,7 @@ class _Worker:
         self.config = config
         self.place = place
         self.metrics = Metrics()
+        compilation.watch_refusals(self.metrics.not_compiled.inc)
         self.tls = make_tls(config, place.runtime)
         self._seen = _fingerprint(watched_files(config))
         self._quota_ends = Event()
