@@ -10,6 +10,7 @@ import pytest
 
 from deviceselectors.compiler import Compiled, compile_expression
 from deviceselectors.environment import Environment
+from deviceselectors.runtime import compilation
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.program import EvaluationError, Program
 from tests.conformance import cel
@@ -57,6 +58,20 @@ def test_evaluation(case: dict[str, Any]) -> None:
     )
 
 
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled."""
+    monkeypatch.setattr(compilation, "_is_wanted", False)
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("case", _CASES)
+def test_interpreted(case: dict[str, Any]) -> None:
+    """The interpreter gives the measured value or error, and the measured cost."""
+    test_evaluation(case)
+    test_fast_variant(case)
+
+
 @pytest.mark.parametrize("case", _CASES)
 def test_fast_variant(case: dict[str, Any]) -> None:
     """`matches` and `attribute` give the measured value or error as well."""
@@ -67,6 +82,12 @@ def test_fast_variant(case: dict[str, Any]) -> None:
     except EvaluationError as failure:
         value, error = None, str(failure)
     assert (value, error) == (case.get("value"), case.get("error"))
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_measured_answers_interpreted(shared: Path) -> None:
+    """The interpreter answers every measured evaluation alike."""
+    test_measured_answers(shared)
 
 
 def test_measured_answers(shared: Path) -> None:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from deviceselectors.ast import Node
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
+from deviceselectors.runtime import compilation
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.program import EvaluationError, Program, Result
 
@@ -34,13 +36,21 @@ def doubled(core: str, times: int, body: str) -> str:
 
 
 def run(expression: str) -> Result:
-    """The result of the exact variant; the fast one must agree."""
+    """The result of the exact variant; the fast one and the interpreter must agree."""
     compiled = compile_expression(expression, Environment("stored"))
     assert compiled.ast is not None, compiled.error
     program = Program(compiled.ast)
     result = program.evaluate(_DEVICE)
     assert _outcome(program) == (result.value, result.error)
+    assert _interpreted(compiled.ast) == (result.value, result.error, result.cost)
     return result
+
+
+def _interpreted(root: Node) -> tuple[bool | None, str | None, int | None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compilation, "_is_wanted", False)
+        result = Program(root).evaluate(_DEVICE)
+    return result.value, result.error, result.cost
 
 
 def _outcome(program: Program) -> tuple[bool | None, str | None]:

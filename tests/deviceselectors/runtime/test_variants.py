@@ -1,8 +1,9 @@
-"""The fast variant of a program, the exact one and the bound of the cost agree on random expressions."""
+"""The fast variant of a program, the exact one, the interpreter and the bound of the cost agree on random expressions."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,9 +11,14 @@ import pytest
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime.bounds import cost_bound
+from deviceselectors.runtime.costs import CostExceededError
 from deviceselectors.runtime.device import prepare_device
+from deviceselectors.runtime.generator import Generator
+from deviceselectors.runtime.interpreter import Interpreter
 from deviceselectors.runtime.planning import Plan
 from deviceselectors.runtime.program import COST_LIMIT, EvaluationError, Program
+from deviceselectors.runtime.showing import show
+from deviceselectors.runtime.values import CelError, CelPanic
 from tests.deviceselectors.runtime.random_expressions import Expressions, random_device
 
 _PER_SEED = 150
@@ -25,26 +31,49 @@ def _fast(program: Program, device: Any, derived: bool) -> tuple[Any, str | None
         return None, str(error)
 
 
+def _outcome(function: Callable[[Any], tuple[Any, int]], device: Any) -> tuple[Any, ...]:
+    """What a function with cost comes to, in a form that can be compared: values with their class, or how it ended."""
+    try:
+        value, cost = function(device)
+    except CostExceededError as error:
+        return "cost", error.cost
+    except CelPanic as panic:
+        return "panic", panic.message, panic.cost
+    text = value.message if value.__class__ is CelError else show(value)
+    return value.__class__, text, cost
+
+
+def _compare(expression: str, derived: bool, given: dict[str, Any], source: random.Random) -> bool:
+    """Compares all variants; False if the expression does not compile."""
+    compiled = compile_expression(expression, Environment("stored", derived=derived))
+    if compiled.ast is None:
+        return False
+    program = Program(compiled.ast, derived=derived)
+    device = prepare_device(given, given["driver"])
+    result = program.evaluate(device)
+    assert _fast(program, device, derived) == (result.value, result.error), expression
+    if result.cost is None:
+        return True
+    plan = Plan(compiled.ast)
+    bound = cost_bound(plan)
+    assert bound >= COST_LIMIT or result.cost <= bound, expression
+    for limit in (COST_LIMIT, source.randrange(result.cost + 1)):
+        exact = _outcome(Generator(plan, limit).program(), device)
+        assert _outcome(Interpreter(plan, limit), device) == exact, (expression, limit)
+    return True
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_variants_agree(seed: int) -> None:
-    """Same value or error text, and a cost within the bound, whatever the expression and the device."""
+    """Same value or error text, and a cost within the bound, whatever the expression and the device.
+
+    The exact variant and the interpreter have the same cost too, and stop at any limit with the same.
+    """
     source = random.Random(seed)
     expressions = Expressions(source)
     compared = 0
     for _ in range(_PER_SEED):
         kind = source.choice(("bool", "bool", "int", "string", "list:string"))
         expression = expressions.expression(kind, source.randrange(1, 6))
-        derived = kind != "bool"
-        given = random_device(source)
-        compiled = compile_expression(expression, Environment("stored", derived=derived))
-        if compiled.ast is None:
-            continue
-        program = Program(compiled.ast, derived=derived)
-        device = prepare_device(given, given["driver"])
-        result = program.evaluate(device)
-        assert _fast(program, device, derived) == (result.value, result.error), expression
-        bound = cost_bound(Plan(compiled.ast))
-        if result.cost is not None and bound < COST_LIMIT:
-            assert result.cost <= bound, expression
-        compared += 1
+        compared += _compare(expression, kind != "bool", random_device(source), source)
     assert compared > _PER_SEED * 0.8
