@@ -9,7 +9,8 @@ from typing import Any
 from deviceselectors.ast import Call, Comprehension, Ident, Literal, Node, Select
 from deviceselectors.lookups import ATTRIBUTES, as_lookup, children, device_map, domain_of, member, walk
 from deviceselectors.runtime.device import Device
-from deviceselectors.runtime.generator import CostExceededError, Generator
+from deviceselectors.runtime.costs import CostExceededError
+from deviceselectors.runtime.interpreter import Interpreter
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.program import COST_LIMIT
 from deviceselectors.runtime.showing import show
@@ -87,7 +88,7 @@ class Explainer:
             whole = wrap(node)
             self._kept.append(whole)
             try:
-                program = Generator(Plan(whole), COST_LIMIT).program()
+                program = Interpreter(Plan(whole), COST_LIMIT)
             except ProgramError as error:
                 program = _failing(CelError(str(error)))
             self._programs[key] = program

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deviceselectors import types as static
-from deviceselectors.ast import IDENT, Call, Node, Select
+from deviceselectors.ast import IDENT, Node
 from deviceselectors.runtime import operators, trees
+from deviceselectors.runtime.shapes import is_call
 from deviceselectors.runtime.trees import Tree
 from deviceselectors.runtime.values import NONE, DomainMap, Optional
 from deviceselectors.runtime.writer import Value
@@ -27,35 +28,7 @@ DEVICE_FIELDS: dict[str, tuple[Tree, type]] = {
     "attributes": (trees.attribute(DEVICE, "attributes"), DomainMap),
     "capacity": (trees.attribute(DEVICE, "capacity"), DomainMap),
 }
-_ACCESS = frozenset(("_[_]", "_[?_]", "_?._"))
 _NEVER_OPTIONAL = frozenset((static.LIST, static.MAP, static.STRING, static.INT, static.BOOL, static.UINT))
-
-
-def is_call(node: Node, name: str) -> bool:
-    return isinstance(node, Call) and node.function == name
-
-
-def is_access(node: Node) -> bool:
-    if isinstance(node, Select):
-        return not node.test_only
-    return isinstance(node, Call) and node.function in _ACCESS
-
-
-def split_access(node: Node) -> tuple[Node, list[tuple[Node | str, bool]]]:
-    """The innermost object and the accesses to it: a field name or the node of a key, and whether it is optional."""
-    steps: list[tuple[Node | str, bool]] = []
-    while is_access(node):
-        if isinstance(node, Select):
-            steps.append((node.field, False))
-            node = node.operand
-        else:
-            assert isinstance(node, Call)
-            key = node.args[1]
-            constant = getattr(key, "value", None)
-            steps.append((constant if constant.__class__ is str else key, node.function != "_[_]"))
-            node = node.args[0]
-    steps.reverse()
-    return node, steps
 
 
 class AccessChain:
@@ -143,9 +116,9 @@ class AccessChain:
 
     def _access(self, key: Node | str) -> None:
         generator = self.generator
+        key_value = generator.constant(key) if isinstance(key, str) else generator.atom(generator.raw(key))
         if self.optional is False:
             generator.pay(1)
-        key_value = generator.constant(key) if isinstance(key, str) else generator.atom(generator.raw(key))
         generator.flush()
         if key_value.fails:
             with generator.when(generator.is_error(key_value.tree)) as otherwise:

@@ -25,11 +25,12 @@ from deviceselectors.ast import (
 from deviceselectors.declarations import find_function
 from deviceselectors.environment import Environment
 from deviceselectors.runtime import functions, operators, quantities, semvers, trees
-from deviceselectors.runtime.accesses import DEVICE_FIELDS, split_access
+from deviceselectors.runtime.accesses import DEVICE_FIELDS
 from deviceselectors.runtime.functions import CLASSES
-from deviceselectors.runtime.generator import Generator, Variable, flatten, local_variable, outcomes
+from deviceselectors.runtime.generator import Generator, Variable, local_variable, outcomes
 from deviceselectors.runtime.planning import Plan
 from deviceselectors.runtime.regexes import RegexError, compile_regex
+from deviceselectors.runtime.shapes import flatten, split_access
 from deviceselectors.runtime.trees import Tree
 from deviceselectors.runtime.values import (
     LIST_CLASSES,

@@ -24,10 +24,21 @@ from deviceselectors.ast import (
     StructLiteral,
 )
 from deviceselectors.runtime import costs, functions, operators, trees
-from deviceselectors.runtime.accesses import DEVICE, AccessChain, is_access, is_call, split_access
+from deviceselectors.runtime.accesses import DEVICE, AccessChain
+from deviceselectors.runtime.costs import CostExceededError
 from deviceselectors.runtime.literals import LiteralBuilder
 from deviceselectors.runtime.messages import make_message
+from deviceselectors.runtime.operators import make_map
 from deviceselectors.runtime.planning import Plan, is_binding
+from deviceselectors.runtime.shapes import (
+    exits_early,
+    flatten,
+    is_access,
+    is_call,
+    is_paid_after,
+    operands,
+    split_access,
+)
 from deviceselectors.runtime.showing import not_optional_element, not_optional_entry
 from deviceselectors.runtime.trees import Tree
 from deviceselectors.runtime.values import (
@@ -39,22 +50,12 @@ from deviceselectors.runtime.values import (
     GeneralMap,
     MutableList,
     Optional,
+    freeze,
+    thaw,
 )
 from deviceselectors.runtime.writer import MAX_NESTING, PROGRAM, Value, Writer
 
 _COST = trees.name("c")
-
-#: Calls of one or two arguments that cel-go evaluates like those of more: an error ends them at once, unpaid.
-_EARLY_EXIT = frozenset(("format",))
-#: Calls that may make cel-go panic; that comes before they are paid.
-_MAY_PANIC = frozenset(("@in", "cel.@mapInsert"))
-
-
-class CostExceededError(Exception):
-    """The cost limit was hit; `cost` is the cost so far."""
-
-    def __init__(self, cost: int) -> None:
-        self.cost = cost
 
 
 def exceed(limit: int, cost: int, parts: tuple[int, ...]) -> CostExceededError:
@@ -174,8 +175,9 @@ class Generator(Writer):
         self._check_limit(trees.numbers(parts))
 
     def pay_one(self) -> None:
-        """Counts one unit at once, without a look at the limit."""
+        """Counts one unit at once."""
         self.emit(trees.increase("c", trees.number(1)))
+        self._check_limit(trees.numbers((1,)))
 
     def _check_limit(self, parts: Tree) -> None:
         if self.bounded:
@@ -306,13 +308,13 @@ class Generator(Writer):
             self.flush()
             found = trees.call(self.refer(operators.in_members), element.tree, self.refer(members))
             return self._apply(found, [element])
-        arguments = node.args if node.target is None else [node.target, *node.args]
+        arguments = operands(node)
         function = self.plan.patterns.get(id(node))
         early_exit = function is not None or exits_early(node, len(arguments))
         if function is None:
             function = functions.resolve(node.function, node.overloads)
         cost = costs.call_cost(node.function, node.overloads)
-        after = node.function in _MAY_PANIC and node.overloads != ("in_list",)
+        after = is_paid_after(node)
         if early_exit and len(arguments) > 1:
             return self._call_early_exit(arguments, function, cost, after)
         values = [self.atom(self.value(argument)) for argument in arguments]
@@ -616,51 +618,6 @@ def note_cost(cost: int) -> None:
 def outcomes(*, conjunction: bool) -> tuple[Tree, Tree]:
     """The decisive and the neutral value of `&&` or `||`."""
     return (trees.FALSE, trees.TRUE) if conjunction else (trees.TRUE, trees.FALSE)
-
-
-def make_map(pairs: list[tuple[Any, Any]]) -> Any:
-    """A map literal; an optional entry without value removes the entries before it that have its key."""
-    if all(value is not MISSING for _, value in pairs):
-        return operators.map_literal(pairs)
-    kept: list[tuple[Any, Any]] = []
-    for key, value in pairs:
-        if value is MISSING:
-            kept = [(k, v) for k, v in kept if k.__class__ is not key.__class__ or k != key]
-        else:
-            kept.append((key, value))
-    return operators.map_literal(kept)
-
-
-def freeze(value: Any) -> Any:
-    """The result of a comprehension: an accumulator that was appended to in place becomes a list."""
-    return list(value) if value.__class__ is MutableList else value
-
-
-def thaw(value: Any) -> Any:
-    """What a variable is bound to: an empty list becomes one that `+` appends to in place."""
-    return MutableList() if value.__class__ in LIST_CLASSES and not len(value) else value
-
-
-def flatten(node: Call) -> list[Node]:
-    """The operands of a chain of the same logical operator."""
-    terms: list[Node] = []
-    stack: list[Node] = [node]
-    while stack:
-        term = stack.pop()
-        if is_call(term, node.function):
-            stack.extend(reversed(term.args))  # type: ignore[attr-defined]
-        else:
-            terms.append(term)
-    return terms
-
-
-def exits_early(node: Call, count: int) -> bool:
-    """Whether an error in an argument ends the call before the following ones are evaluated."""
-    if count > 2 or node.function in _EARLY_EXIT:
-        return True
-    if node.function in functions.SINGLETONS or node.function in ("matches", "sort", "@sortByAssociatedKeys"):
-        return False
-    return len(node.overloads) != 1
 
 
 _ITERABLE = LIST_CLASSES | MAP_CLASSES
