@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -9,9 +11,13 @@ import pytest
 
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
+from deviceselectors.runtime import compilation
 from deviceselectors.runtime import program as programs
 from deviceselectors.runtime.device import MAX_TEXT, prepare_device
+from deviceselectors.runtime.fastpath import FastGenerator
+from deviceselectors.runtime.generator import Generator
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
+from deviceselectors.runtime.verifier import UnsafeCodeError
 
 _STORED = Environment("stored")
 _DERIVED = Environment("stored", derived=True)
@@ -170,3 +176,83 @@ def test_capacity_that_is_no_quantity() -> None:
 def test_attribute_that_is_null() -> None:
     """A null attribute has no value."""
     assert device({"a": None}).error == "attribute a: unsupported attribute value"
+
+
+def _refuse(generator: Any) -> Any:
+    raise UnsafeCodeError("a name of\nnobody's")
+
+
+def test_refused_code_is_interpreted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An expression whose code is refused has its value and cost all the same; it is counted, and logged once.
+
+    The log has neither its line breaks nor its control characters, and no more than its beginning.
+    """
+    expression = f'device.driver == "d.example.com" && "\\n\\u001b[31m{"x" * 500}" != device.driver'
+    expected = make(expression).evaluate(device())
+    counted: list[None] = []
+    monkeypatch.setattr(compilation, "_watch", lambda: counted.append(None))
+    monkeypatch.setattr(Generator, "program", _refuse)
+    monkeypatch.setattr(FastGenerator, "program", _refuse)
+    for _ in range(2):
+        programs._cache.clear()
+        refused = make(expression)
+        for _ in range(2):
+            result = refused.evaluate(device())
+            assert (result.value, result.error, result.cost) == (True, None, expected.cost)
+            assert refused.matches(device())
+    assert len(counted) == 2  # once for each program
+    (record,) = caplog.records
+    message = record.getMessage()
+    assert message.isprintable()
+    assert "nobody's" in message
+    assert "xxx" in message
+    assert len(message) < 1000
+    programs._cache.clear()
+
+
+_WITHOUT_CODE = """
+import sys
+
+def watch(event, arguments):
+    if event in ("compile", "exec"):
+        code = arguments[0]
+        name = arguments[1] if event == "compile" else getattr(code, "co_filename", "")
+        if name in ("<cel>", None) or forbidden:  # Python does not say the name of what is compiled from a tree
+            print(event, "called", flush=True)
+            import os; os._exit(1)
+
+forbidden = False
+sys.addaudithook(watch)
+from deviceselectors.compiler import compile_expression
+from deviceselectors.environment import Environment
+from deviceselectors.explaining import Explainer
+from deviceselectors.runtime import compilation
+from deviceselectors.runtime.device import prepare_device
+from deviceselectors.runtime.program import program
+
+compilation.set_wanted(sys.argv[1] == "compile")
+device = prepare_device({}, "d.example.com")
+for number in range(20):
+    expression = f'device.driver == "{number}" || [{number}, 2].exists(x, x > {number + 1})'
+    compiled = compile_expression(expression, Environment("stored"))
+    made = program(compiled)
+    made.matches(device), made.evaluate(device), Explainer(compiled.ast).explain(device)
+    forbidden = True  # all that is loaded late is there
+assert ("deviceselectors.runtime.generator" in sys.modules) == (sys.argv[1] == "compile")
+print("done")
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "printed"), [("interpret", "done\n"), ("compile", "compile called\n")], ids=["off", "on"]
+)
+def test_nothing_is_compiled(wanted: str, printed: str) -> None:
+    """Where expressions are not to be compiled, Python's compiler is not called, and no code is run that it made.
+
+    Otherwise it is, which shows that a call would be seen.
+    """
+    command = [sys.executable, "-c", _WITHOUT_CODE, wanted]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
+    assert done.stdout == printed, done.stderr
