@@ -8,8 +8,8 @@ from typing import Any
 
 from deviceselectors.ast import Call, Comprehension, Ident, Literal, Node, Select
 from deviceselectors.lookups import ATTRIBUTES, as_lookup, children, device_map, domain_of, member, walk
-from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.costs import CostExceededError
+from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.interpreter import Interpreter
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.program import COST_LIMIT
