@@ -146,10 +146,10 @@ def _is_timestamp(value: object) -> bool:
 
 
 def _is_regex(pattern: str) -> bool:
-    from deviceselectors.runtime.regexes import compile_regex
+    from deviceselectors.runtime.regexes import check
 
     try:
-        compile_regex(pattern)
+        check(pattern)
     except ValueError:
         return False
     return True

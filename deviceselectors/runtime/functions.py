@@ -413,8 +413,8 @@ def resolve(name: str, overloads: tuple[str, ...]) -> Function:
 
 
 def with_constant_pattern(name: str, pattern: str) -> Function:
-    """`matches`, `find` or `findAll` with a literal pattern, compiled once. Raises RegexError."""
-    compiled = regexes.compile_regex(pattern)
+    """`matches`, `find` or `findAll` with a literal pattern, compiled once. Raises RegexError and CelPanic."""
+    compiled = regexes.compile_paid(pattern)
     function = _CONSTANT_PATTERN[name]
 
     def call(text: Any, _pattern: Any, *limit: Any) -> Any:

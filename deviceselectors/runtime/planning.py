@@ -21,10 +21,10 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
-from deviceselectors.runtime import functions, operators
+from deviceselectors.runtime import effort, functions, operators
 from deviceselectors.runtime.regexes import RegexError
 from deviceselectors.runtime.showing import not_optional_element, not_optional_entry
-from deviceselectors.runtime.values import CelError, TypeValue, Uint
+from deviceselectors.runtime.values import CelError, CelPanic, TypeValue, Uint
 
 _CONVERSIONS = frozenset(
     ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
@@ -57,9 +57,10 @@ class Plan:
         self.constants: dict[int, Any] = {}
         self.members: dict[int, frozenset[tuple[str, Any]]] = {}
         self.patterns: dict[int, functions.Function] = {}
+        effort.begin()
         try:
             self._visit(root)
-        except CelError as error:
+        except (CelError, CelPanic) as error:
             raise ProgramError(f"program instantiation failed: {error.message}") from None
         except RegexError as error:
             raise ProgramError(f"program instantiation failed: {error}") from None

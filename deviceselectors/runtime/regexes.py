@@ -1,19 +1,47 @@
-"""Regular expressions: `matches`, `find` and `findAll`, with RE2's syntax and linear time.
+"""Regular expressions: `matches`, `find` and `findAll`, with Go's syntax and in linear time.
 
-They run on google-re2. Where that is not installed, a small part of the syntax is translated for Python's `re`: what
-means the same there and cannot backtrack for long; anything else is an error. Error texts are those of Go's regexp.
+Patterns are parsed by Go's rules (`regexsyntax`) and run on google-re2, which reads a few things otherwise. So it is
+told neither names of classes nor flags, and sees no characters beyond ASCII: what a pattern cannot tell apart becomes
+one byte, in the pattern and in the text. That makes the engine's programs small, and offsets the same in both.
+
+Where google-re2 is not installed, a small part of the syntax is translated for Python's `re`: what means the same there
+and cannot backtrack for long; anything else is an error.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
 from typing import Any, Protocol
 
+from deviceselectors.runtime import effort
+from deviceselectors.runtime.characterclasses import Ranges
+from deviceselectors.runtime.regexsyntax import Expression, RegexError, parse, problem
 from deviceselectors.runtime.values import CelError
 
 _CACHE_SIZE = 256
-_MAX_NESTING = 1000
+#: Patterns that compile to more instructions are refused.
+_MAX_SIZE = 100_000
+#: What an engine may use, for its program and for the states that it remembers, in bytes.
+_ENGINE_MEMORY = 2 << 20
+#: Engines that are kept; a pattern whose engine has gone gets a new one when it is used.
+_MAX_ENGINES = 64
+#: Steps of effort for an instruction that is compiled.
+_COMPILING = 16
+#: A search for all matches may read a character this often for each quarter of a unit; beyond it is effort.
+_FREE_READS = 100
+_READS_PER_STEP = 1000
+#: Elements of a list of matches cost memory as this many characters do.
+_PART = 16
+
+_ASCII = 0x80
+_MAX_CELLS = 0x100 - _ASCII
+_MAX_REMEMBERED = 4096
+_REPLACEMENT = 0xFFFD
+
 _NEEDS_RE2 = "this regular expression needs the Python package google-re2"
 
 # literals, escaped punctuation, simple classes, the point; each with at most one quantifier
@@ -21,81 +49,221 @@ _ATOM = r"(?:[A-Za-z0-9 _@#%&=:;,<>/!\"'~`-]|\\[.+*?()\[\]{}|^$/\\-]|\[\^?(?:[A-
 _SIMPLE = rf"\^?(?:{_ATOM}(?:[*+?]|\{{\d{{1,3}}\}})?)*\$?"
 _MAX_LOOPS = 2
 
-# google-re2's words, and Go's
-_PROBLEMS = {
-    "missing ]": "missing closing ]",
-    "missing )": "missing closing )",
-    "trailing \\": "trailing backslash at end of expression",
-    "no argument for repetition operator": "missing argument to repetition operator",
-    "invalid repetition size": "invalid repeat count",
-    "bad repetition operator": "invalid nested repetition operator",
-    "invalid perl operator": "invalid or unsupported Perl syntax",
-    "invalid named capture group": "invalid named capture",
-}
-
 
 class Pattern(Protocol):
     """What both engines' compiled patterns offer."""
 
-    def search(self, text: str, pos: int = ..., /) -> Any: ...
+    def search(self, text: Any, pos: int = ..., /) -> Any: ...
 
 
-class RegexError(ValueError):
-    """A pattern that is no regular expression; the text is Go's."""
+class _Cells(dict[int, int]):
+    """From a character beyond ASCII to the byte that stands for all that the pattern takes for the same."""
+
+    __slots__ = ("bytes", "starts")
+
+    def __init__(self, starts: list[int], cells: list[int]) -> None:
+        super().__init__()
+        self.starts = starts
+        self.bytes = cells
+
+    def __missing__(self, character: int) -> int:
+        if character < _ASCII:
+            return character
+        if 0xD800 <= character <= 0xDFFF:
+            # half a character, from bytes that are no UTF-8
+            cell = self[_REPLACEMENT]
+        else:
+            cell = self.bytes[bisect_right(self.starts, character) - 1]
+        if len(self) < _MAX_REMEMBERED:
+            self[character] = cell
+        return cell
+
+
+class _ManyCells(ValueError):
+    """A pattern tells more characters apart than there are bytes."""
+
+
+class Regex:
+    """A compiled pattern. Safe to use from several threads."""
+
+    __slots__ = ("_cells", "_engine", "_source", "longest", "straight", "work")
+
+    def __init__(self, expression: Expression) -> None:
+        """Raises RegexError."""
+        pieces = expression.flat()
+        classes = list(dict.fromkeys([piece for piece in pieces if piece.__class__ is tuple]))
+        self._cells: _Cells | None
+        try:
+            self._cells, texts = _alphabet(classes)  # type: ignore[arg-type]
+        except _ManyCells:
+            self._cells, texts = None, {ranges: _class_text(ranges) for ranges in classes}  # type: ignore[arg-type]
+        self._source = "".join([piece if piece.__class__ is str else texts[piece] for piece in pieces])  # type: ignore[index, misc]
+        self.longest = expression.longest
+        self.straight = expression.straight
+        #: the steps of effort that it takes to make it
+        self.work = expression.size * _COMPILING + sum([len(ranges) for ranges in classes])
+        self._engine: Pattern | None = None
+        self._start()
+
+    def _start(self) -> Pattern:
+        """A new engine. Raises RegexError."""
+        import re2  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+        options = re2.Options()
+        options.log_errors = False
+        options.never_capture = True
+        options.max_mem = _ENGINE_MEMORY
+        if self._cells is not None:
+            options.encoding = re2.Options.Encoding.LATIN1
+        try:
+            # not re2.compile, which keeps what it makes
+            engine: Pattern = re2._Regexp(self._source.encode("ascii"), options)
+        except re2.error as error:
+            raise problem("expression too large", _text(error.args[0])) from None
+        self._engine = engine
+        _keep(self)
+        return engine
+
+    def stop(self) -> None:
+        """Lets the engine go."""
+        self._engine = None
+
+    def _encoded(self, text: str) -> bytes:
+        if text.isascii():
+            return text.encode("ascii")
+        if self._cells is None:
+            return text.encode("utf-8", "replace")
+        return text.translate(self._cells).encode("latin-1")
+
+    def search(self, text: str) -> Any:
+        """Something if there is a match, else None."""
+        return (self._engine or self._start()).search(self._encoded(text))
+
+    def find(self, text: str) -> str | None:
+        """The first match."""
+        encoded = self._encoded(text)
+        match = (self._engine or self._start()).search(encoded)
+        return None if match is None else self._slice(text, encoded, match)
+
+    def find_all(self, text: str, limit: int) -> list[str]:
+        """All matches that do not overlap; an empty one right behind another match does not count.
+
+        A search may read far beyond its match, to no avail, and the next one again: what that takes is counted.
+        """
+        encoded = self._encoded(text)
+        engine = self._engine or self._start()
+        found: list[str] = []
+        position, previous_end, size = 0, -1, len(encoded)
+        free = _FREE_READS * size
+        while position <= size and (limit < 0 or len(found) < limit):
+            match = engine.search(encoded, position)
+            if match is None:
+                break
+            start, end = match.span()
+            if start != end or start != previous_end:
+                found.append(self._slice(text, encoded, match))
+                if len(found) % 1024 == 0:
+                    effort.spend(1024 * _PART)
+            if not self.straight:
+                free -= min(self.longest, size - end)  # type: ignore[assignment]
+                if free < 0:
+                    effort.spend(1 - int(free) // _READS_PER_STEP)
+                    free = 0
+            position = end + 1 if end == position else end
+            if self._cells is None:
+                while position < size and encoded[position] & 0xC0 == 0x80:
+                    position += 1
+            previous_end = end
+        return found
+
+    def _slice(self, text: str, encoded: bytes, match: Any) -> str:
+        start, end = match.span()
+        return text[start:end] if self._cells is not None else encoded[start:end].decode("utf-8", "replace")
+
+
+def _text(message: object) -> str:
+    return message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+
+
+_engines: OrderedDict[int, Regex] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _keep(regex: Regex) -> None:
+    with _lock:
+        _engines[id(regex)] = regex
+        if len(_engines) > _MAX_ENGINES:
+            _engines.popitem(last=False)[1].stop()
+
+
+# ---------------------------------------------------------------- alphabets
+
+
+def _alphabet(classes: list[Ranges]) -> tuple[_Cells, dict[Ranges, str]]:
+    """The bytes for characters beyond ASCII, and the text of each class in them. Raises _ManyCells."""
+    changes: dict[int, int] = {_ASCII: 0}
+    for index, ranges in enumerate(classes):
+        bit = 1 << index
+        for first, last in ranges:
+            if last >= _ASCII:
+                first = max(first, _ASCII)
+                changes[first] = changes.get(first, 0) ^ bit
+                changes[last + 1] = changes.get(last + 1, 0) ^ bit
+    starts, cells = [], []
+    known: dict[int, int] = {}
+    members = 0
+    for start in sorted(changes):
+        members ^= changes[start]
+        cell = known.setdefault(members, _ASCII + len(known))
+        if cell >= _ASCII + _MAX_CELLS:
+            raise _ManyCells
+        starts.append(start)
+        cells.append(cell)
+    texts = {}
+    for index, ranges in enumerate(classes):
+        low = [(first, min(last, _ASCII - 1)) for first, last in ranges if first < _ASCII]
+        high = [(cell, cell) for members, cell in known.items() if members >> index & 1]
+        texts[ranges] = _class_text([*low, *high])
+    return _Cells(starts, cells), texts
+
+
+def _class_text(ranges: Any) -> str:
+    """A class in RE2's syntax."""
+    if not ranges:
+        return r"[^\x00-\x7F[:^ascii:]]"
+    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+        return rf"\x{{{ranges[0][0]:X}}}"
+    parts = [rf"\x{{{a:X}}}" if a == b else rf"\x{{{a:X}}}-\x{{{b:X}}}" for a, b in ranges]
+    return f"[{''.join(parts)}]"
+
+
+# ---------------------------------------------------------------- compiling
+
+
+def check(pattern: str) -> None:
+    """Raises RegexError for what is no regular expression to Go."""
+    parse(pattern)
 
 
 @functools.lru_cache(maxsize=_CACHE_SIZE)
-def compile_regex(pattern: str) -> Pattern:
+def compile_regex(pattern: str) -> Regex | Pattern:
     """The compiled pattern. Raises RegexError."""
     try:
-        import re2  # type: ignore[import-untyped, import-not-found, unused-ignore]
+        import re2  # noqa: F401
     except ImportError:
         return _translate(pattern)
-    _check_go_limits(pattern)
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        compiled: Pattern = re2.compile(pattern, options)
-    except re2.error as error:
-        raise RegexError(_go_text(error.args[0])) from None
+    expression = parse(pattern)
+    if expression.size > _MAX_SIZE:
+        raise problem("expression too large", pattern)
+    return Regex(expression)
+
+
+def compile_paid(pattern: str) -> Regex | Pattern:
+    """The compiled pattern, whose making counts as effort. Raises RegexError and CelPanic."""
+    compiled = compile_regex(pattern)
+    if isinstance(compiled, Regex):
+        effort.spend(compiled.work)
     return compiled
-
-
-def _check_go_limits(pattern: str) -> None:
-    r"""What google-re2 takes and Go does not: `\C`, and groups nested more than a thousand deep."""
-    if "\\C" not in pattern and pattern.count("(") < _MAX_NESTING:
-        return
-    depth = position = 0
-    quoted = in_class = False
-    while position < len(pattern):
-        c, pair = pattern[position], pattern[position : position + 2]
-        if quoted or c == "\\":
-            if not quoted and pair == "\\C":
-                raise RegexError("error parsing regexp: invalid escape sequence: `\\C`")
-            quoted = pair == "\\Q" or (quoted and pair != "\\E")
-            position += 2 if c == "\\" else 1
-            continue
-        if in_class:
-            in_class = c != "]"
-        elif c == "[":
-            in_class = True
-            position += 2 if pair == "[^" else 1
-            position += pattern[position : position + 1] == "]"
-            continue
-        else:
-            depth += (c == "(") - (c == ")")
-        if depth >= _MAX_NESTING:
-            raise RegexError(f"error parsing regexp: expression nests too deeply: `{pattern}`")
-        position += 1
-
-
-def _go_text(message: object) -> str:
-    text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
-    if text.startswith("trailing"):
-        text += ": "
-    problem, colon, part = text.partition(": ")
-    problem = _PROBLEMS.get(problem, problem)
-    return f"error parsing regexp: {problem}{f': `{part}`' if colon else ''}"
 
 
 def _translate(pattern: str) -> Pattern:
@@ -108,17 +276,24 @@ def _translate(pattern: str) -> Pattern:
     return re.compile(pattern)
 
 
-def search(pattern: Pattern, text: str) -> bool:
+# ---------------------------------------------------------------- functions
+
+
+def search(pattern: Regex | Pattern, text: str) -> bool:
     return pattern.search(text) is not None
 
 
-def find_first(pattern: Pattern, text: str) -> str:
+def find_first(pattern: Regex | Pattern, text: str) -> str:
+    if isinstance(pattern, Regex):
+        return pattern.find(text) or ""
     match = pattern.search(text)
     return str(match.group(0)) if match else ""
 
 
-def find_all(pattern: Pattern, text: str, limit: int = -1) -> list[str]:
+def find_all(pattern: Regex | Pattern, text: str, limit: int = -1) -> list[str]:
     """All matches that do not overlap; an empty one right behind another match does not count."""
+    if isinstance(pattern, Regex):
+        return pattern.find_all(text, limit)
     found: list[str] = []
     position, previous_end = 0, -1
     while position <= len(text) and (limit < 0 or len(found) < limit):
@@ -126,18 +301,17 @@ def find_all(pattern: Pattern, text: str, limit: int = -1) -> list[str]:
         if match is None:
             break
         start, end = match.span()
-        accepted = start != end or start != previous_end
+        if start != end or start != previous_end:
+            found.append(match.group(0))
         position = end + 1 if end == position else end
         previous_end = end
-        if accepted:
-            found.append(match.group(0))
     return found
 
 
 def matches(text: str, pattern: str) -> bool:
     """`text.matches(pattern)` with a computed pattern."""
     try:
-        return search(compile_regex(pattern), text)
+        return search(compile_paid(pattern), text)
     except RegexError as error:
         raise CelError(str(error)) from None
 
@@ -150,8 +324,8 @@ def find_all_computed(text: str, pattern: str, limit: int = -1) -> list[str]:
     return find_all(_compile_or_illegal(pattern), text, limit)
 
 
-def _compile_or_illegal(pattern: str) -> Pattern:
+def _compile_or_illegal(pattern: str) -> Regex | Pattern:
     try:
-        return compile_regex(pattern)
+        return compile_paid(pattern)
     except RegexError as error:
         raise CelError(f"Illegal regex: {error}") from None

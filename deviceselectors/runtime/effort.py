@@ -1,0 +1,41 @@
+"""What an evaluation does beyond what it is charged for.
+
+CEL's units do not see everything: `"%s".format([text])` costs by the template, `[list].flatten()` by the number of
+lists, `max()` nothing at all for short strings. Within the cost limit that is enough for hours, and for all memory.
+Functions report such work here, in steps: an element gone through, a character or an instruction of a regular
+expression made. An evaluation that needs more of them than any sensible one ends as if memory had run out.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from deviceselectors.runtime.values import out_of_memory
+
+#: Some seconds of work, and tens of megabytes, at most.
+LIMIT = 10_000_000
+
+
+class _Account(threading.local):
+    spent = 0
+
+
+_account = _Account()
+
+
+def begin() -> None:
+    """Begins a new evaluation (or the making of a program) in this thread."""
+    _account.spent = 0
+
+
+def spend(steps: int) -> None:
+    """Counts steps before they are done. Raises CelPanic when they are too many."""
+    total = _account.spent + steps
+    if total > LIMIT:
+        raise out_of_memory()
+    _account.spent = total
+
+
+def spent() -> int:
+    """The steps since the beginning."""
+    return _account.spent
