@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from deviceselectors.runtime import times
+from deviceselectors.runtime import effort, times
 from deviceselectors.runtime.numbertext import format_double
 from deviceselectors.runtime.operators import checked_int
 from deviceselectors.runtime.values import (
@@ -43,6 +43,7 @@ def type_of(value: Any) -> TypeValue:
 
 
 def string_to_bool(text: str) -> bool:
+    effort.spend(len(text))
     value = _BOOLS.get(text)
     if value is None:
         raise _mismatch("string", "bool")
@@ -50,6 +51,7 @@ def string_to_bool(text: str) -> bool:
 
 
 def string_to_int(text: str) -> int:
+    effort.spend(len(text))
     digits = text[1:] if text[:1] in ("+", "-") else text
     if digits.isascii() and digits.isdigit() and len(digits) < _MAX_DIGITS:
         value = _parse_digits(digits, negative=text[0] == "-")
@@ -66,6 +68,7 @@ def _parse_digits(digits: str, negative: bool) -> int | None:
 
 
 def string_to_uint(text: str) -> Uint:
+    effort.spend(len(text))
     if text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS:
         value = _parse_digits(text, negative=False)
         if value is not None and value <= UINT_MAX:
@@ -74,6 +77,7 @@ def string_to_uint(text: str) -> Uint:
 
 
 def string_to_double(text: str) -> float:
+    effort.spend(len(text))
     value = _parse_float(text)
     if value is None:
         raise _mismatch("string", "double")

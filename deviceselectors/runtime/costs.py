@@ -11,6 +11,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import Any
 
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.formats import Format
 from deviceselectors.runtime.lists import MAX_RANGE
 from deviceselectors.runtime.network import CIDR, IP
@@ -101,7 +102,7 @@ def _traversal(args: list[Any], result: Any) -> int:
 
 
 def _traverse(value: Any) -> int:
-    cost = visited = 0
+    cost = 0
     pending = [value]
     while pending:
         value = pending.pop()
@@ -111,9 +112,10 @@ def _traverse(value: Any) -> int:
         elif cls is bytes:
             cost += int(len(value) * 0.1)
         elif cls in LIST_CLASSES or cls in MAP_CLASSES:
-            visited += len(value)
-            if visited > MAX_ELEMENTS:
+            if len(value) > MAX_ELEMENTS:
                 raise out_of_memory()
+            # short texts and empty lists cost nothing, however many there are
+            effort.spend(len(value))
             pending.extend(value)
             if cls in MAP_CLASSES:
                 pending.extend([find(value, key) for key in value])

@@ -13,7 +13,7 @@ import threading
 from deviceselectors.runtime.values import out_of_memory
 
 #: Some seconds of work, and tens of megabytes, at most.
-LIMIT = 10_000_000
+LIMIT = 5_000_000
 
 
 class _Account(threading.local):

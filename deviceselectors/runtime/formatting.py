@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import isnan
 from typing import Any
 
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.conversions import to_string
 from deviceselectors.runtime.showing import checked_length
 from deviceselectors.runtime.values import (
@@ -39,6 +40,7 @@ _INFINITY = float("inf")
 
 def format_string(template: str, arguments: Any) -> str:
     """The template with its clauses replaced. Raises CelError."""
+    # it costs by the template, not by what is filled in
     parts: list[str] = []
     position, used = 0, 0
     while True:
@@ -57,7 +59,9 @@ def format_string(template: str, arguments: Any) -> str:
             raise CelError("unexpected end of string")
         position, clause, precision = _parse_clause(template, percent + 1)
         try:
-            parts.append(_CLAUSES[clause](arguments[used], precision))
+            part = _CLAUSES[clause](arguments[used], precision)
+            effort.spend(len(part))
+            parts.append(part)
         except CelError as error:
             raise CelError(f"error during formatting: {error.message}") from None
         used += 1
@@ -123,10 +127,12 @@ def _decode(value: bytes) -> str:
 
 
 def _list(value: Any) -> str:
+    effort.spend(len(value))
     return checked_length(f"[{', '.join([_nested(element) for element in as_list(value)])}]")
 
 
 def _map(value: Any) -> str:
+    effort.spend(len(value))
     entries = []
     for key in value:
         if key.__class__ not in (str, bool, int, Uint):
@@ -140,8 +146,10 @@ def _nested(value: Any) -> str:
     """A value inside of a list or map."""
     cls = value.__class__
     if cls is str:
+        effort.spend(len(value))
         return quote(value)
     if cls is bytes:
+        effort.spend(len(value))
         return f"b{quote(_decode(value))}"
     if cls is float:
         if isnan(value):

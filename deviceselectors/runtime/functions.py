@@ -71,6 +71,12 @@ SINGLETONS: dict[str, Function] = {
     "dyn": conversions.identity,
 }
 
+
+def _unreachable(*arguments: Any) -> Any:
+    """For functions of authorizers: no expression can get one, so no arguments fit."""
+    raise CelError("no such overload")
+
+
 IMPLEMENTATIONS: dict[str, Function] = {
     # conversions
     "bool_to_bool": conversions.identity,
@@ -240,6 +246,27 @@ IMPLEMENTATIONS: dict[str, Function] = {
     "semver_major": semvers.major,
     "semver_minor": semvers.minor,
     "semver_patch": semvers.patch,
+    # authorizers
+    **dict.fromkeys(
+        (
+            "authorizer_path",
+            "authorizer_group",
+            "authorizer_serviceaccount",
+            "authorizer_fieldselector",
+            "authorizer_labelselector",
+            "groupcheck_resource",
+            "resourcecheck_subresource",
+            "resourcecheck_namespace",
+            "resourcecheck_name",
+            "resourcecheck_check",
+            "pathcheck_check",
+            "decision_allowed",
+            "decision_errored",
+            "decision_error",
+            "decision_reason",
+        ),
+        _unreachable,
+    ),
     # named formats
     "format-named": formats.named,
     "format-validate": formats.validate,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cmp_to_key
 from typing import Any
 
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.operators import (
     add,
     compare,
@@ -26,7 +27,7 @@ from deviceselectors.runtime.values import (
     Timestamp,
     Uint,
     as_list,
-    out_of_memory,
+    slice_of,
     type_text,
 )
 
@@ -54,7 +55,7 @@ def slice_list(elements: Any, start: int, end: int) -> list[Any]:
         raise CelError(f"cannot slice({start}, {end}), start index must be less than or equal to end index")
     if len(elements) < end:
         raise CelError(f"cannot slice({start}, {end}), list is length {len(elements)}")
-    return as_list(elements)[start:end]
+    return slice_of(elements, start, end)
 
 
 def flatten(elements: Any) -> list[Any]:
@@ -73,13 +74,17 @@ def _flatten(elements: Any, depth: int) -> list[Any]:
     if depth < 0:
         raise CelError("level must be non-negative")
     flat: list[Any] = []
-    for element in as_list(elements):
-        if depth > 0 and element.__class__ in LIST_CLASSES:
-            flat.extend(_flatten(element, depth - 1))
-        else:
+    # without recursion: the lists whose elements are being looked at, and how deep those inside may be taken apart
+    pending = [(iter(elements), depth)]
+    effort.spend(len(elements))
+    while pending:
+        rest, depth = pending.pop()
+        for element in rest:
+            if depth > 0 and element.__class__ in LIST_CLASSES:
+                effort.spend(len(element) + 1)
+                pending += ((rest, depth), (iter(element), depth - 1))
+                break
             flat.append(element)
-        if len(flat) > MAX_ELEMENTS:
-            raise out_of_memory()
     return flat
 
 

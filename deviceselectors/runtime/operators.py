@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import copysign, isfinite, isnan
 from typing import Any
 
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.showing import show
 from deviceselectors.runtime.values import (
     EQUALITY,
@@ -128,6 +129,8 @@ def _equal_lists(left: Any, right: Any, known: _Known) -> bool:
         return False
     if len(left) > MAX_ELEMENTS:
         raise out_of_memory()
+    # lists inside of others are compared for nothing
+    effort.spend(len(left))
     failure: CelError | None = None
     for mine, other in zip(left, right, strict=True):
         try:
@@ -144,6 +147,7 @@ def _equal_lists(left: Any, right: Any, known: _Known) -> bool:
 def _equal_maps(left: Any, right: Any, known: _Known) -> bool:
     if len(left) != len(right):
         return False
+    effort.spend(len(left))
     for key in left:
         other = find(right, key)
         if other is MISSING:
@@ -162,10 +166,7 @@ def _equal_maps(left: Any, right: Any, known: _Known) -> bool:
 def _compare_numbers(left: Any, right: Any) -> int:
     """-1, 0, 1; 2 when one is no number. Whole numbers are rounded to doubles before they meet one."""
     if left.__class__ is float or right.__class__ is float:
-        if left.__class__ is not float and INT_MIN <= right <= INT_MAX:
-            left = float(left)
-        elif right.__class__ is not float and INT_MIN <= left <= INT_MAX:
-            right = float(right)
+        left, right = float(left), float(right)
     if left < right:
         return -1
     if left > right:

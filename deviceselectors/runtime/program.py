@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deviceselectors.ast import Node
 from deviceselectors.environment import Environment
-from deviceselectors.runtime import compilation
+from deviceselectors.runtime import compilation, effort
 from deviceselectors.runtime.costs import CostExceededError
 from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.interpreter import Interpreter
@@ -73,6 +73,7 @@ class Program:
             if device.error is not None:
                 raise CelError(device.error)
             return self._checked(self.evaluate(device))  # type: ignore[no-any-return]
+        effort.begin()
         try:
             value = fast(device)
         except CelPanic as panic:
@@ -90,6 +91,7 @@ class Program:
             if device.error is not None:
                 raise CelError(device.error)
             return self._checked(self.evaluate(device))  # type: ignore[no-any-return]
+        effort.begin()
         try:
             value = fast(device)
         except CelPanic as panic:
@@ -142,6 +144,7 @@ class Program:
 
     def evaluate(self, device: Device) -> Result:
         """The value (a bool, or for a derived attribute the attribute) with the cost that kube-scheduler counts."""
+        effort.begin()
         if device.error is not None:
             return Result(None, device.error, None)
         bounded = device.plain and self._is_bounded()

@@ -5,11 +5,15 @@ Source: Semantic Versioning 2.0.0; error texts are those of kube-apiserver 1.37.
 
 from __future__ import annotations
 
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.values import UINT_MAX, CelError, register_type
 from resourceapi.gotext import quote
 
 _DIGITS = frozenset("0123456789")
 _IDENTIFIER = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")
+
+#: An identifier of a prerelease takes memory as this many characters do.
+_IDENTIFIER_MEMORY = 32
 
 
 class Semver:
@@ -52,6 +56,7 @@ class Semver:
 
 
 def _equal(left: Semver, right: Semver) -> bool:
+    effort.spend(len(left.prerelease))
     return left.key == right.key
 
 
@@ -72,6 +77,7 @@ def parse(text: str, normalize: bool = False) -> Semver:
     rest, plus, build = parts[2].partition("+")
     rest, dash, prerelease = rest.partition("-")
     patch = _number(rest, "patch", "Patch number")
+    effort.spend(_IDENTIFIER_MEMORY * prerelease.count("."))
     identifiers = tuple([_prerelease(p) for p in prerelease.split(".")]) if dash else ()
     if plus:
         _check_build(build)
@@ -134,14 +140,17 @@ def is_semver(text: str, normalize: bool = False) -> bool:
 
 
 def is_greater_than(left: Semver, right: Semver) -> bool:
+    effort.spend(len(left.prerelease))
     return left.key > right.key
 
 
 def is_less_than(left: Semver, right: Semver) -> bool:
+    effort.spend(len(left.prerelease))
     return left.key < right.key
 
 
 def compare_to(left: Semver, right: Semver) -> int:
+    effort.spend(len(left.prerelease))
     return (left.key > right.key) - (left.key < right.key)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.numbertext import format_double, format_duration
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
@@ -33,6 +34,7 @@ def show(value: Any) -> str:
     """A value as Go's `%v` prints it: in errors such as `no such key: x`."""
     cls = value.__class__
     if cls is str:
+        effort.spend(len(value))
         return value  # type: ignore[no-any-return]
     if cls is bool:
         return "true" if value else "false"
@@ -44,6 +46,8 @@ def show(value: Any) -> str:
         return "0"
     if cls is bytes:
         return f"[{' '.join([str(b) for b in value])}]"
+    if cls in LIST_CLASSES or cls in MAP_CLASSES:
+        effort.spend(len(value))
     if cls in LIST_CLASSES:
         return checked_length(f"[{', '.join([show(v) for v in as_list(value)])}]")
     if cls in MAP_CLASSES:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.showing import checked_length, show
 from deviceselectors.runtime.values import MAX_CHARACTERS, CelError, out_of_memory
 
 #: what Go's strings.TrimSpace trims; Python's strip() takes more
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+#: An element of a list of texts takes memory as this many characters do.
+_PART = 16
+_SHORT = 16
 _LOWER = {c: c + 32 for c in range(ord("A"), ord("Z") + 1)}
 _UPPER = {c: c - 32 for c in range(ord("a"), ord("z") + 1)}
 _QUOTED = str.maketrans(
@@ -58,7 +62,15 @@ def index_of(text: str, part: str, offset: int = 0) -> int:
 
 
 def last_index_of(text: str, part: str) -> int:
-    return text.rfind(part)
+    return _find_last(text, part)
+
+
+def _find_last(text: str, part: str) -> int:
+    if len(part) <= _SHORT:
+        return text.rfind(part)
+    # unlike find, rfind takes the product of both lengths
+    found = text[::-1].find(part[::-1])
+    return -1 if found < 0 else len(text) - len(part) - found
 
 
 def last_index_of_from(text: str, part: str, offset: int) -> int:
@@ -69,7 +81,7 @@ def last_index_of_from(text: str, part: str, offset: int) -> int:
         return min(offset, len(text))
     if offset >= len(text):
         return -1
-    return text.rfind(part, 0, offset + len(part))
+    return _find_last(text[: offset + len(part)], part)
 
 
 def lower_ascii(text: str) -> str:
@@ -84,8 +96,11 @@ def replace(text: str, old: str, new: str, count: int = -1) -> str:
     if len(new) > len(old):
         found = text.count(old)
         occurrences = found if count < 0 else min(found, count)
-        if len(text) + occurrences * (len(new) - len(old)) > MAX_CHARACTERS:
+        size = len(text) + occurrences * (len(new) - len(old))
+        if size > MAX_CHARACTERS:
             raise out_of_memory()
+        # it costs by what is replaced, not by what is made
+        effort.spend(size)
     if count < 0 or count > len(text) + 1:
         return text.replace(old, new)
     return text.replace(old, new, count)
@@ -95,6 +110,8 @@ def split(text: str, separator: str, limit: int = -1) -> list[str]:
     """At most `limit` parts, the last with the unsplit rest; a negative limit is none."""
     if limit == 0:
         return []
+    parts = text.count(separator) + 1
+    effort.spend(_PART * (parts if limit < 0 else min(parts, limit)))
     if not separator:
         if 0 < limit < len(text):
             return [*text[: limit - 1], text[limit - 1 :]]

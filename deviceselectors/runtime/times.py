@@ -5,9 +5,11 @@ Source: RFC 3339 and Go's package time, whose leniencies are kept (one-digit hou
 
 from __future__ import annotations
 
+import re
 from datetime import UTC
 from typing import Any
 
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.numbertext import fixed_double
 from deviceselectors.runtime.values import INT_MAX, CelError, Duration, Timestamp
 from resourceapi.gotext import quote
@@ -22,6 +24,8 @@ _UNITS = {
     "m": 60_000_000_000,
     "h": 3_600_000_000_000,
 }
+#: A number, its decimals, and everything up to the next number.
+_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 _DAYS_BEFORE_MONTH = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 _DIGITS = "0123456789"
 _DAY = 86400
@@ -33,45 +37,30 @@ _EARLIEST, _LATEST = -62135596800, 253402300799
 
 def parse_duration(text: str) -> Duration | None:
     """A duration such as `1h30m`, `-1.5s` or `0`; None where Go's time.ParseDuration fails."""
-    sign = 1
-    rest = text
-    if rest[:1] in ("+", "-"):
-        sign = -1 if rest[0] == "-" else 1
-        rest = rest[1:]
-    if rest == "0":
+    effort.spend(len(text))
+    sign = -1 if text[:1] == "-" else 1
+    start = 1 if text[:1] in ("+", "-") and text else 0
+    if text[start:] == "0":
         return Duration(0)
     total = 0
+    position = start
     while True:
-        after = rest.lstrip(_DIGITS)
-        whole = rest[: len(rest) - len(after)]
-        fraction = ""
-        if after[:1] == ".":
-            tail = after[1:].lstrip(_DIGITS)
-            fraction = after[1 : len(after) - len(tail)]
-            after = tail
-        if not (whole or fraction) or len(whole) > 30:
+        part = _PART.match(text, position)
+        if part is None:
             return None
-        name = _leading_unit(after)
+        whole, fraction, name = part[1], part[2] or "", part[3]
         unit = _UNITS.get(name)
-        if unit is None:
+        if unit is None or not (whole or fraction) or len(whole) > 30:
             return None
-        rest = after[len(name) :]
+        position = part.end()
         total += int(whole or 0) * unit + _fraction(fraction, unit)
         if total > INT_MAX + 1:
             return None
-        if not rest:
+        if position == len(text):
             break
     if sign < 0:
         return Duration(-total)
     return Duration(total) if total <= INT_MAX else None
-
-
-def _leading_unit(text: str) -> str:
-    """Everything up to the next digit or point."""
-    for i, c in enumerate(text):
-        if c == "." or c in _DIGITS:
-            return text[:i]
-    return text
 
 
 def _fraction(digits: str, unit: int) -> int:
@@ -122,6 +111,7 @@ def duration_milliseconds(duration: Duration) -> int:
 
 def parse_timestamp(text: str) -> Timestamp | None:
     """An RFC 3339 timestamp; None where Go's time.Parse fails. It may lie out of CEL's range (`in_range`)."""
+    effort.spend(len(text))
     date, time = text[:10], text[11:]
     if len(date) < 10 or date[4] != "-" or date[7] != "-" or text[10:11] != "T":
         return None
@@ -262,13 +252,21 @@ def go_text(timestamp: Timestamp) -> str:
 
 def civil_time(timestamp: Timestamp, zone: str = "UTC") -> CivilTime:
     """The calendar fields in a zone: an IANA name or an offset such as `-08:00`. Raises CelError."""
+    effort.spend(len(zone))
     hours, colon, minutes = zone.partition(":")
     if not colon:
         return CivilTime(timestamp.seconds + _zone_offset(zone, timestamp))
     offset = _atoi(hours) * 60
     minute = _atoi(minutes)
     offset = offset - minute if zone[0] == "-" else offset + minute
-    return CivilTime(timestamp.seconds + offset * 60)
+    # Go adds it as a duration, whose nanoseconds overflow
+    nanoseconds = _wrapped(offset * 60 * 1_000_000_000)
+    return CivilTime((timestamp.seconds * 1_000_000_000 + timestamp.nanosecond + nanoseconds) // 1_000_000_000)
+
+
+def _wrapped(number: int) -> int:
+    """The number in 64 bits, as Go's overflows leave it."""
+    return (number + INT_MAX + 1) % (1 << 64) - INT_MAX - 1
 
 
 def _atoi(text: str) -> int:
@@ -284,6 +282,8 @@ def _atoi(text: str) -> int:
 def _zone_offset(name: str, timestamp: Timestamp) -> int:
     if name in ("", "UTC", "Local"):
         return 0
+    if "\0" in name:
+        raise CelError("invalid argument")
     if ".." in name or name[0] in "/\\" or "\\" in name:
         raise CelError("time: invalid location name")
     from datetime import datetime

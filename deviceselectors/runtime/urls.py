@@ -6,6 +6,7 @@ in a Latin-1 string, one character per byte.
 
 from __future__ import annotations
 
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.network import AddressError, parse_address
 from deviceselectors.runtime.values import CelError, register_type
 from resourceapi.gotext import quote
@@ -31,7 +32,7 @@ class URL:
 
     __slots__ = (
         "force_query", "fragment", "host", "omit_host", "opaque", "password", "path", "raw_fragment", "raw_path",
-        "raw_query", "scheme", "user",
+        "raw_query", "scheme", "size", "user",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -40,6 +41,8 @@ class URL:
         self.user: str | None = None
         self.password: str | None = None
         self.force_query = self.omit_host = False
+        #: the length of the text, in bytes
+        self.size = 0
 
     def __str__(self) -> str:
         return _decode(_join(self))
@@ -82,6 +85,7 @@ def parse(text: str) -> URL:
         _parse_or_error(raw, via_request=True)
         before, _, fragment = raw.partition("#")
         url = _parse_or_error(before, via_request=False)
+        url.size = len(raw)
         if fragment:
             _set_fragment(url, fragment, raw)
     except UrlError as error:
@@ -269,6 +273,7 @@ def _escaped_fragment(url: URL) -> str:
 
 
 def _join(url: URL) -> str:
+    effort.spend(url.size)
     text = f"{url.scheme}:" if url.scheme else ""
     if url.opaque:
         text += url.opaque
@@ -302,14 +307,17 @@ def _authority(url: URL) -> str:
 
 
 def scheme(url: URL) -> str:
+    effort.spend(url.size)
     return _decode(url.scheme)
 
 
 def host(url: URL) -> str:
+    effort.spend(url.size)
     return _decode(url.host)
 
 
 def _split_port(url: URL) -> tuple[str, str]:
+    effort.spend(url.size)
     name, port = url.host, ""
     colon = name.rfind(":")
     if colon >= 0 and _is_port(name[colon:]):
@@ -328,11 +336,14 @@ def port(url: URL) -> str:
 
 
 def escaped_path(url: URL) -> str:
+    effort.spend(url.size)
     return _decode(_escaped_path(url))
 
 
 def query(url: URL) -> dict[str, list[str]]:
     """`getQuery()`: the values per name; parts that are no proper escapes, or contain `;`, are left out."""
+    # an entry of the map takes memory as some hundred characters do
+    effort.spend(url.size + 128 * min(url.raw_query.count("&"), _MAX_PARAMETERS))
     values: dict[str, list[str]] = {}
     parts = url.raw_query.split("&")
     if len(parts) > _MAX_PARAMETERS:

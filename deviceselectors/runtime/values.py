@@ -435,6 +435,25 @@ def as_list(value: Any) -> list[Any]:
     return value  # type: ignore[no-any-return]
 
 
+def slice_of(value: Any, start: int, end: int) -> list[Any]:
+    """The elements from a position to another, which are in the list; others are not looked at."""
+    if value.__class__ is not ConcatList:
+        return value[start:end]  # type: ignore[no-any-return]
+    found: list[Any] = []
+    pending = [(value, start, end)]
+    while pending:
+        part, first, last = pending.pop()
+        if first >= last:
+            continue
+        if part.__class__ is ConcatList:
+            middle = len(part.left)
+            pending.append((part.right, max(first - middle, 0), last - middle))
+            pending.append((part.left, first, min(last, middle)))
+        else:
+            found.extend(part[first:last])
+    return found
+
+
 # ---------------------------------------------------------------- maps
 
 
