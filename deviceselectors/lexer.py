@@ -7,7 +7,7 @@ asked for them and reports text that is no token, so that errors come in the ord
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 EOF = 0
 # In the order of the grammar, because error messages list expected tokens in it.
@@ -80,7 +80,10 @@ def scan(text: str) -> tuple[list[int], list[str], list[int]] | None:
     positions: list[int] = []
     position = 0
     fixed = _FIXED
-    for token in _pattern().findall(text):
+    # One string without end is searched to the end of the text, and with escaped quotes each of them begins another:
+    # then not all tokens are made at once, but up to the first that is none.
+    tokens = _tokens(text) if "\\" in text else _pattern().findall(text)
+    for token in tokens:
         if token in fixed:
             kind = fixed[token]
         else:
@@ -98,6 +101,10 @@ def scan(text: str) -> tuple[list[int], list[str], list[int]] | None:
     texts.append("<EOF>")
     positions.append(position)
     return kinds, texts, positions
+
+
+def _tokens(text: str) -> Iterator[str]:
+    return (match.group() for match in _pattern().finditer(text))
 
 
 class Token:

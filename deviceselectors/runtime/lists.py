@@ -281,6 +281,7 @@ def has_value(value: Optional) -> bool:
 
 
 def unwrap(elements: Any) -> list[Any]:
+    effort.spend(len(elements))
     values = []
     for element in elements:
         if element.__class__ is not Optional:

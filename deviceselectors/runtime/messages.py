@@ -6,19 +6,35 @@ Source: protobuf's well-known types as the CEL language definition maps them.
 
 from __future__ import annotations
 
+import base64
+import struct
+from collections.abc import Callable
 from typing import Any
 
-from deviceselectors.runtime.operators import checked_int, equal
+from deviceselectors.runtime import times
+from deviceselectors.runtime.network import CIDR, IP
+from deviceselectors.runtime.operators import equal
+from deviceselectors.runtime.quantities import ComputedQuantity
+from deviceselectors.runtime.semvers import Semver
+from deviceselectors.runtime.urls import URL
 from deviceselectors.runtime.values import (
+    INT_MAX,
+    INT_MIN,
     LIST_CLASSES,
+    MAP_CLASSES,
     MISSING,
     CelError,
     Duration,
+    Optional,
     Timestamp,
+    TypeValue,
     Uint,
+    find,
     register_type,
     type_name,
 )
+from resourceapi.gotext import quote
+from resourceapi.quantity import Quantity
 
 _PREFIX = "google.protobuf."
 _NANO = 1_000_000_000
@@ -40,96 +56,232 @@ def _equal(left: Message, right: Message) -> bool:
     return all(equal(value, right.fields[key]) for key, value in left.fields.items())
 
 
-register_type(Message, "google.protobuf.Empty", "*types.protoObj", _equal)
+register_type(Message, "google.protobuf.Empty", "*types.protoObj", _equal, comparable=True)
 
 
 def make_message(name: str, fields: list[tuple[str, Any]]) -> Any:
     """The value of a message literal; a field that is `MISSING` is left out. Raises CelError."""
-    values = {key: value for key, value in fields if value is not MISSING}
+    values = [(key, value) for key, value in fields if value is not MISSING]
     if not name.startswith(_PREFIX):
         raise CelError(f"unknown type '{name}'")
     build = _BUILDERS.get(name[len(_PREFIX) :])
     if build is None:
-        return Message(name, values)
-    return build(values)
+        return Message(name, dict(values))
+    return build(_Fields(name, values))
 
 
-def _integer(values: dict[str, Any], key: str) -> int:
-    value = values.get(key, 0)
-    if value.__class__ is not int and value.__class__ is not Uint:
-        raise CelError(f"unsupported field type for {_PREFIX}{key}: {type_name(value)}")
-    return int(value)
+class _Fields:
+    """The fields of a message literal in order; the last of one name counts."""
+
+    __slots__ = ("message", "values")
+
+    def __init__(self, message: str, values: list[tuple[str, Any]]) -> None:
+        self.message = message
+        self.values = values
+
+    def get(self, key: str, convert: Callable[[Any], Any], default: Any) -> Any:
+        """The field's value as its Go type. Raises CelError."""
+        found = default
+        for name, value in self.values:
+            if name == key:
+                found = self.converted(key, value, convert)
+        return found
+
+    def converted(self, key: str, value: Any, convert: Callable[[Any], Any]) -> Any:
+        try:
+            return convert(value)
+        except CelError as error:
+            raise CelError(
+                f"field type conversion error for {self.message}.{key} value type: {error.message}"
+            ) from None
 
 
-def _duration(values: dict[str, Any]) -> Duration:
-    return Duration(checked_int(_integer(values, "seconds") * _NANO + _integer(values, "nanos")))
+# ---------------------------------------------------------------- Go types of fields
+
+#: The beginning of the text for a value that is not of a field's Go type, by its class; the Go type follows.
+_UNCONVERTIBLE: dict[type, str] = {
+    str: "unsupported native conversion from string to '{}'",
+    int: "unsupported type conversion from 'int' to {}",
+    Uint: "unsupported type conversion from 'uint' to {}",
+    bool: "type conversion error from bool to '{}'",
+    float: "type conversion error from Double to '{}'",
+    bytes: "type conversion error from Bytes to '{}'",
+    type(None): "type conversion error from 'null_type' to '{}'",
+    TypeValue: "type conversion not supported for 'type'",
+    Duration: "type conversion error from 'Duration' to '{}'",
+    Timestamp: "type conversion error from 'Timestamp' to '{}'",
+    Semver: "type conversion error from 'Semver' to '{}'",
+    Quantity: "type conversion error from 'Quantity' to '{}'",
+    ComputedQuantity: "type conversion error from 'Quantity' to '{}'",
+    URL: "type conversion error from 'URL' to '{}'",
+    IP: "type conversion error from 'IP' to '{}'",
+    CIDR: "type conversion error from 'CIDR' to '{}'",
+    **dict.fromkeys(LIST_CLASSES, "type conversion error from list to '{}'"),
+    **dict.fromkeys(MAP_CLASSES, "type conversion error from map to '{}'"),
+}
 
 
-def _timestamp(values: dict[str, Any]) -> Timestamp:
-    seconds, nanosecond = divmod(_integer(values, "seconds") * _NANO + _integer(values, "nanos"), _NANO)
-    return Timestamp(seconds, nanosecond)
+def _unconvertible(value: Any, go_type: str) -> CelError:
+    template = _UNCONVERTIBLE.get(value.__class__, f"type conversion error from '{type_name(value)}' to '{{}}'")
+    return CelError(template.format(go_type))
 
 
-def _wrapped(default: Any) -> Any:
-    return lambda values: values.get("value", default)
-
-
-def _small_integer(values: dict[str, Any]) -> int:
-    value: int = values.get("value", 0)
-    if not -(1 << 31) <= value < 1 << 31:
-        raise CelError("integer overflow")
-    return value
-
-
-def _small_unsigned(values: dict[str, Any]) -> Uint:
-    value: Uint = values.get("value", Uint(0))
-    if value >= 1 << 32:
-        raise CelError("unsigned integer overflow")
-    return value
-
-
-def _float(values: dict[str, Any]) -> float:
-    import struct
-
-    value: float = values.get("value", 0.0)
-    return float(struct.unpack("f", struct.pack("f", value))[0])
-
-
-def _json(values: dict[str, Any]) -> Any:
-    for key, value in values.items():
-        if key == "null_value":
-            return None
+def _exactly(cls: type, go_type: str) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        if value.__class__ is Optional and value.value is not MISSING:
+            value = value.value
+        if value.__class__ is not cls:
+            raise _unconvertible(value, go_type)
         return value
+
+    return convert
+
+
+_as_int = _exactly(int, "int64")
+_as_uint = _exactly(Uint, "uint64")
+
+
+def _as_int32(value: Any) -> int:
+    number: int = _exactly(int, "int32")(value)
+    if not -(1 << 31) <= number < 1 << 31:
+        raise CelError("integer overflow")
+    return number
+
+
+def _as_uint32(value: Any) -> Uint:
+    number: Uint = _exactly(Uint, "uint32")(value)
+    if number >= 1 << 32:
+        raise CelError("unsigned integer overflow")
+    return number
+
+
+def _as_float(value: Any) -> float:
+    number: float = _exactly(float, "float32")(value)
+    try:
+        return float(struct.unpack("f", struct.pack("f", number))[0])
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+# ---------------------------------------------------------------- JSON
+
+#: Greater whole numbers are texts in JSON.
+_GREATEST_NUMBER = (1 << 53) - 1
+
+
+def _as_json(value: Any) -> Any:
+    """What is left of a value in a `google.protobuf.Value`: its numbers are doubles, its keys texts."""
+    cls = value.__class__
+    if cls is Optional and value.value is not MISSING:
+        return _as_json(value.value)
+    if value is None or cls in (bool, str, float):
+        return value
+    if cls is int or cls is Uint:
+        return float(value) if abs(value) <= _GREATEST_NUMBER else str(int(value))
+    if cls is bytes:
+        return base64.b64encode(value).decode("ascii")
+    if cls is Duration:
+        return times.duration_text(value)
+    if cls is Timestamp:
+        return times.timestamp_text(Timestamp(value.seconds, value.nanosecond))
+    if cls in LIST_CLASSES:
+        return [_as_json(element) for element in value]
+    if cls in MAP_CLASSES:
+        return _as_struct(value)
+    if cls is Message and not value.fields:
+        return {}
+    raise _unconvertible(value, "*structpb.Value")
+
+
+def _as_struct(value: Any) -> dict[str, Any]:
+    if value.__class__ not in MAP_CLASSES:
+        raise _unconvertible(value, "*structpb.Struct")
+    convert = _exactly(str, "string")
+    return {convert(key): _as_json(find(value, key)) for key in value}
+
+
+def _as_list_value(value: Any) -> list[Any]:
+    if value.__class__ not in LIST_CLASSES:
+        raise _unconvertible(value, "*structpb.ListValue")
+    return [_as_json(element) for element in value]
+
+
+def _null(value: Any) -> None:
     return None
 
 
-def _any(values: dict[str, Any]) -> Any:
-    if not values:
+_JSON_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "null_value": _null,
+    "number_value": _exactly(float, "float64"),
+    "string_value": _exactly(str, "string"),
+    "bool_value": _exactly(bool, "bool"),
+    "struct_value": _as_struct,
+    "list_value": _as_list_value,
+}
+
+
+def _json(fields: _Fields) -> Any:
+    """The fields exclude each other: the one that is set last stays."""
+    found = None
+    for key, value in fields.values:
+        found = fields.converted(key, value, _JSON_FIELDS[key])
+    return found
+
+
+def _repeated(fields: _Fields, key: str, classes: Any, convert: Callable[[Any], Any], empty: Any) -> Any:
+    found = empty
+    for name, value in fields.values:
+        if name == key:
+            if value.__class__ not in classes:
+                raise CelError(f"unsupported field type for {fields.message}.{key}: {type_name(value)}")
+            found = fields.converted(key, value, convert)
+    return found
+
+
+# ---------------------------------------------------------------- messages
+
+
+def _duration(fields: _Fields) -> Duration:
+    nanoseconds = fields.get("seconds", _as_int, 0) * _NANO + fields.get("nanos", _as_int32, 0)
+    # Go's durations end where 64 bits do
+    return Duration(min(max(nanoseconds, INT_MIN), INT_MAX))
+
+
+def _timestamp(fields: _Fields) -> Timestamp:
+    seconds, nanosecond = divmod(
+        fields.get("seconds", _as_int, 0) * _NANO + fields.get("nanos", _as_int32, 0), _NANO
+    )
+    return Timestamp(seconds, nanosecond)
+
+
+def _wrapper(convert: Callable[[Any], Any], default: Any) -> Callable[[_Fields], Any]:
+    return lambda fields: fields.get("value", convert, default)
+
+
+def _any(fields: _Fields) -> Any:
+    if not fields.values:
         raise CelError("unsupported conversion to ref.Val: (*dynamicpb.Message)")
-    return Message(_PREFIX + "Any", values)
+    packed = dict(fields.values)
+    if not str(packed.get("type_url", "")).rpartition("/")[2].startswith(_PREFIX):
+        parts = [f"{key}:{quote(value if key == 'type_url' else value.decode('utf-8', 'replace'))}" for key, value in packed.items()]
+        raise CelError(f"unsupported conversion to ref.Val: (*dynamicpb.Message){'  '.join(parts)}")
+    return Message(_PREFIX + "Any", packed)
 
 
-def _list_value(values: dict[str, Any]) -> Any:
-    elements = values.get("values", [])
-    if elements.__class__ not in LIST_CLASSES:
-        raise CelError(f"unsupported field type for {_PREFIX}ListValue.values: {type_name(elements)}")
-    return elements
-
-
-_BUILDERS: dict[str, Any] = {
+_BUILDERS: dict[str, Callable[[_Fields], Any]] = {
     "Duration": _duration,
     "Timestamp": _timestamp,
-    "BoolValue": _wrapped(False),
-    "BytesValue": _wrapped(b""),
-    "DoubleValue": _wrapped(0.0),
-    "FloatValue": _float,
-    "Int64Value": _wrapped(0),
-    "Int32Value": _small_integer,
-    "UInt64Value": _wrapped(Uint(0)),
-    "UInt32Value": _small_unsigned,
-    "StringValue": _wrapped(""),
-    "Struct": lambda values: values.get("fields", {}),
+    "BoolValue": _wrapper(_exactly(bool, "bool"), False),
+    "BytesValue": _wrapper(_exactly(bytes, "[]uint8"), b""),
+    "DoubleValue": _wrapper(_exactly(float, "float64"), 0.0),
+    "FloatValue": _wrapper(_as_float, 0.0),
+    "Int64Value": _wrapper(_as_int, 0),
+    "Int32Value": _wrapper(_as_int32, 0),
+    "UInt64Value": _wrapper(_as_uint, Uint(0)),
+    "UInt32Value": _wrapper(_as_uint32, Uint(0)),
+    "StringValue": _wrapper(_exactly(str, "string"), ""),
+    "Struct": lambda fields: _repeated(fields, "fields", MAP_CLASSES, _as_struct, {}),
     "Value": _json,
-    "ListValue": _list_value,
+    "ListValue": lambda fields: _repeated(fields, "values", LIST_CLASSES, _as_list_value, []),
     "Any": _any,
 }

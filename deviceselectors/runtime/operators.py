@@ -13,6 +13,7 @@ from typing import Any
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.showing import show
 from deviceselectors.runtime.values import (
+    COMPARABLE_WITH_ALL,
     EQUALITY,
     HASHABLE,
     INT_MAX,
@@ -120,6 +121,8 @@ def _equal_values(left: Any, right: Any, known: _Known | None) -> bool:
         return _equal_values(left.value, right.value, known)
     other, compare_opaque = EQUALITY[cls]
     if right.__class__ is not other:
+        if cls in COMPARABLE_WITH_ALL:
+            return False
         raise CelError(_NO_OVERLOAD)
     return compare_opaque(left, right)
 
@@ -491,6 +494,7 @@ def insert(mapping: Any, key: Any, value: Any) -> Any:
 
 def insert_all(mapping: Any, update: Any) -> Any:
     """Adds the entries of a map to the one that a `transformMapEntry` builds."""
+    effort.spend(len(update))
     for key in update:
         insert(mapping, key, find(update, key))
     return mapping

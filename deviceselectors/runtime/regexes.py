@@ -33,7 +33,7 @@ _MAX_ENGINES = 64
 _COMPILING = 16
 #: A search for all matches may read a character this often for each quarter of a unit; beyond it is effort.
 _FREE_READS = 100
-_READS_PER_STEP = 1000
+_READS_PER_STEP = 10
 #: Elements of a list of matches cost memory as this many characters do.
 _PART = 16
 

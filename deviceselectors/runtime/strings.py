@@ -142,9 +142,13 @@ def trim(text: str) -> str:
 
 
 def join(parts: Any, separator: str = "") -> str:
+    size = len(separator) * len(parts)
     for part in parts:
         if part.__class__ is not str:
             raise CelError(f"join: invalid input: {show(part)}")
+        size += len(part)
+    if size > MAX_CHARACTERS + len(separator):
+        raise out_of_memory()
     return checked_length(separator.join(parts))
 
 

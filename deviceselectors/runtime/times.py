@@ -290,7 +290,7 @@ def _zone_offset(name: str, timestamp: Timestamp) -> int:
     from zoneinfo import ZoneInfo
 
     try:
-        zone = ZoneInfo(name)
+        zone = ZoneInfo(_normal_path(name))
     except (OSError, ValueError, KeyError):
         raise CelError(f"unknown time zone {name}") from None
     # datetime knows the years 1 to 9999; at its ends the offset is that of a day further in
@@ -298,6 +298,13 @@ def _zone_offset(name: str, timestamp: Timestamp) -> int:
     moment = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
     offset = moment.utcoffset()
     return int(offset.total_seconds()) if offset is not None else 0
+
+
+def _normal_path(name: str) -> str:
+    """The name of the zone's file; as in other paths, empty parts and points mean nothing within."""
+    if name.endswith("/"):
+        return name
+    return "/".join([part for part in name.split("/") if part not in ("", ".")])
 
 
 def _getter(name: str, shift: int = 0) -> Any:

@@ -362,6 +362,9 @@ MAP_CLASSES: frozenset[Any] = frozenset((dict, EntryMap, DomainMap, GeneralMap))
 #: Per class of a library: the class that its values can be compared with, and how.
 EQUALITY: dict[type, tuple[type, Callable[[Any, Any], bool]]] = {}
 
+#: Classes of libraries whose values are unequal to those of other types, where others cannot be compared.
+COMPARABLE_WITH_ALL: set[type] = set()
+
 
 def register_type(
     cls: type,
@@ -371,17 +374,20 @@ def register_type(
     *,
     hashable: bool = True,
     other: type | None = None,
+    comparable: bool = False,
 ) -> None:
     """Makes a library's class known.
 
     `name` is its CEL name, `go_name` the one in some of cel-go's errors; `hashable` tells whether Go could hash it;
-    `other` is the class on the right of `==`, when it isn't the same.
+    `other` is the class on the right of `==`, when it isn't the same; `comparable` tells that any other type is unequal.
     """
     EQUALITY[cls] = (other or cls, equality)
     _TYPE_NAMES[cls] = name
     _GO_TYPES[cls] = go_name
     if hashable:
         HASHABLE.add(cls)
+    if comparable:
+        COMPARABLE_WITH_ALL.add(cls)
 
 
 def type_name(value: Any) -> str:
@@ -471,4 +477,8 @@ def contains_key(mapping: Any, key: Any) -> bool:
     """`key in mapping`; unlike `find` it does not invent domains."""
     if mapping.__class__ is GeneralMap:
         return mapping.get(key) is not MISSING
-    return key.__class__ is str and key in mapping
+    if key.__class__ is str:
+        return key in mapping
+    if mapping and mapping.__class__ is dict and key.__class__ not in HASHABLE:
+        raise unhashable(key)
+    return False
