@@ -226,6 +226,9 @@ _BY_OVERLOAD: dict[str, CostFunction] = {
     "list_sets_equivalent_list": _sets(2),
 }
 
+#: Asking an authorizer, which no expression ever gets to do.
+_AUTHORIZATION = 350_000
+
 _BY_FUNCTION: dict[str, int | CostFunction] = {
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"), _traversal),
     **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim"), _of_first(1)),
@@ -235,6 +238,7 @@ _BY_FUNCTION: dict[str, int | CostFunction] = {
     **dict.fromkeys(("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"), _of_first(1)),
     "ip.isCanonical": _of_first(2),
     "validate": _validate,
+    "check": _AUTHORIZATION,
     "_==_": _equals,
     "_!=_": equality,
 }

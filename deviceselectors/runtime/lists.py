@@ -18,7 +18,6 @@ from deviceselectors.runtime.showing import show
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MAP_CLASSES,
-    MAX_ELEMENTS,
     MISSING,
     NONE,
     CelError,

@@ -122,7 +122,9 @@ _UNCONVERTIBLE: dict[type, str] = {
 
 
 def _unconvertible(value: Any, go_type: str) -> CelError:
-    template = _UNCONVERTIBLE.get(value.__class__, f"type conversion error from '{type_name(value)}' to '{{}}'")
+    template = _UNCONVERTIBLE.get(
+        value.__class__, f"type conversion error from '{type_name(value)}' to '{{}}'"
+    )
     return CelError(template.format(go_type))
 
 
@@ -263,7 +265,10 @@ def _any(fields: _Fields) -> Any:
         raise CelError("unsupported conversion to ref.Val: (*dynamicpb.Message)")
     packed = dict(fields.values)
     if not str(packed.get("type_url", "")).rpartition("/")[2].startswith(_PREFIX):
-        parts = [f"{key}:{quote(value if key == 'type_url' else value.decode('utf-8', 'replace'))}" for key, value in packed.items()]
+        parts = [
+            f"{key}:{quote(value if key == 'type_url' else value.decode('utf-8', 'replace'))}"
+            for key, value in packed.items()
+        ]
         raise CelError(f"unsupported conversion to ref.Val: (*dynamicpb.Message){'  '.join(parts)}")
     return Message(_PREFIX + "Any", packed)
 

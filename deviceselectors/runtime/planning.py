@@ -24,7 +24,7 @@ from deviceselectors.ast import (
 from deviceselectors.runtime import effort, functions, operators
 from deviceselectors.runtime.regexes import RegexError
 from deviceselectors.runtime.showing import not_optional_element, not_optional_entry
-from deviceselectors.runtime.values import CelError, TypeValue, Uint
+from deviceselectors.runtime.values import CelError, CelPanic, TypeValue, Uint
 
 _CONVERSIONS = frozenset(
     ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
@@ -62,6 +62,8 @@ class Plan:
             self._visit(root)
         except CelError as error:
             raise ProgramError(f"program instantiation failed: {error.message}") from None
+        except CelPanic as panic:
+            raise ProgramError(f"panic: {panic.reason}") from None
         except RegexError as error:
             raise ProgramError(f"program instantiation failed: {error}") from None
 

@@ -83,7 +83,7 @@ class Expression:
 class _Flags:
     """What `(?i)` and its kin switch; never changed."""
 
-    __slots__ = ("dot_all", "fold", "lines", "lazy")
+    __slots__ = ("dot_all", "fold", "lazy", "lines")
 
     def __init__(self, fold: bool, lines: bool, dot_all: bool, lazy: bool) -> None:
         self.fold = fold
@@ -182,14 +182,14 @@ class _Parser:
         if len(parts) == 1:
             return parts[0]
         # characters one after the other are one text in Go, without a level of their own
-        flat = all([_is_character(part) for part in parts])
+        flat = all(_is_character(part) for part in parts)
         return Expression(
             [part.pieces for part in parts],
             height=1 if flat else 1 + max([part.height for part in parts]),
             size=max(1, sum([part.size for part in parts])),
             copies=max([part.copies for part in parts], default=1),
             longest=sum([part.longest for part in parts]),
-            straight=all([part.straight for part in parts]),
+            straight=all(part.straight for part in parts),
         )
 
     def _joined(self, group: _Group) -> Expression:
@@ -203,7 +203,7 @@ class _Parser:
         pieces[-1] = ")"
         longest = max([part.longest for part in parts])
         # alternatives of single characters make one class in Go, without a level of their own
-        flat = all([_is_class(part) for part in parts])
+        flat = all(_is_class(part) for part in parts)
         return Expression(
             pieces,
             height=1 if flat else 1 + max([part.height for part in parts]),

@@ -261,7 +261,9 @@ def civil_time(timestamp: Timestamp, zone: str = "UTC") -> CivilTime:
     offset = offset - minute if zone[0] == "-" else offset + minute
     # Go adds it as a duration, whose nanoseconds overflow
     nanoseconds = _wrapped(offset * 60 * 1_000_000_000)
-    return CivilTime((timestamp.seconds * 1_000_000_000 + timestamp.nanosecond + nanoseconds) // 1_000_000_000)
+    return CivilTime(
+        (timestamp.seconds * 1_000_000_000 + timestamp.nanosecond + nanoseconds) // 1_000_000_000
+    )
 
 
 def _wrapped(number: int) -> int:

@@ -231,3 +231,17 @@ def test_any_text_is_answered(text: str) -> None:
     assert quick.locations() == careful.locations()
     lines = text.count("\n") + 1
     assert all(line == -1 or 1 <= line <= lines for line, _, _ in quick.locations())
+
+
+def test_unterminated_strings_take_linear_time() -> None:
+    """Quotes that are escaped in a string without end do not each begin a search to the end of the text."""
+    from deviceselectors import lexer
+
+    read = 0
+    made = lexer._tokens('"\\' * 5000)
+    for token in made:
+        read += 1
+        if lexer._classify(token) == -2:
+            break
+    assert read == 1
+    assert lexer.scan('"\\' * 5000) is None

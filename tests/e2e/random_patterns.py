@@ -9,7 +9,7 @@ from pathlib import Path
 from deviceselectors.runtime import characterclasses
 
 _NAMES: list[str] = []
-_LETTERS = "abkKsS xX1_-.é日\u212aſßΣσςǅαЖ\n\t\U00010400\U0001f600ÿİı"
+_LETTERS = "abkKsS xX1_-.é日\u212aſßΣσςǅαЖ\n\t\U00010400\U0001f600ÿİı"  # noqa: RUF001
 _ASSERTIONS = ("^", "$", r"\A", r"\z", r"\b", r"\B", "")
 _ESCAPES = (
     r"\d", r"\D", r"\s", r"\S", r"\w", r"\W", r"\n", r"\t", r"\x41", r"\x{e9}", r"\x{10FFFF}", r"\x{110000}", r"\0", r"\012",

@@ -18,7 +18,16 @@ from deviceselectors.declarations import Overload, _read_table, find_function
 from deviceselectors.environment import Environment
 from deviceselectors.runtime import costs, effort, functions, network, quantities, regexes, semvers, urls
 from deviceselectors.runtime.formats import FORMATS
-from deviceselectors.runtime.values import CelError, CelPanic, ConcatList, Duration, GeneralMap, Optional, Timestamp, Uint
+from deviceselectors.runtime.values import (
+    CelError,
+    CelPanic,
+    ConcatList,
+    Duration,
+    GeneralMap,
+    Optional,
+    Timestamp,
+    Uint,
+)
 
 _EVERYTHING = Environment("stored")
 _SMALL, _FACTOR = 128, 64
@@ -33,7 +42,19 @@ _NEGLIGIBLE = 30e-6
 
 #: Decided by the compiler, or made of the other functions.
 _SYNTAX = frozenset(
-    ("_&&_", "_||_", "_?_:_", "_[_]", "_[?_]", "_?._", "@not_strictly_false", "or", "orValue", "hasValue", "value")
+    (
+        "_&&_",
+        "_||_",
+        "_?_:_",
+        "_[_]",
+        "_[?_]",
+        "_?._",
+        "@not_strictly_false",
+        "or",
+        "orValue",
+        "hasValue",
+        "value",
+    )
 )
 _NO_VALUES = frozenset(("Authorizer", "Decision", "GroupCheck", "PathCheck", "ResourceCheck"))
 
@@ -129,7 +150,9 @@ _TEXTS: list[Callable[[int], str]] = [
 
 
 def _arguments(name: str, overload: Overload, size: int, shape: int) -> list[Any]:
-    arguments = [_value(argument, size, shape, position) for position, argument in enumerate(overload.arguments)]
+    arguments = [
+        _value(argument, size, shape, position) for position, argument in enumerate(overload.arguments)
+    ]
     if name in ("find", "findAll", "matches"):
         # a pattern grows neither so far nor so often: compiling it is effort
         arguments[1] = ("a.*b|a", "a", "(a|b)*c|a", ".", "x*", "[^b]+c|.", "(?:a.*b|.)")[shape % 7]
