@@ -94,10 +94,10 @@ class Regex:
         classes = list(dict.fromkeys([piece for piece in pieces if piece.__class__ is tuple]))
         self._cells: _Cells | None
         try:
-            self._cells, texts = _alphabet(classes)  # type: ignore[arg-type]
+            self._cells, texts = _alphabet(classes)
         except _ManyCells:
-            self._cells, texts = None, {ranges: _class_text(ranges) for ranges in classes}  # type: ignore[arg-type]
-        self._source = "".join([piece if piece.__class__ is str else texts[piece] for piece in pieces])  # type: ignore[index, misc]
+            self._cells, texts = None, {ranges: _class_text(ranges) for ranges in classes}
+        self._source = "".join([piece if piece.__class__ is str else texts[piece] for piece in pieces])
         self.longest = expression.longest
         self.straight = expression.straight
         #: the steps of effort that it takes to make it
@@ -165,7 +165,7 @@ class Regex:
                 if len(found) % 1024 == 0:
                     effort.spend(1024 * _PART)
             if not self.straight:
-                free -= min(self.longest, size - end)  # type: ignore[assignment]
+                free -= min(self.longest, size - end)
                 if free < 0:
                     effort.spend(1 - int(free) // _READS_PER_STEP)
                     free = 0
@@ -329,3 +329,9 @@ def _compile_or_illegal(pattern: str) -> Regex | Pattern:
         return compile_paid(pattern)
     except RegexError as error:
         raise CelError(f"Illegal regex: {error}") from None
+
+
+__all__ = [
+    "Pattern", "Regex", "RegexError", "check", "compile_paid", "compile_regex", "find", "find_all", "find_all_computed", "find_first",
+    "matches", "search",
+]  # fmt: skip

@@ -446,7 +446,7 @@ def slice_of(value: Any, start: int, end: int) -> list[Any]:
     if value.__class__ is not ConcatList:
         return value[start:end]  # type: ignore[no-any-return]
     found: list[Any] = []
-    pending = [(value, start, end)]
+    pending: list[tuple[Any, int, int]] = [(value, start, end)]
     while pending:
         part, first, last = pending.pop()
         if first >= last:
