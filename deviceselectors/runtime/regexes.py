@@ -97,7 +97,7 @@ class Regex:
             self._cells, texts = _alphabet(classes)
         except _ManyCells:
             self._cells, texts = None, {ranges: _class_text(ranges) for ranges in classes}
-        self._source = "".join([piece if piece.__class__ is str else texts[piece] for piece in pieces])
+        self._source = "".join([piece if isinstance(piece, str) else texts[piece] for piece in pieces])
         self.longest = expression.longest
         self.straight = expression.straight
         #: the steps of effort that it takes to make it
