@@ -11,7 +11,7 @@ from typing import Any
 
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.openapi import struct_schema
-from resourceapi.releases import KINDS, Kind
+from resourceapi.releases import KINDS, Kind, deprecation_warning
 
 Object = dict[str, Any]
 STORAGE_VERSION = "v1"
@@ -99,6 +99,8 @@ def _version(kind: Kind, version: str) -> Object:
         },
         "additionalPrinterColumns": [*COLUMNS.get(kind.name, ()), AGE],
     }
+    if warning := deprecation_warning(kind, version):
+        described |= {"deprecated": True, "deprecationWarning": warning}
     if "status" in properties:
         # the built-in API returns a status even where nobody has written one
         properties["status"]["default"] = {}

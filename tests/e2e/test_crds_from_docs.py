@@ -27,7 +27,7 @@ APISERVER, SCHEDULER, CONTROLLERS = "kube-apiserver", "kube-scheduler", "kube-co
 ONLY_CLAIMS = "--controllers=resourceclaim-controller"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 PODS = "/api/v1/namespaces/default/pods"
-_PATIENCE_SECONDS = 180
+_PATIENCE_SECONDS = 120
 Object = dict[str, Any]
 
 
@@ -212,7 +212,7 @@ def test_move_there_and_back(tmp_path: Path) -> None:
             assert "deleted ResourceClaim default/old" in commands.run(RESTORE)
             assert state(client) == after
             with scheduling(built_in, {}):
-                assert client.ask("DELETE", f"{PODS}/first").code == 200
+                assert client.ask("DELETE", f"{PODS}/first", {"gracePeriodSeconds": 0}).code == 200
                 until(
                     lambda: devices_of(client).keys() == {"second", "third"}, "the device goes to the third"
                 )

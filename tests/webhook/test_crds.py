@@ -123,6 +123,17 @@ def test_lists_are_merged_as_the_built_in_ones_are() -> None:
     assert _at("ResourceClaim", "v1", "spec", "devices", "requests")["x-kubernetes-list-type"] == "atomic"
 
 
+def test_old_versions_are_deprecated() -> None:
+    """In the built-in server's words, whose warnings kubectl prints."""
+    said = {name: version.get("deprecationWarning") for name, version in _versions("ResourceClaim").items()}
+    assert said == {
+        "v1": None,
+        "v1beta2": "resource.k8s.io/v1beta2 ResourceClaim is deprecated in v1.36+, unavailable in v1.39+",
+        "v1beta1": "resource.k8s.io/v1beta1 ResourceClaim is deprecated in v1.35+, unavailable in v1.38+",
+    }
+    assert all("deprecated" not in version for version in _versions("DeviceTaintRule").values())
+
+
 def test_slices_can_be_selected_in_every_version() -> None:
     """By the same fields, in another order each, since API servers refuse lists that are the same in all versions."""
     lists = [
