@@ -291,7 +291,7 @@ def _url(text: str) -> str:
 
     try:
         parts = urlsplit(text)
-        is_plain = parts.scheme == "https" and bool(parts.hostname) and (parts.port or 443) > 0
+        is_plain = parts.scheme == "https" and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_plain = False
     # API servers take neither of these in a webhook's URL, and the paths are ours

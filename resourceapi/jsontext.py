@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from resourceapi.fieldpath import Path
 from resourceapi.gotext import REPLACEMENT, json_text
 from resourceapi.jsonvalues import MAX_DEPTH, MAX_INT_DIGITS, Members, Number, is_deeper, members
+
+_NO_PLAIN_INTEGER = re.compile(rb"(?:^|[:,\[])\s*(?:-0|-?[0-9]+[.eE]|-?[0-9]{%d})" % MAX_INT_DIGITS)
 
 
 def text_of(body: str | bytes) -> str:
@@ -37,6 +40,14 @@ def parse(body: str | bytes, *, keep_repeated: bool = True) -> Any:
     if "\\u" in text or not _is_unicode(text):
         return _without_surrogates(value)
     return value
+
+
+def may_have_literals(body: bytes) -> bool:
+    """Whether a value that :func:`parse` makes of a JSON text can have numbers other than plain integers.
+
+    True also for some texts in which only strings look so.
+    """
+    return _NO_PLAIN_INTEGER.search(body) is not None
 
 
 def _read(text: str, *, careful: bool, keep_repeated: bool) -> Any:

@@ -12,6 +12,7 @@ from asyncio import CancelledError, Semaphore
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aiohttp import web
@@ -19,7 +20,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from deviceselectors.budget import Budget, BudgetSpentError, within
 from resourceapi.gotext import json_text
-from resourceapi.jsontext import parse
+from resourceapi.jsontext import may_have_literals, parse
 from resourceapi.jsonvalues import JSONError
 from resourceapi.limits import CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES
 from webhook.callers import Caller, seconds_to_answer
@@ -201,7 +202,7 @@ class Service:
                 if self._takes_long(path, review, len(body)):
                     return None
                 certificate = None if transport is None else transport.get_extra_info("peercert")
-                reply = self._begin(path, review, self._caller(certificate, head.query, len(body)))
+                reply = self._begin(path, body, review, self._caller(certificate, head.query, len(body)))
             except WebhookError as error:
                 reply = _refused(path, error)
             if isinstance(reply, _Unfinished):  # never, as long as both ways know alike what has to wait
@@ -280,7 +281,7 @@ class Service:
                 if self._has_many_expressions(review, len(body)):
                     outcome = await self._elsewhere(path, body, caller)
                 else:
-                    outcome = self._begin(path, review, caller)
+                    outcome = self._begin(path, body, review, caller)
             if isinstance(outcome, _Unfinished):
                 return await self._finish(path, outcome, caller)
             return outcome
@@ -305,7 +306,7 @@ class Service:
         """
 
         def work() -> Reply | _Unfinished:
-            return self._begin(path, _parsed(body), caller)
+            return self._begin(path, body, _parsed(body), caller)
 
         slot = self._slot(path, len(body), caller)
         async with _in_time(caller, "too many large reviews wait"):
@@ -343,8 +344,8 @@ class Service:
         assert isinstance(reply, Reply)
         return reply
 
-    def _begin(self, path: str, review: Any, caller: Caller) -> Reply | _Unfinished:
-        """The answer to a review, or what it has to wait for.
+    def _begin(self, path: str, body: bytes, review: Any, caller: Caller) -> Reply | _Unfinished:
+        """The answer to a review that has been read from a body, or what it has to wait for.
 
         :raises WebhookError: if it is none.
         """
@@ -353,10 +354,18 @@ class Service:
             with within(caller.budget):
                 return WEBHOOKS[path](review, self.context, caller)
 
-        return self._told(path, review, work)
+        return self._told(
+            path, review, work, partial(converted_text, body) if path == "/convert" else _encoded
+        )
 
-    def _told(self, path: str, review: Any, work: Callable[[], Outcome]) -> Reply | _Unfinished:
-        """What work on a review comes to, counted and logged if that is an answer.
+    def _told(
+        self,
+        path: str,
+        review: Any,
+        work: Callable[[], Outcome],
+        write: Callable[[dict[str, Any]], str] = _encoded,
+    ) -> Reply | _Unfinished:
+        """What work on a review comes to, written, counted and logged if that is an answer.
 
         :raises WebhookError: if there can be none.
         """
@@ -365,8 +374,7 @@ class Service:
             answer = work()
             if not isinstance(answer, dict):
                 return _Unfinished(review, answer)
-            # only converted objects can have numbers that are to be written as they came
-            text = json_text(answer) if path == "/convert" else _encoded(answer)
+            text = write(answer)
         except RecursionError:
             raise _too_deep() from None
         except BudgetSpentError as error:
@@ -531,6 +539,15 @@ def _log_answer(webhook: str, uid: str, review: dict[str, Any], answer: dict[str
         dryRun=bool(request.get("dryRun")),
         reason=response.get("status", {}).get("message", ""),
     )
+
+
+def converted_text(body: bytes, answer: dict[str, Any]) -> str:
+    """The answer to a conversion. Only its objects can have numbers that are to be written as they came, or be nested
+    over many levels; then it takes several times as long."""
+    if not may_have_literals(body):
+        with suppress(RecursionError):
+            return _encoded(answer)
+    return json_text(answer)
 
 
 def _refused(path: str, error: WebhookError) -> Reply:

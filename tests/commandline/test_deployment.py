@@ -274,3 +274,57 @@ def test_a_kustomization_by_value(tmp_path: Path) -> None:
     assert [
         obj["kind"] for obj in render_value({"kind": "Kustomization", "resources": ["a.yaml"]}, tmp_path)
     ] == ["Namespace"]
+
+
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
+
+
+@pytest.mark.parametrize("mode", deployment.MODES)
+def test_service_elsewhere(manifests: Any, tmp_path: Path, mode: str) -> None:
+    """With --url only what asks the service is printed; all of it asks there, and knows the service."""
+    authority = tmp_path / "ca.crt"
+    authority.write_text(CERTIFICATE)
+    found = manifests("--mode", mode, "--url", "https://127.0.0.1:8443/", "--authority", str(authority))
+    kinds = {kind for kind, _ in found}
+    crds = {"CustomResourceDefinition"} if mode == "crd-served" else set()
+    assert kinds == {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", *crds}
+    text = json.dumps(list(found.values()))
+    assert '"service"' not in text
+    for path in ("/validate", "/mutate", *(["/convert"] if crds else [])):
+        assert f'"https://127.0.0.1:8443{path}"' in text
+    assert text.count('"url"') == text.count('"caBundle"')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--url", "https://127.0.0.1:8443"), "--url and --authority are given together"),
+        (("--authority", "CERTIFICATE"), "--url and --authority are given together"),
+        (("--url", "https://h", "--authority", "missing"), "No such file"),
+        (("--url", "https://h", "--authority", "KEY"), "there is a private key in it"),
+        (("--url", "https://h", "--authority", "EMPTY"), "there is no certificate"),
+    ],
+)
+def test_service_elsewhere_needs_both(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    """The address and a way to know who is there; a private key is not given away."""
+    key = "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n"
+    for name, content in (("CERTIFICATE", CERTIFICATE), ("KEY", CERTIFICATE + key), ("EMPTY", "")):
+        (tmp_path / name).write_text(content)
+    given = [str(tmp_path / each) if each.isupper() else each for each in arguments]
+    assert main(["manifests", *given]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://h", "h:1", "https://", "https://u:p@h", "https://h/path", "https://h?q", "https://h#f"),
+        *("https://h:0", "https://h:99999", "https://[h"),
+    ],
+)
+def test_service_elsewhere_is_https(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing but a host and a port."""
+    assert main(["manifests", "--url", url, "--authority", "ca.crt"]) == 2
+    assert "is not https://HOST[:PORT]" in capsys.readouterr().err

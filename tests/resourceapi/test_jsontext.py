@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from resourceapi.fieldpath import Key
 from resourceapi.jsonscanner import scan, sources_at
-from resourceapi.jsontext import Raw, Sources, parse
-from resourceapi.jsonvalues import MAX_DEPTH, JSONError, Members, Number
+from resourceapi.jsontext import Raw, Sources, may_have_literals, parse
+from resourceapi.jsonvalues import MAX_DEPTH, MAX_INT_DIGITS, JSONError, Members, Number
 
 ERRORS = {
     "empty": ("", "unexpected end of JSON input"),
@@ -197,3 +197,50 @@ def test_long_texts_are_refused_soon(text: str, message: str) -> None:
     with pytest.raises(JSONError) as error:
         parse(text)
     assert str(error.value) == message
+
+
+def _has_number(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_number, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_number, value))
+    return isinstance(value, Number)
+
+
+NUMBERS = st.sampled_from(["0", "-0", "1", "-17", "1.0", "-1.5", "1e2", "1E+2", "-0.0", "9" * MAX_INT_DIGITS])
+TEXTS = st.text('1.eE-:,[ \\"').map(json.dumps)
+
+
+@given(
+    st.recursive(
+        NUMBERS | TEXTS | st.just("null"),
+        lambda inner: (
+            st.lists(inner).map(lambda items: f"[{' , '.join(items)}]")
+            | st.lists(st.tuples(TEXTS, inner)).map(
+                lambda members: f"{{{','.join(f'{key}: {member}' for key, member in members)}}}"
+            )
+        ),
+        max_leaves=8,
+    )
+)
+def test_texts_without_literals_are_told(text: str) -> None:
+    """No number that has to be written as it came is overlooked, wherever it stands."""
+    if not may_have_literals(text.encode()):
+        assert not _has_number(parse(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a":1,"b":[-17,"1.5","x:1.5"]}', True),  # in a string it only looks so
+        ('{"a":1,"b":[-17,"1.5"],"t":"2026-01-01T00:00:00Z"}', False),
+        ('{"a": 1.5}', True),
+        ("1e3", True),
+        ("[-0]", True),
+        (f"[{'9' * MAX_INT_DIGITS}]", True),
+        (f"[{'9' * 30}]", False),
+    ],
+)
+def test_literals_are_looked_for_where_values_stand(text: str, found: bool) -> None:
+    """Mostly texts with dots are not taken for numbers; what is in doubt is."""
+    assert may_have_literals(text.encode()) is found

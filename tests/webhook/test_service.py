@@ -70,6 +70,17 @@ def test_numbers_come_back_as_they_were(service: Running) -> None:
     assert b'"parameters":{"a":1.500e400}' in body
 
 
+def test_deep_values_come_back(service: Running) -> None:
+    """Conversion keeps values that are nested over more levels than Python writes by itself."""
+    obj = claim()
+    obj["spec"]["devices"]["config"] = [{"opaque": {"driver": "d.example.com", "parameters": {"a": "DEEP"}}}]
+    deep = "[" * 5000 + "]" * 5000
+    text = json.dumps(conversion([obj], "v1beta1")).replace('"DEEP"', deep)
+    code, body = service.ask("POST", "/convert", text.encode(), **JSON)
+    assert code == 200
+    assert deep.encode() in body
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 def test_health(service: Running, path: str) -> None:
     """Probes are answered."""
