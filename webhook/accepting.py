@@ -14,9 +14,10 @@ import socket
 import ssl
 from collections.abc import Callable
 
+from webhook.connections import Connections
 from webhook.logs import log
+from webhook.tlsconnection import TLSConnection
 
-HANDSHAKE_SECONDS = 10.0
 # How long a process that has more leaves a connection to the others.
 DEFER_SECONDS = 0.01
 # How long to take no more after the process has run out of something.
@@ -50,12 +51,12 @@ class Acceptor:
         *,
         shares: Shares,
         process: int,
-        connections: Callable[[], int],
+        connections: Connections,
     ) -> None:
         """
         :param tls: what to speak TLS with, asked for each connection.
         :param process: which of the shares is ours.
-        :param connections: how many connections are open.
+        :param connections: all that are open, those in their handshakes among them.
         """
         self._listener = listener
         self._tls = tls
@@ -64,7 +65,7 @@ class Acceptor:
         self._process = process
         self._connections = connections
         self._loop = asyncio.get_running_loop()
-        self._handshakes: set[asyncio.Task[None]] = set()
+        self._starting: set[asyncio.Task[None]] = set()
         self._closed = False
         self._listen()
 
@@ -96,7 +97,7 @@ class Acceptor:
             self._accept()  # which listens no more, for a while, if there is a shortage
 
     def _count(self) -> None:
-        self._shares.set(self._process, self._connections() + len(self._handshakes))
+        self._shares.set(self._process, len(self._connections) + len(self._starting))
 
     def _accept(self) -> None:
         try:
@@ -110,14 +111,14 @@ class Acceptor:
             self._pause(PAUSE_SECONDS, self._listen)
             return
         plain.setblocking(False)
-        task = self._loop.create_task(self._shake_hands(plain))
-        self._handshakes.add(task)
-        task.add_done_callback(self._handshakes.discard)
+        task = self._loop.create_task(self._begin(plain))
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
         self._count()
 
-    async def _shake_hands(self, plain: socket.socket) -> None:
+    async def _begin(self, plain: socket.socket) -> None:
         # whoever does not speak TLS, or stops doing so, is no concern of ours
         with contextlib.suppress(OSError):
             await self._loop.connect_accepted_socket(
-                self._protocol, plain, ssl=self._tls(), ssl_handshake_timeout=HANDSHAKE_SECONDS
+                lambda: TLSConnection(self._protocol(), self._tls(), self._connections), plain
             )

@@ -55,13 +55,15 @@ class DirectConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._received = b""
         self._used = self._loop.time()
-        self._idle = self._loop.call_later(idle_seconds, self._end_if_idle)
+        self._idle: asyncio.TimerHandle | None = None
         self._waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._service.direct.add(self)
+        # only now: many a connection ends in its handshake, and none of these is to be remembered
+        self._idle = self._loop.call_later(self._idle_seconds, self._end_if_idle)
 
     def connection_lost(self, error: Exception | None) -> None:
         self._leave()
@@ -99,6 +101,7 @@ class DirectConnection(asyncio.Protocol):
         self._received = b""
         self._used = self._loop.time()
         assert self._transport is not None
+        self._service.open_connections.answered(self._transport)
         self._transport.write(_response(reply))
 
     def hand_over(self) -> asyncio.Protocol | None:
@@ -132,7 +135,8 @@ class DirectConnection(asyncio.Protocol):
         self._service.direct.discard(self)
         self._transport = None
         self._received = b""
-        self._idle.cancel()
+        if self._idle is not None:
+            self._idle.cancel()
         if self._waiting is not None:
             self._waiting.cancel()
 

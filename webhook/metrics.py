@@ -68,6 +68,11 @@ class Metrics:
             "Expressions that are interpreted because the code generated for them was refused.",
             registry=registry,
         )
+        self.shed = Counter(
+            "claimcheck_webhook_connections_shed",
+            "Idle connections that were closed because there were too many.",
+            registry=registry,
+        )
         self.reloads = Counter(
             "claimcheck_config_reloads",
             "Attempts to read a changed configuration or certificate.",

@@ -11,7 +11,7 @@ import logging
 from asyncio import CancelledError, Semaphore
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +25,7 @@ from resourceapi.jsonvalues import JSONError
 from resourceapi.limits import CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES
 from webhook.callers import Caller, seconds_to_answer
 from webhook.clients import NONE_SHOWN, Clients
+from webhook.connections import Connections
 from webhook.context import Context
 from webhook.converting import convert
 from webhook.direct import DirectConnection, Head
@@ -32,6 +33,7 @@ from webhook.logs import LOGGER, log
 from webhook.metrics import Metrics
 from webhook.mutating import mutate
 from webhook.reviews import WebhookError
+from webhook.sharedslot import SharedSlot
 from webhook.validating import asks_quota, begin
 
 if TYPE_CHECKING:
@@ -56,7 +58,9 @@ MAX_WAITING = 256
 # What takes twenty times its size while it is converted comes one by one.
 HUGE_BYTES = 4 * 1024 * 1024
 # So many of the largest bodies may be held at once, read in part or waiting.
-MAX_HELD = 4
+MAX_HELD = 2
+# How long a huge body waits for others: conversions, which take seconds each and have 30 s at the API server.
+SLOT_SECONDS = 20.0
 JSON = "application/json"
 PLAIN = "text/plain; charset=utf-8"
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
@@ -117,8 +121,12 @@ class Service:
         limits: Limits,
         clients: Clients | None = None,
         is_ready: Callable[[], bool] = lambda: True,
+        open_connections: Connections | None = None,
+        huge_slot: SharedSlot | None = None,
     ) -> None:
         """
+        :param open_connections: where to tell what is idle.
+        :param huge_slot: what all processes share for huge bodies.
         :param clients: who may ask for what; None if nobody is known.
         :param is_ready: whether all is known that verdicts need.
         """
@@ -127,6 +135,8 @@ class Service:
         self._is_ready = is_ready
         self.draining = False
         self._limits = limits
+        self.open_connections = Connections(1_000_000) if open_connections is None else open_connections
+        self._huge_slot = huge_slot
         self._clients = clients
         self._server: web.Server | None = None
         self.direct: set[DirectConnection] = set()
@@ -223,6 +233,7 @@ class Service:
             response = _text(405, "only GET", Allow="GET, HEAD")
         else:
             response = self._pages[path]()
+        self.open_connections.answered(request.transport)
         if self.draining:
             response.force_close()
         return response
@@ -259,10 +270,12 @@ class Service:
             body = _received(request, limit)
             if body is None:
                 body = await self._read(request, limit)
+            self.open_connections.works(request.transport)
             self._held += len(body)
             try:
                 caller = self._caller(certificate, request.query_string, len(body))
-                return (await self._answer_in_time(path, body, caller)).response()
+                async with self._place_for(len(body)):
+                    return (await self._answer_in_time(path, body, caller)).response()
             finally:
                 self._held -= len(body)
         except WebhookError as error:
@@ -270,6 +283,22 @@ class Service:
             if error.code != 400:
                 response.force_close()  # what is left of the body is of no interest
             return response
+
+    @asynccontextmanager
+    async def _place_for(self, size: int) -> AsyncIterator[None]:
+        """Among all processes there is one for a huge body, as each takes a share of the memory that they have together.
+
+        :raises WebhookError: if it has to wait for too long.
+        """
+        if size < HUGE_BYTES or self._huge_slot is None:
+            yield
+            return
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._huge_slot.held(SLOT_SECONDS))
+            except TimeoutError:
+                raise WebhookError("too many huge bodies wait", 503) from None
+            yield
 
     async def _answer_in_time(self, path: str, body: bytes, caller: Caller) -> Reply:
         """The answer, made elsewhere if it would keep others waiting; none is made for clients that have left."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import resource
 import signal
 import socket
 from pathlib import Path
@@ -17,12 +18,16 @@ from webhook.assembly import make_cluster, make_context, watched_files
 from webhook.certsetup import make_injection, make_tls
 from webhook.clients import Clients
 from webhook.config import Config, ConfigError, load_config
+from webhook.connections import Connections
 from webhook.logs import LOGGER, log
 from webhook.metrics import Metrics
 from webhook.service import Limits, Service
+from webhook.sharedslot import SharedSlot
 from webhook.tls import CertificateError
 
 POLL_SECONDS = 1.0
+# What a process opens besides connections: files, sockets to the API server.
+SPARE_DESCRIPTORS = 200
 # Reviews leave next to no cycles behind: looking for them less often costs a little memory and saves pauses.
 GC_THRESHOLDS = (5_000, 20, 50)
 # Taken once, at the start of the process that owns the socket; so is what is followed of the cluster.
@@ -56,6 +61,11 @@ class _Worker:
         self.metrics = Metrics()
         compilation.watch_refusals(self.metrics.not_compiled.inc)
         self.tls = make_tls(config, place.runtime)
+        self.connections = Connections(
+            min(config.get("limits", "connections"), _most_descriptors() - SPARE_DESCRIPTORS),
+            idle_seconds=config.get("timeouts", "idle"),
+            shed=self.metrics.shed.inc,
+        )
         self._seen = _fingerprint(watched_files(config))
         self._quota_ends = Event()
         self._cluster = make_cluster(config)
@@ -76,7 +86,7 @@ class _Worker:
             service.protocol(idle_seconds=self.config.get("timeouts", "idle")),
             shares=self.place.shares,
             process=self.place.number,
-            connections=service.connections,
+            connections=self.connections,
         )
         log(logging.INFO, "serving")
         following = asyncio.create_task(self._follow(service))
@@ -121,7 +131,15 @@ class _Worker:
             needed_for = config.get("tls", "requireClientCertificate")
             names = tuple(config.get("tls", "clientNames") or ())
             clients = Clients(names, for_all_reviews=needed_for == "Reviews")
-        return Service(make_context(config, self._cluster), self.metrics, limits, clients, self._is_ready)
+        return Service(
+            make_context(config, self._cluster),
+            self.metrics,
+            limits,
+            clients,
+            self._is_ready,
+            self.connections,
+            SharedSlot(self.place.runtime / "huge"),
+        )
 
     def _is_ready(self) -> bool:
         """Whether what verdicts need to know of the cluster is known."""
@@ -136,6 +154,7 @@ class _Worker:
         """Look for changed files, forever."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
+            self.connections.expire()
             try:
                 await self._refresh(service)
             except Exception:  # noqa: BLE001 - following goes on, whatever is the matter with a file
@@ -174,6 +193,10 @@ class _Worker:
         self._seen = _fingerprint(watched_files(config))
         self.metrics.reloads.labels("configuration", "success").inc()
         log(logging.INFO, "configuration changed")
+
+
+def _most_descriptors() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def _fingerprint(files: list[Path]) -> dict[Path, tuple[int, int, int]]:

@@ -21,6 +21,7 @@ from tests.webhook.running import PATIENCE_SECONDS, Running, running
 from webhook.accepting import Acceptor, Shares
 from webhook.certificates import BUNDLE, LEAF, LEAF_KEY, Terms
 from webhook.certstore import DirectoryStore, maintain
+from webhook.connections import Connections
 
 
 def test_shares() -> None:
@@ -46,6 +47,8 @@ def test_pause_when_nothing_is_left() -> None:
     """A process that cannot take a connection that others have left to it looks away for a while."""
 
     async def is_listening() -> bool:
+        crowded = Connections(10)
+        crowded.opened(asyncio.Transport({"socket": 1}))
         with Exhausted() as listener:
             acceptor = Acceptor(
                 listener,
@@ -53,7 +56,7 @@ def test_pause_when_nothing_is_left() -> None:
                 asyncio.Protocol,
                 shares=Shares(2),
                 process=0,
-                connections=lambda: 1,
+                connections=crowded,
             )
             acceptor._take_what_is_left()
             try:
@@ -87,6 +90,7 @@ async def shared_out(tls: ssl.SSLContext, client: ssl.SSLContext, gone: int) -> 
     """How many connections two acceptors have, after each that is opened; when there are 12, some are closed."""
     shares = Shares(2)
     serving: list[list[asyncio.BaseTransport]] = [[], []]
+    counted = [Connections(100), Connections(100)]
 
     class Accepted(asyncio.Protocol):
         def __init__(self, process: int) -> None:
@@ -109,7 +113,7 @@ async def shared_out(tls: ssl.SSLContext, client: ssl.SSLContext, gone: int) -> 
                 lambda process=process: Accepted(process),  # type: ignore[misc]
                 shares=shares,
                 process=process,
-                connections=lambda process=process: len(serving[process]),  # type: ignore[misc]
+                connections=counted[process],
             )
             for process in range(2)
         ]
