@@ -61,6 +61,7 @@ bench: setup ## time against other tools, side by side
 	$(BIN)/python -m tests.bench.allocator
 	$(BIN)/python -m tests.bench.webhook
 	$(BIN)/python -m tests.bench.conversion
+	$(BIN)/python -m tests.bench.connections
 	$(BIN)/python -m tests.bench.fragmentation
 
 fuzz: setup ## the full runs: mutated documents, and expressions that try to break out

@@ -107,6 +107,8 @@ _CLUSTER_WIDE = frozenset(
         "CustomResourceDefinition",
         "MutatingWebhookConfiguration",
         "Namespace",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
         "ValidatingWebhookConfiguration",
     )
 )

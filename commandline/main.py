@@ -29,6 +29,7 @@ SUBCOMMANDS = {
         "where pods would go, what would be left, which new nodes they need",
     ),
     SERVE: ("commandline.serve", "answer kube-apiserver's webhooks"),
+    "inject-ca": ("commandline.injectca", "keep the webhooks' authority where kube-apiserver looks for it"),
     "manifests": ("commandline.deployment", "what deploys the webhooks in a cluster"),
     "migrate-storage": (
         "commandline.migratestorage",

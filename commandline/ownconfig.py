@@ -17,6 +17,8 @@ NAME = "webhook.yaml"
 # Where the service listens and what its certificates are depends on the other manifests: the first lines of an overlay's.
 GIVEN = ("listen", "tls")
 CONDITION = "label-changes"
+# Roles that only quota needs, and their bindings.
+FOR_QUOTA = ("claimcheck-quota", "claimcheck-ledgers")
 
 
 def use(objects: list[Object], file: str) -> None:
@@ -41,6 +43,8 @@ def use(objects: list[Object], file: str) -> None:
         raise UsageError(f"manifests: --config {file}: apiServer.serves must be {wanted} in this mode")
     config_map["data"][NAME] = whole
     _ask_about_labels(objects, config.document.value)
+    if config.get("quota", "mode") == "Off":
+        objects[:] = [obj for obj in objects if obj["metadata"]["name"] not in FOR_QUOTA]
 
 
 def _checked(text: str, file: str) -> Config:

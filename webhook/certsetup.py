@@ -81,8 +81,15 @@ def make_tls(config: Config, runtime: Path) -> ServerTLS:
         raise config.error(("tls",), f"tls: {error}") from None
 
 
-def make_injection(config: Config, runtime: Path) -> Injection | None:
+def injects_itself(config: Config) -> bool:
+    """Whether the service writes its authorities into objects of the cluster, and nobody else."""
+    return bool(config.get("tls", "inject", "by") == "serve")
+
+
+def make_injection(config: Config, runtime: Path, bundle: Path | None = None) -> Injection | None:
     """What keeps the own authorities in objects of the cluster, None if there is nothing to do.
+
+    :param bundle: where the authorities are, if not where the service has them.
 
     :raises ConfigError: if the authorities are not ours to tell, or the API server's cannot be read.
     """
@@ -95,7 +102,7 @@ def make_injection(config: Config, runtime: Path) -> Injection | None:
         return None
     if not _are_own(config):
         raise config.error(("tls", "inject"), "tls.inject: only for own certificates (directory or secret)")
-    return Injection(api_server(config), _directory(config, runtime) / CURRENT / BUNDLE, targets)
+    return Injection(api_server(config), bundle or _directory(config, runtime) / CURRENT / BUNDLE, targets)
 
 
 def _are_own(config: Config) -> bool:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from deviceselectors.runtime import compilation
 from webhook.accepting import Acceptor, Shares
 from webhook.assembly import make_cluster, make_context, watched_files
-from webhook.certsetup import make_injection, make_tls
+from webhook.certsetup import injects_itself, make_injection, make_tls
 from webhook.clients import Clients
 from webhook.config import Config, ConfigError, load_config
 from webhook.connections import Connections
@@ -71,7 +71,9 @@ class _Worker:
         self._cluster = make_cluster(config)
         # what is to be done once for all workers
         self._is_first = place.number == 0
-        self._injection = make_injection(config, place.runtime) if self._is_first else None
+        self._injection = None
+        if self._is_first and injects_itself(config):
+            self._injection = make_injection(config, place.runtime)
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()

@@ -14,10 +14,11 @@ Right = tuple[str, str, str, str, str]
 Account = tuple[str, str]
 """Namespace and name."""
 SERVICE: Account = ("claimcheck-system", "claimcheck")
+INJECTOR: Account = ("claimcheck-system", "claimcheck-ca")
 
 
 def needed(mode: str) -> frozenset[Right]:
-    """What the service asks for, with the configuration of that mode."""
+    """What the service asks for, with the configuration of that mode; what the injector does, with `injector-` before it."""
     entries = yaml.safe_load(Path(__file__).with_name("rights.yaml").read_text(encoding="utf-8"))[mode]
     return frozenset(
         (entry.get("group", ""), entry["resource"], verb, entry.get("namespace", ""), name)

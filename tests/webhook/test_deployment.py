@@ -223,7 +223,7 @@ def rendered(overlay: str, certificates: str) -> list[Object]:
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_own_authority_comes_into_all_that_asks(overlay: str, tmp_path: Path) -> None:
-    """The service is told of every object that asks it, and may write these and no others; its certificate is for the
+    """The injector is told of every object that asks the service, and may write these and no others; its certificate is for the
     name by which they ask, and where the ServiceMonitor looks for it."""
     objects = rendered(overlay, "own")
     (config_map,) = (obj for obj in objects if obj["kind"] == "ConfigMap")
@@ -240,9 +240,7 @@ def test_own_authority_comes_into_all_that_asks(overlay: str, tmp_path: Path) ->
     }
     assert injected == {kind: sorted(names) for kind, names in asking.items()}
     (role,) = (
-        obj
-        for obj in objects
-        if (obj["kind"], obj["metadata"]["name"]) == ("ClusterRole", "claimcheck-certificates")
+        obj for obj in objects if (obj["kind"], obj["metadata"]["name"]) == ("ClusterRole", "claimcheck-ca")
     )
     granted = {rule["resources"][0]: sorted(rule["resourceNames"]) for rule in role["rules"]}
     assert granted == injected

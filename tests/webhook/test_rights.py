@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pathlib
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from functools import cache
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from commandline import deployment
-from tests.webhook.rights import granted, needed
+from tests.webhook.rights import INJECTOR, granted, needed
 
 Object = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -52,8 +53,30 @@ def without(mode: str, path: Path) -> list[Object]:
 
 @pytest.mark.parametrize("mode", deployment.MODES)
 def test_rights_are_those_that_are_needed(mode: str) -> None:
-    """Roles that are bound to the account allow what it asks for, and nothing else."""
+    """Roles that are bound to an account allow what it asks for, and nothing else."""
     assert granted(rendered(mode)) == needed(mode)
+    assert granted(rendered(mode), INJECTOR) == needed(f"injector-{mode}")
+
+
+@pytest.mark.parametrize("mode", deployment.MODES)
+def test_who_evaluates_strangers_input_writes_nothing_of_the_clusters(mode: str) -> None:
+    """Outside of its own namespace the service only reads; what changes whom the API server asks is another's right, and
+    another account's pod reads nothing but objects by name."""
+    reading = {"get", "list", "watch"}
+    assert {verb for _, _, verb, namespace, _ in granted(rendered(mode)) if not namespace} <= reading
+    assert all(name for *_, name in granted(rendered(mode), INJECTOR))
+
+
+@pytest.mark.parametrize("mode", deployment.MODES)
+def test_pods_are_read_for_quota_only(mode: str, tmp_path: pathlib.Path) -> None:
+    """A configuration without quota leaves out what only quota needs."""
+    serves = {"built-in-guard": "BuiltIn", "crd-served": "CustomResources"}[mode]
+    (tmp_path / "own.yaml").write_text(f"apiServer: {{serves: {serves}}}\n")
+    parser = ArgumentParser()
+    deployment.add_arguments(parser)
+    options = parser.parse_args(["--mode", mode, "--config", str(tmp_path / "own.yaml")])
+    left = {resource for _, resource, *_ in granted(deployment.rendered(options))}
+    assert not left & {"pods", "resourcequotas", "configmaps"}
 
 
 @pytest.mark.parametrize(
@@ -62,4 +85,5 @@ def test_rights_are_those_that_are_needed(mode: str) -> None:
 )
 def test_nothing_can_be_taken_away(mode: str, path: Path) -> None:
     """Whatever is taken away is missing: nothing is granted twice, nor for no purpose."""
-    assert granted(without(mode, path)) != needed(mode)
+    left = without(mode, path)
+    assert (granted(left), granted(left, INJECTOR)) != (needed(mode), needed(f"injector-{mode}"))
