@@ -37,6 +37,7 @@ def use(objects: list[Object], file: str) -> None:
         raise UsageError(f"manifests: --config {file}: not valid UTF-8") from None
     # at the end, so that mistakes are in the lines that they have in the file
     whole = "\n".join([text.rstrip(), *given, ""])
+    _refuse_given(file)
     config = _checked(whole, file)
     wanted = _checked(overlay, NAME).get("apiServer", "serves")
     if config.get("apiServer", "serves") != wanted:
@@ -45,6 +46,27 @@ def use(objects: list[Object], file: str) -> None:
     _ask_about_labels(objects, config.document.value)
     if config.get("quota", "mode") == "Off":
         objects[:] = [obj for obj in objects if obj["metadata"]["name"] not in FOR_QUOTA]
+
+
+def _refuse_given(file: str) -> None:
+    """
+    :raises UsageError: if the file says what the manifests say, and where.
+    """
+    from documents.document import Document
+    from documents.loading import load
+
+    said = []
+    for document in load([file]):
+        if isinstance(document, Document):
+            for name in GIVEN:
+                if name in document.value:
+                    place = document.locate_key((name,))
+                    said.append(
+                        f"{file}:{place.line}:{place.column}: {name} is given by the manifests: leave it out"
+                    )
+    if said:
+        print("\n".join(said), file=sys.stderr)
+        raise UsageError(f"manifests: --config {file}: {' and '.join(GIVEN)} are given by the manifests")
 
 
 def _checked(text: str, file: str) -> Config:

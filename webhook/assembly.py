@@ -22,7 +22,7 @@ from validation.lints.shapes import name_of
 from validation.server import Server
 from webhook.apiserver import TIMEOUT, ApiServer
 from webhook.cluster import CLAIMS, DEVICES, NAMESPACES, NODES, Cluster
-from webhook.config import Config, ConfigError
+from webhook.config import Config, ConfigError, misread_keys
 from webhook.context import OFF, WARN, Context, Policy
 from webhook.devices import KnownDevices
 from webhook.feasibility import Feasibility
@@ -289,4 +289,7 @@ def _schema(
         raise config.error((*path, "schemaFile"), f"expected one document in the file, found {len(found)}")
     if isinstance(found[0], DocumentError):
         raise ConfigError([found[0]])
+    misread = list(misread_keys(found[0]))
+    if misread:
+        raise ConfigError(misread)
     return found[0], found[0].value, ()

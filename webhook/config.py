@@ -86,7 +86,27 @@ def _spell_out(value: Any, schema: dict[str, Any]) -> None:
             _spell_out(found, member)
 
 
+def misread_keys(document: Document) -> Iterator[DocumentError]:
+    """Keys that YAML takes for a truth value: an unquoted ``y`` or ``on`` is the key ``true``, as kubectl reads it, too."""
+    pending: list[tuple[tuple[str | int, ...], Any]] = [((), document.value)]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, dict):
+            for key, member in value.items():
+                pending.append(((*path, key), member))
+                if key in ("true", "false"):
+                    place = document.locate_key((*path, key))
+                    line = document.source_line(place.line)
+                    word = line[place.column - 1 : place.column - 1 + place.length]
+                    if word.strip("'\"").lower() != key and word.isalpha():
+                        message = f"{_name((*path, key))}: the key {word} is read as {key}, as in YAML 1.1: write '{word}'"
+                        yield DocumentError(document.file, place.line, place.column, message)
+        elif isinstance(value, list):
+            pending.extend(((*path, index), member) for index, member in enumerate(value))
+
+
 def _violations(document: Document) -> Iterator[DocumentError]:
+    yield from misread_keys(document)
     for key, first, again in document.locate_repeated_keys():
         yield DocumentError(
             document.file,

@@ -29,6 +29,8 @@ from webhook.connections import Connections
 from webhook.context import Context
 from webhook.converting import convert
 from webhook.direct import DirectConnection, Head
+from webhook.httpserver import Handler, Response, is_spoken, refusal
+from webhook.httpserver import text as _text
 from webhook.logs import LOGGER, log
 from webhook.metrics import Metrics
 from webhook.mutating import mutate
@@ -98,7 +100,7 @@ class Reply(NamedTuple):
 
     def response(self) -> web.Response:
         """For the general server."""
-        return web.Response(status=self.code, body=self.body, headers={"Content-Type": self.content_type})
+        return Response(status=self.code, body=self.body, headers={"Content-Type": self.content_type})
 
 
 class _Unfinished(NamedTuple):
@@ -151,8 +153,8 @@ class Service:
             "/metrics": self._metrics_page,
         }
 
-    def server(self, *, idle_seconds: float) -> web.Server:
-        """The protocol factory for asyncio's servers; needs a running loop."""
+    def server(self, *, idle_seconds: float) -> Callable[[], asyncio.Protocol]:
+        """What makes the protocol of the general server; needs a running loop."""
         loop = asyncio.get_running_loop()
 
         def make_request(
@@ -160,17 +162,17 @@ class Service:
         ) -> web.BaseRequest:
             return web.BaseRequest(message, payload, protocol, writer, task, loop)
 
-        self._server = web.Server(
-            self.handle,
-            request_factory=make_request,
-            handler_cancellation=True,
+        self._server = server = web.Server(self.handle, request_factory=make_request, handler_cancellation=True)
+        logger = _server_log()
+        return lambda: Handler(
+            server,
+            loop=loop,
             keepalive_timeout=idle_seconds,
             access_log=None,
-            logger=_server_log(),
+            logger=logger,
             auto_decompress=False,
             lingering_time=1.0,
         )
-        return self._server
 
     def protocol(self, *, idle_seconds: float) -> Callable[[], asyncio.Protocol]:
         """What answers on a connection; needs a running loop."""
@@ -225,7 +227,9 @@ class Service:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Any request."""
         path = request.path
-        if path in WEBHOOKS:
+        if not is_spoken(request):
+            response: web.StreamResponse = refusal(505)
+        elif path in WEBHOOKS:
             response = await self._measured(path, request)
         elif path not in self._pages:
             response = _text(404, "there is nothing here")
@@ -245,7 +249,7 @@ class Service:
 
     def _metrics_page(self) -> web.Response:
         body, content_type = self.metrics.exposition()
-        return web.Response(body=body, headers={"Content-Type": content_type})
+        return Response(body=body, headers={"Content-Type": content_type})
 
     async def _measured(self, path: str, request: web.BaseRequest) -> web.Response:
         webhook, code = path[1:], None
@@ -599,7 +603,3 @@ def _in_short(record: logging.LogRecord) -> bool:
         record.msg, record.args, record.exc_info = f"request refused: {text}", (), None
         record.levelno, record.levelname = logging.WARNING, "WARNING"
     return True
-
-
-def _text(code: int, text: str, **headers: str) -> web.Response:
-    return web.Response(status=code, text=text + "\n", headers=headers)

@@ -90,10 +90,12 @@ def _verify_clients(context: ssl.SSLContext, authority: bytes) -> None:
 
 def _load(context: ssl.SSLContext, pem: bytes) -> None:
     """Give a context a certificate from memory; OpenSSL's interface wants a file."""
-    with NamedTemporaryFile(prefix="claimcheck-") as file:
-        file.write(pem)
-        file.flush()
-        try:
+    try:
+        with NamedTemporaryFile(prefix="claimcheck-") as file:
+            file.write(pem)
+            file.flush()
             context.load_cert_chain(file.name)
-        except ssl.SSLError as error:
-            raise CertificateError(f"no certificate with its key: {error.reason or error}") from None
+    except ssl.SSLError as error:
+        raise CertificateError(f"no certificate with its key: {error.reason or error}") from None
+    except OSError as error:  # no space, no descriptors
+        raise CertificateError(f"cannot be loaded: {error.strerror or error}") from None

@@ -159,6 +159,8 @@ class _Worker:
             self.connections.expire()
             try:
                 await self._refresh(service)
+            except OSError as error:  # no descriptors, a file system that fails: the next time, maybe
+                log(logging.ERROR, "cannot look for changes", reason=error.strerror or str(error))
             except Exception:  # noqa: BLE001 - following goes on, whatever is the matter with a file
                 LOGGER.exception("cannot look for changes")
 

@@ -163,7 +163,7 @@ def test_own_configuration(manifests: Any, tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("lints: Warn\npolices: {}\n", "own.yaml:2:1: polices: unknown field"),
-        ("lints: Warn\ntls: {directory: d}\n", "own.yaml:4:1: tls: the key is there already in line 2"),
+        ("lints: Warn\ntls: {directory: d}\n", "own.yaml:2:1: tls is given by the manifests: leave it out"),
         ("[]", "own.yaml:1:1"),
         ("apiServer: {serves: CustomResources}", "own.yaml: apiServer.serves must be BuiltIn in this mode"),
     ],

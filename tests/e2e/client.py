@@ -36,6 +36,11 @@ class Client:
         self._timeout = timeout
         self._local = threading.local()
         self._connections: list[http.client.HTTPSConnection] = []
+        self._certificate = certificate
+
+    def with_token(self, token: str) -> Client:
+        """A client of the same server that is somebody else."""
+        return Client(self._port, token, self._certificate, self._timeout)
 
     def ask(
         self,

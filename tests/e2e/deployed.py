@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import subprocess
+import sys
+import time
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +22,7 @@ from tests.webhook.running import Running
 
 NAMESPACE = "claimcheck-system"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:claimcheck"
+INJECTOR = f"{ACCOUNT}-ca"
 LONGEST_WAIT = 30
 """How long the API server waits for a webhook, in seconds: no longer time can be configured.
 
@@ -73,9 +79,9 @@ def add_account(client: Client, objects: list[Object]) -> str:
     return account_token(client)
 
 
-def account_token(client: Client, namespace: str = NAMESPACE) -> str:
-    """A token of the service's account, which is there already."""
-    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/claimcheck/token"
+def account_token(client: Client, namespace: str = NAMESPACE, account: str = "claimcheck") -> str:
+    """A token of the service's account, or another one that is there already."""
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     answer = client.ask("POST", path, request)
     assert answer.code == 201, answer.body
@@ -100,3 +106,25 @@ def register_overlay(client: Client, overlay: str, service: Running, bundle: str
         plural = obj["kind"].lower() + "s"
         answer = client.ask("POST", f"/apis/admissionregistration.k8s.io/v1/{plural}", obj)
         assert answer.code == 201, answer.body
+
+
+@contextlib.contextmanager
+def injecting(directory: Path, objects: list[Object], server: ApiServer) -> Iterator[None]:
+    """`claimcheck inject-ca` with its own account and what a kubelet would give it of the service's Secret."""
+    path = f"/api/v1/namespaces/{NAMESPACE}/secrets/claimcheck-tls"
+    deadline = time.monotonic() + 180
+    while (answer := server.client.ask("GET", path)).code != 200:
+        assert time.monotonic() < deadline, answer.body
+        time.sleep(0.2)
+    (directory / "ca.crt").write_bytes(base64.b64decode(answer.body["data"]["ca.crt"]))
+    token = directory / "injector-token"
+    token.write_text(account_token(server.client, account="claimcheck-ca"))
+    file = directory / "injector.yaml"
+    file.write_text(yaml.safe_dump(configuration(objects, server, token)))
+    command = [str(Path(sys.executable).with_name("claimcheck")), "inject-ca", "--config", str(file)]
+    with subprocess.Popen([*command, "--bundle", str(directory / "ca.crt")]) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+    assert process.returncode == 0

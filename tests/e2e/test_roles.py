@@ -18,11 +18,13 @@ from tests.e2e.controlplane import control_plane
 from tests.e2e.customresources import FLAGS, GROUP, install
 from tests.e2e.deployed import (
     ACCOUNT,
+    INJECTOR,
     NAMESPACE,
     Object,
     add_account,
     apply,
     configuration,
+    injecting,
     objects_of,
     register_overlay,
 )
@@ -34,7 +36,7 @@ AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
-    "rules": [{"level": "Metadata", "users": [ACCOUNT]}, {"level": "None"}],
+    "rules": [{"level": "Metadata", "users": [ACCOUNT, INJECTOR]}, {"level": "None"}],
 }
 DEVICES = "gpu.example.com.deviceclass.resource.k8s.io/devices"
 # counts for claims and for pods that ask for extended resources
@@ -55,14 +57,17 @@ NAMED = frozenset(
 class World(NamedTuple):
     client: Client
     needed: frozenset[Right]
+    needed_by_injector: frozenset[Right]
     audit: Path
 
-    def used(self) -> dict[Right, int]:
-        """What the service has asked for, and the last answer's code."""
+    def used(self, account: str = ACCOUNT) -> dict[Right, int]:
+        """What the service, or another account, has asked for, and the last answer's code."""
         found = {}
         whole, _, _ = self.audit.read_text().rpartition("\n")  # the last line may still be written
         for line in whole.splitlines():
             event = json.loads(line)
+            if event["user"]["username"] != account:
+                continue
             about = event["objectRef"]
             namespace = NAMESPACE if about["resource"] in ("configmaps", "secrets") else ""
             assert not namespace or about["namespace"] == namespace
@@ -91,7 +96,11 @@ def audited(
         config["tls"].update(names=["127.0.0.1"], leafDays=LEAF_SECONDS / 86400)  # and the leaf renewed
         service = stack.enter_context(running(directory, **config))
         register(server.client, service)
-        yield World(server.client, needed(overlay), audit)
+        for obj in rendered:
+            if obj["kind"].startswith("ValidatingAdmissionPolicy"):
+                assert apply(server.client, obj).code == 201
+        stack.enter_context(injecting(directory, rendered, server))
+        yield World(server.client, needed(overlay), needed(f"injector-{overlay}"), audit)
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +197,12 @@ def check_rights(world: World) -> None:
     until(lambda: world.used().keys() >= world.needed, f"unused: {world.needed - world.used().keys()}")
     assert 403 not in world.used().values()
     assert world.used().keys() == world.needed
+    until(
+        lambda: world.used(INJECTOR).keys() >= world.needed_by_injector,
+        "the injector has rights that it does not use",
+    )
+    assert 403 not in world.used(INJECTOR).values()
+    assert world.used(INJECTOR).keys() == world.needed_by_injector
 
 
 def test_roles_of_the_guard(tmp_path: Path) -> None:

@@ -103,6 +103,10 @@ BAD = {
         "tls:\n  certificateFile: a\n  keyFile: b\n  inject: {customResourceDefinitions: [c]}\n",
         "4:11: tls.inject: only for own certificates (directory or secret)",
     ),
+    "yes-for-a-name": (
+        TLS + "listen:\n  y: 1\n",
+        "3:3: listen.true: the key y is read as true, as in YAML 1.1: write 'y'",
+    ),
     "secret-without-name": ("tls:\n  secret: {}\n", "2:11: tls.secret: 'name' is a required property"),
     "twice": ("tls: {directory: a}\ntls: {directory: b}\n", "2:1: tls: the key is there already in line 1"),
     "two-documents": (TLS + "---\n" + TLS, " expected one document, found 2"),
@@ -276,3 +280,32 @@ def test_namespace_of_the_service(
     named = f", namespace: {configured}" if configured else ""
     config = load(tmp_path, f"{TLS}apiServer: {{tokenFile: token}}\nquota: {{mode: Enforce{named}}}\n")
     assert own_namespace(config, "quota", "namespace") == wanted
+
+
+MISREAD = {
+    "definition": ("$defs: {n: {type: string}}", "schema.yaml:1:9: $defs.false: the key n is read as false"),
+    "property": (
+        "properties:\n  x: {}\n  y: {}\n",
+        "schema.yaml:3:3: properties.true: the key y is read as true",
+    ),
+    "in-a-list": ("allOf:\n- properties: {on: {}}\n", "allOf[0].properties.true: the key on is read as true"),
+}
+
+
+@pytest.mark.parametrize("name", MISREAD)
+def test_names_that_yaml_takes_for_truth_values(tmp_path: Path, name: str) -> None:
+    """A name in a schema that YAML reads as true or false is an error that says so; quoted, or meant, it is none."""
+    text, expected = MISREAD[name]
+    opaque = "{driver: d.example.com, apiVersion: v1, kind: K, schemaFile: schema.yaml}"
+    config = load(tmp_path, TLS + f"policies: {{opaqueParameters: {{mode: Warn, schemas: [{opaque}]}}}}\n")
+    (tmp_path / "schema.yaml").write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        make_context(config)
+    assert expected in str(caught.value)
+    for mended in (
+        "$defs: {'n': {type: string}}",
+        'properties: {"y": {}}',
+        "properties: {true: {}, 'false': {}}",
+    ):
+        (tmp_path / "schema.yaml").write_text(mended)
+        make_context(config)

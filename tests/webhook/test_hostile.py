@@ -204,8 +204,44 @@ HTTP = {
 
 @pytest.mark.parametrize("name", HTTP)
 def test_broken_http(service: Running, name: str) -> None:
-    """What is no HTTP, or ambiguous, gets a 4xx and the connection ends."""
-    assert raw(service, HTTP[name]).startswith((b"HTTP/1.0 4", b"HTTP/1.1 4"))
+    """What is no HTTP, or ambiguous, gets a 4xx and the connection ends; it says nothing of what was sent, nor by what
+    it was read."""
+    answer = raw(service, HTTP[name])
+    assert answer.startswith((b"HTTP/1.0 4", b"HTTP/1.1 4"))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"server:" not in head.lower()
+    assert body in (b"bad request\n", b"request-uri too long\n", b"request header fields too large\n")
+
+
+SECRET = b"s3cr3t-of-the-request"
+ECHOES = {
+    "target": b"POST /" + SECRET + b"\x01 HTTP/1.1\r\nHost: a\r\n\r\n",
+    "method": SECRET + b"\x01 / HTTP/1.1\r\nHost: a\r\n\r\n",
+    "header": b"GET / HTTP/1.1\r\n" + SECRET + b"\x01: a\r\n\r\n",
+    "value": b"GET / HTTP/1.1\r\nA: " + SECRET + b"\x01\x00\r\n\r\n",
+    "version": b"GET / HTTP/" + SECRET + b"\r\n\r\n",
+    "nowhere": b"GET /" + SECRET + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", ECHOES)
+def test_requests_are_not_echoed(service: Running, name: str) -> None:
+    """Whatever is wrong with a request, nothing of it comes back."""
+    answer = raw(service, ECHOES[name])
+    assert answer.startswith((b"HTTP/1.0 4", b"HTTP/1.1 4"))
+    assert SECRET not in answer
+    assert SECRET[:8] not in answer
+
+
+@pytest.mark.parametrize("version", [b"2.0", b"3.0", b"0.9", b"1.2"])
+@pytest.mark.parametrize("path", [b"/validate", b"/healthz", b"/nowhere"])
+def test_other_versions_of_http(service: Running, path: bytes, version: bytes) -> None:
+    """A version of HTTP that is not spoken is no request to answer."""
+    head = b"POST %s HTTP/%s\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    answer = raw(service, head % (path, version, len(REVIEW)) + REVIEW)
+    assert answer.startswith((b"HTTP/1.1 505 ", b"HTTP/1.0 505 ", b"HTTP/1.1 400 ", b"HTTP/1.0 400 "))
+    if version == b"2.0":
+        assert b" 505 " in answer[:20]
 
 
 def test_no_tls(service: Running) -> None:
