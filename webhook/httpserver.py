@@ -39,9 +39,14 @@ class Handler(web.RequestHandler):
         return refusal(status)
 
 
-def is_spoken(request: web.BaseRequest) -> bool:
-    """Whether it is a version of HTTP that is spoken here; the parser takes any number."""
-    return request.version in SPOKEN
+def in_spoken_version(message: Any) -> tuple[Any, bool]:
+    """The head of a request, and whether it is in a version of HTTP that is spoken here: the parser takes any number.
+
+    If not, it is made one of 1.0, so that the answer is one.
+    """
+    if message.version in SPOKEN:
+        return message, True
+    return message._replace(version=HttpVersion10, should_close=True), False
 
 
 def refusal(status: int) -> Response:

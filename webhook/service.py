@@ -29,7 +29,7 @@ from webhook.connections import Connections
 from webhook.context import Context
 from webhook.converting import convert
 from webhook.direct import DirectConnection, Head
-from webhook.httpserver import Handler, Response, is_spoken, refusal
+from webhook.httpserver import Handler, Response, in_spoken_version, refusal
 from webhook.httpserver import text as _text
 from webhook.logs import LOGGER, log
 from webhook.metrics import Metrics
@@ -64,6 +64,7 @@ MAX_HELD = 2
 # How long a huge body waits for others: conversions, which take seconds each and have 30 s at the API server.
 SLOT_SECONDS = 20.0
 JSON = "application/json"
+SPOKEN = "spoken"  # of a request: whether its version of HTTP is
 PLAIN = "text/plain; charset=utf-8"
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
 Object = dict[str, Any]
@@ -160,7 +161,10 @@ class Service:
         def make_request(
             message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]
         ) -> web.BaseRequest:
-            return web.BaseRequest(message, payload, protocol, writer, task, loop)
+            message, is_spoken = in_spoken_version(message)
+            request = web.BaseRequest(message, payload, protocol, writer, task, loop)
+            request[SPOKEN] = is_spoken
+            return request
 
         self._server = server = web.Server(self.handle, request_factory=make_request, handler_cancellation=True)
         logger = _server_log()
@@ -227,7 +231,7 @@ class Service:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Any request."""
         path = request.path
-        if not is_spoken(request):
+        if not request.get(SPOKEN, True):
             response: web.StreamResponse = refusal(505)
         elif path in WEBHOOKS:
             response = await self._measured(path, request)

@@ -95,11 +95,11 @@ def audited(
         config["quota"].update(recountSeconds=1, graceSeconds=2)  # usage is counted anew all the time
         config["tls"].update(names=["127.0.0.1"], leafDays=LEAF_SECONDS / 86400)  # and the leaf renewed
         service = stack.enter_context(running(directory, **config))
-        register(server.client, service)
         for obj in rendered:
             if obj["kind"].startswith("ValidatingAdmissionPolicy"):
                 assert apply(server.client, obj).code == 201
         stack.enter_context(injecting(directory, rendered, server))
+        register(server.client, service)
         yield World(server.client, needed(overlay), needed(f"injector-{overlay}"), audit)
 
 
