@@ -172,7 +172,7 @@ class Service:
             server,
             loop=loop,
             keepalive_timeout=idle_seconds,
-            access_log=None,
+            access_log=None,  # type: ignore[arg-type]  # which is how to have none
             logger=logger,
             auto_decompress=False,
             lingering_time=1.0,
