@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import signal
-import sys
 from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
+from commandline.reports.escaping import complain
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -64,7 +64,7 @@ def run(options: Namespace) -> int:
             )
     except ConfigError as error:
         for problem in error.problems:
-            print(problem, file=sys.stderr)
+            complain(problem)
         return UNFINISHED
     configure_logs(config.get("logging", "level"))
     signals = {signal.SIGTERM, signal.SIGINT}

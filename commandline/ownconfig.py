@@ -65,7 +65,8 @@ def _refuse_given(file: str) -> None:
                         f"{file}:{place.line}:{place.column}: {name} is given by the manifests: leave it out"
                     )
     if said:
-        print("\n".join(said), file=sys.stderr)
+        for problem in said:
+            complain(problem)
         raise UsageError(f"manifests: --config {file}: {' and '.join(GIVEN)} are given by the manifests")
 
 

@@ -166,7 +166,9 @@ class Service:
             request[SPOKEN] = is_spoken
             return request
 
-        self._server = server = web.Server(self.handle, request_factory=make_request, handler_cancellation=True)
+        self._server = server = web.Server(
+            self.handle, request_factory=make_request, handler_cancellation=True
+        )
         logger = _server_log()
         return lambda: Handler(
             server,
