@@ -64,7 +64,7 @@ def run(options: Namespace) -> int:
             )
     except ConfigError as error:
         for problem in error.problems:
-            complain(problem)
+            complain(str(problem))
         return UNFINISHED
     configure_logs(config.get("logging", "level"))
     signals = {signal.SIGTERM, signal.SIGINT}
