@@ -294,8 +294,6 @@ class Generator(Writer):
         chain = AccessChain(self, base)
         for key, optional in steps:
             chain.step(key, optional)
-        if is_call(base, "_?_:_"):
-            self.pay(-1)  # as accesses to a choice do without their own unit
         return chain.presence(node.field)
 
     # ------------------------------------------------------------ calls
