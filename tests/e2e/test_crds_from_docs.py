@@ -87,13 +87,11 @@ def test_trial(tmp_path: Path) -> None:
                 told = "INTERNAL_ERROR; received from peer"
                 until(lambda: told in commands.run(EVENTS), "events tell of protobuf")
                 assert "/resourceclaims/" in commands.run(EVENTS)
-                assert "nodeName" not in server.client.ask("GET", f"{PODS}/trial").body["spec"]
+                assert node_of(server.client, "trial") == ""
             with component(server, SCHEDULER, FLAGS[SCHEDULER]):
                 printed = commands.run(USE)
                 assert printed.splitlines()[-1] in ("gpu-0", "gpu-1"), printed
-                bound = lambda: server.client.ask("GET", f"{PODS}/trial").body["spec"].get("nodeName")
-                until(bound, "the pod is bound")
-                assert bound() == "worker"
+                until(lambda: node_of(server.client, "trial") == "worker", "the pod is bound")
         kubectl_does_what_the_page_says(commands, tmp_path, server.client)
 
 
@@ -128,6 +126,11 @@ def kubectl_does_what_the_page_says(commands: Shell, directory: Path, client: Cl
     assert after["metadata"]["annotations"] == {"team": "b"}
 
 
+def node_of(client: Client, pod: str) -> str:
+    """Where a pod has been placed, if it has."""
+    return str(client.ask("GET", f"{PODS}/{pod}").body["spec"].get("nodeName", ""))
+
+
 def a_pod(name: str) -> Object:
     return {
         "apiVersion": "v1",
@@ -143,7 +146,7 @@ def a_pod(name: str) -> Object:
 
 def devices_of(client: Client) -> dict[str, str]:
     """Which pod has which device."""
-    held = {}
+    held: dict[str, str] = {}
     for claim in client.ask("GET", CLAIMS).body["items"]:
         for result in claim["status"].get("allocation", {}).get("devices", {}).get("results", ()):
             (pod,) = claim["status"]["reservedFor"]
