@@ -11,7 +11,7 @@ import logging
 from asyncio import CancelledError, Semaphore
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,8 +61,6 @@ MAX_WAITING = 256
 HUGE_BYTES = 4 * 1024 * 1024
 # So many of the largest bodies may be held at once, read in part or waiting.
 MAX_HELD = 2
-# How long a huge body waits for others: conversions, which take seconds each and have 30 s at the API server.
-SLOT_SECONDS = 20.0
 JSON = "application/json"
 SPOKEN = "spoken"  # of a request: whether its version of HTTP is
 PLAIN = "text/plain; charset=utf-8"
@@ -284,8 +282,7 @@ class Service:
             self._held += len(body)
             try:
                 caller = self._caller(certificate, request.query_string, len(body))
-                async with self._place_for(len(body)):
-                    return (await self._answer_in_time(path, body, caller)).response()
+                return (await self._answer_in_time(path, body, caller)).response()
             finally:
                 self._held -= len(body)
         except WebhookError as error:
@@ -293,22 +290,6 @@ class Service:
             if error.code != 400:
                 response.force_close()  # what is left of the body is of no interest
             return response
-
-    @asynccontextmanager
-    async def _place_for(self, size: int) -> AsyncIterator[None]:
-        """Among all processes there is one for a huge body, as each takes a share of the memory that they have together.
-
-        :raises WebhookError: if it has to wait for too long.
-        """
-        if size < HUGE_BYTES or self._huge_slot is None:
-            yield
-            return
-        async with AsyncExitStack() as stack:
-            try:
-                await stack.enter_async_context(self._huge_slot.held(SLOT_SECONDS))
-            except TimeoutError:
-                raise WebhookError("too many huge bodies wait", 503) from None
-            yield
 
     async def _answer_in_time(self, path: str, body: bytes, caller: Caller) -> Reply:
         """The answer, made elsewhere if it would keep others waiting; none is made for clients that have left."""
@@ -352,7 +333,9 @@ class Service:
             await slot.acquire()
         return await _unhurried(self._workers, work, slot.release)
 
-    def _slot(self, path: str, size: int, caller: Caller) -> Semaphore:
+    def _slot(self, path: str, size: int, caller: Caller) -> Semaphore | SharedSlot:
+        if size >= HUGE_BYTES and self._huge_slot is not None:
+            return self._huge_slot
         if size >= HUGE_BYTES:
             key, number = ("huge", ""), 1
         elif path == "/convert":

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 # How often to look whether the others are done.
@@ -24,25 +22,20 @@ class SharedSlot:
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._mine = asyncio.Lock()  # within this process, in the order of coming
 
-    @asynccontextmanager
-    async def held(self, seconds: float) -> AsyncIterator[None]:
-        """Have the slot for a block.
-
-        :raises TimeoutError: if others have it for so long.
-        """
-        deadline = asyncio.get_running_loop().time() + seconds
-        async with asyncio.timeout_at(deadline):
-            await self._mine.acquire()
+    async def acquire(self) -> None:
+        """Wait until nobody has the slot, and take it; who gives up waiting is cancelled."""
+        await self._mine.acquire()
         try:
-            async with asyncio.timeout_at(deadline):
-                while not self._taken():
-                    await asyncio.sleep(POLL_SECONDS)
-            try:
-                yield
-            finally:
-                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-        finally:
+            while not self._taken():
+                await asyncio.sleep(POLL_SECONDS)
+        except BaseException:
             self._mine.release()
+            raise
+
+    def release(self) -> None:
+        """Let the next one have the slot."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        self._mine.release()
 
     def _taken(self) -> bool:
         try:

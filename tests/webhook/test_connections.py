@@ -9,8 +9,8 @@ import signal
 import socket
 import ssl
 from asyncio.sslproto import SSLProtocol
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -134,9 +134,17 @@ def test_buffers_are_small() -> None:
     assert asyncio.run(size()) == BUFFER_BYTES < SSLProtocol.max_size / 10
 
 
+@asynccontextmanager
+async def having(slot: SharedSlot, seconds: float = PATIENCE_SECONDS) -> AsyncIterator[None]:
+    async with asyncio.timeout(seconds):
+        await slot.acquire()
+    yield
+    slot.release()
+
+
 def hold(file: Path, held: Any) -> None:
     async def main() -> None:
-        async with SharedSlot(file).held(PATIENCE_SECONDS):
+        async with having(SharedSlot(file)):
             held.set()
             await asyncio.sleep(PATIENCE_SECONDS)
 
@@ -154,12 +162,12 @@ def test_slot_is_shared_and_outlives_the_dead(tmp_path: Path) -> None:
     async def main() -> None:
         slot = SharedSlot(tmp_path / "slot")
         with pytest.raises(TimeoutError):
-            async with slot.held(0.1):
+            async with having(slot, 0.1):
                 raise AssertionError
         assert holder.pid is not None
         os.kill(holder.pid, signal.SIGKILL)
         for _ in range(2):  # having waited in vain, and having had it, leaves nothing behind
-            async with slot.held(PATIENCE_SECONDS):
+            async with having(slot):
                 pass
 
     asyncio.run(main())
@@ -172,7 +180,7 @@ def test_slot_within_a_process(tmp_path: Path) -> None:
     most: list[int] = []
 
     async def use(slot: SharedSlot, number: int) -> None:
-        async with slot.held(PATIENCE_SECONDS):
+        async with having(slot):
             inside.append(number)
             most.append(len(inside))
             await asyncio.sleep(0)
