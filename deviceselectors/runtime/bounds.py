@@ -181,8 +181,9 @@ def _call_bound(node: Call, sizes: list[Size], result: Size) -> float:
     cost = costs.call_cost(node.function, node.overloads)
     if isinstance(cost, int):
         return cost
-    first = sizes[0].count if sizes else 1
-    second = sizes[1].count if len(sizes) > 1 else 1
+    # an error in place of an empty list has size 1
+    first = max(sizes[0].count, 1) if sizes else 1
+    second = max(sizes[1].count, 1) if len(sizes) > 1 else 1
     name = node.function
     if name in _PANICKY or (name == "flatten" and len(sizes) > 1):
         return _UNBOUNDED
