@@ -62,7 +62,7 @@ HUGE_BYTES = 4 * 1024 * 1024
 # So many of the largest bodies may be held at once, read in part or waiting.
 MAX_HELD = 2
 JSON = "application/json"
-SPOKEN = "spoken"  # of a request: whether its version of HTTP is
+SPOKEN = web.RequestKey("spoken", bool)  # whether the version of HTTP is
 PLAIN = "text/plain; charset=utf-8"
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
 Object = dict[str, Any]
