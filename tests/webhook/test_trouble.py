@@ -106,12 +106,13 @@ def test_shortage_of_descriptors_is_one_line(
 ) -> None:
     """When nothing can be opened while changes are looked for, that is a line without a traceback, and goes on."""
     from webhook import worker as worker_module
+    from webhook.connections import Connections
 
     rounds: list[int] = []
 
     class Worker(worker_module._Worker):
         def __init__(self) -> None:
-            self.connections = worker_module.Connections(1)
+            self.connections = Connections(1)
 
         async def _refresh(self, service: Any) -> None:
             rounds.append(1)
