@@ -82,7 +82,7 @@ class Answers(Sequence[NodeAnswer]):
             return NodeAnswer(place, None, outcome.error, outcome.error_kind, outcome.mend)
         name = node_name(place.node)
         if outcome.templates is None:
-            return NodeAnswer(name, None, outcome.error, outcome.error_kind)
+            return NodeAnswer(name, None, outcome.error, outcome.error_kind, outcome.mend)
         pools = [state.pool.devices for state in place.states(self._shared[place.layout.reach])]
         return NodeAnswer(
             name, [template.result(pools, place.selector, self._share_id) for template in outcome.templates]

@@ -225,7 +225,9 @@ def _skip_precision(text: str, position: int) -> int:
     if position >= len(text):
         raise _FormatError(f"{problem}could not find end of precision specifier")
     digits = text[start:position]
-    if not digits or len(digits.lstrip("0")) > 19 or int(digits) >= 2**63:
+    # Python reads no number of more than 4,300 digits, zeros in front included
+    number = digits.lstrip("0") or "0"
+    if not digits or len(number) > 19 or int(number) >= 2**63:
         reason = "value out of range" if digits else "invalid syntax"
         raise _FormatError(
             f'{problem}error while converting precision to integer: strconv.Atoi: parsing "{digits}": {reason}'

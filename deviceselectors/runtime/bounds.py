@@ -28,11 +28,14 @@ from deviceselectors.runtime.values import LIST_CLASSES, MAP_CLASSES, MISSING, O
 class Size:
     """The greatest size of a value: characters or elements, and the size of elements."""
 
-    __slots__ = ("count", "item")
+    __slots__ = ("count", "depth", "item")
+    depth: int
 
     def __init__(self, count: float, item: Size | None = None) -> None:
         self.count = count
-        self.item = item
+        #: what is nested deeper is not told apart, so that looking at a size takes no time
+        self.item = item if item is None or item.depth < _MAX_DEPTH else _UNKNOWN
+        self.depth = 1 if self.item is None else self.item.depth + 1
 
     def element(self) -> Size:
         return self.item or _SCALAR
@@ -42,6 +45,7 @@ class Size:
         return self.count * (1 + (self.item.total() if self.item else 0))
 
 
+_MAX_DEPTH = 16
 _UNBOUNDED = float("inf")
 _SCALAR = Size(1)
 _UNKNOWN = Size(_UNBOUNDED, Size(_UNBOUNDED))
@@ -147,12 +151,19 @@ class _Bounds:
         self.scope[node.accu_var] = Size(count)
         condition_cost, _ = self.visit(node.condition)
         step_cost, step = self.visit(node.step)
-        accumulated = Size(count, step.item)
+        accumulated = _accumulated(init, count, step)
         self.scope[node.accu_var] = accumulated
         result_cost, _ = self.visit(node.result)
         self.scope = outer
         rounds = (count + 1) * (condition_cost + step_cost) if count else condition_cost
         return init_cost + range_cost + rounds + result_cost, accumulated
+
+
+def _accumulated(init: Size, count: float, step: Size) -> Size:
+    """What a loop has built in the end: a round adds as much as the step is larger than what it was given, `count`."""
+    if count == _UNBOUNDED or step.count == _UNBOUNDED:
+        return _UNKNOWN
+    return Size(init.count + count * max(step.count - count, 1), step.item)
 
 
 #: Counting their cost makes cel-go panic when the argument is an error, so they must be counted.
@@ -174,6 +185,8 @@ def _size_of(value: Any) -> Size:
 def _union(sizes: list[Size]) -> Size | None:
     if not sizes:
         return None
+    if all(size is sizes[0] for size in sizes):
+        return sizes[0]
     return Size(max([s.count for s in sizes]), _union([s.item for s in sizes if s.item is not None]))
 
 
@@ -246,6 +259,13 @@ def _flattened(sizes: list[Size]) -> Size:
     return Size(sizes[0].count * max(item.count, 1), _union([item, item.element()]))
 
 
+def _inserted(sizes: list[Size]) -> Size:
+    """A map with another map, or with a key and a value."""
+    if len(sizes) == 2:
+        return _sum(sizes)
+    return Size(sizes[0].count + 1, _union(sizes[1:]))
+
+
 _RESULT_SIZES: dict[str, Any] = {
     "_+_": _sum,
     **dict.fromkeys(
@@ -287,6 +307,6 @@ _RESULT_SIZES: dict[str, Any] = {
     "unwrapOpt": _first,
     "optional.none": lambda sizes: _SCALAR,
     "validate": lambda sizes: Size(4, Size(_MAX_PROBLEM)),
-    "cel.@mapInsert": lambda sizes: Size(sizes[0].count + 1, _union(sizes[1:])),
+    "cel.@mapInsert": _inserted,
     **dict.fromkeys(("ip", "cidr", "masked", "quantity", "semver", "add", "sub"), lambda sizes: Size(32)),
 }

@@ -75,6 +75,7 @@ def prepare_device(device: dict[str, Any], driver: str) -> Device:
         for name, entry in capacities.items():
             value = entry.get("value") if entry else None
             value = _quantity(value)
+            bounded = bounded and len(name) <= MAX_TEXT
             if "/" in name:
                 _add_qualified(capacity, name, value)
             else:
@@ -106,9 +107,8 @@ def _add_attributes(attributes: DomainMap, given: dict[str, Any], driver: str) -
             except CelError as failure:
                 error = error or f"attribute {name}: {failure.message}"
                 continue
-            if value.__class__ is list and len(value) > MAX_TEXT:
-                bounded = False
-        if value.__class__ is str and len(value) > MAX_TEXT:
+            bounded = bounded and all(map(_is_within_limits, attribute.values()))
+        if len(name) > MAX_TEXT or (value.__class__ is str and len(value) > MAX_TEXT):
             bounded = False
         if "/" in name:
             _add_qualified(attributes, name, value)
@@ -117,6 +117,15 @@ def _add_attributes(attributes: DomainMap, given: dict[str, Any], driver: str) -
     if own:
         _add_own(attributes, driver, own)
     return error, bounded
+
+
+def _is_within_limits(field: Any) -> bool:
+    """Whether the field of an attribute is no larger than any that the API server lets through."""
+    if field.__class__ is list:
+        return len(field) <= MAX_TEXT and all(
+            each.__class__ is not list and _is_within_limits(each) for each in field
+        )
+    return field.__class__ is not str or len(field) <= MAX_TEXT
 
 
 def _add_qualified(domains: DomainMap, name: str, value: Any) -> None:
@@ -163,7 +172,8 @@ def _version(text: str) -> semvers.Semver:
             raise CelError(f"parse semantic version: {error.message}") from None
         if len(_versions) >= _MAX_CACHED:
             _versions.clear()
-        _versions[text] = version
+        if len(text) <= MAX_TEXT:  # of those that are known, nobody asks for the length again
+            _versions[text] = version
     return version
 
 

@@ -248,7 +248,8 @@ class FastGenerator(Generator):
             found = Inline(lookup.tree, Quantity if capacity else Attribute, True, depth)
             found.lookup = None if raises else lookup
             return found
-        access = self.refer(operators.access if key_value.constant is not MISSING else operators.access_any)
+        is_checked = isinstance(key, str) or self.plan.is_constant(key)  # by the plan: folded ones are not
+        access = self.refer(operators.access if is_checked else operators.access_any)
         return Inline(trees.call(access, value.tree, key_value.tree), None, True, depth)
 
     # ------------------------------------------------------------ calls
@@ -496,8 +497,7 @@ class FastGenerator(Generator):
         elements = self.atom(self.value(node.iter_range))
         result = self.name("t")
         known = elements.cls in (list, DomainMap, EntryMap)
-        pairs = trees.call(self.refer(operators.iterate_pairs), elements.tree)
-        iterated = pairs if node.iter_var2 else trees.call(self.refer(operators.iterate), elements.tree)
+        iterate = self.refer(operators.iterate_pairs if node.iter_var2 else operators.iterate)
         with ExitStack() as branches:
             if elements.fails:
                 with self.when(self.is_error(elements.tree)) as otherwise:
@@ -505,9 +505,9 @@ class FastGenerator(Generator):
                 branches.enter_context(self.otherwise(otherwise))
             if not known:
                 with self.when(self.is_of_none(elements.tree, _ITERABLE)) as otherwise:
-                    self.assign_guarded(result, iterated)
+                    self.assign_guarded(result, trees.call(iterate, elements.tree))
                 branches.enter_context(self.otherwise(otherwise))
-            fails = self._quantify(node, pairs if node.iter_var2 else elements.tree, result, elements.cls)
+            fails = self._quantify(node, self.rounds(node, elements.tree), result, elements.cls)
         return Value(trees.name(result), fails or not known or elements.fails, bool)
 
     def _quantify(self, node: Comprehension, elements: Tree, result: str, cls: type | None) -> bool:

@@ -92,15 +92,17 @@ def _precision_error(text: str) -> CelError:
 
 def _parse_precision(digits: str) -> int:
     problem = ""
+    # Python reads no number of more than 4,300 digits, zeros in front included
+    number = digits.lstrip("0") or "0"
     if not digits:
         problem = "invalid syntax"
-    elif len(digits.lstrip("0")) > 19 or int(digits) > (1 << 63) - 1:
+    elif len(number) > 19 or int(number) > (1 << 63) - 1:
         problem = "value out of range"
     if problem:
         raise _precision_error(
             f"error while converting precision to integer: strconv.Atoi: parsing {quote(digits)}: {problem}"
         )
-    return int(digits)
+    return int(number)
 
 
 def _string(value: Any, precision: int) -> str:

@@ -523,18 +523,27 @@ class Generator(Writer):
         self.flush()
         result = self.name("t")
         iterate = self.refer(operators.iterate_pairs if node.iter_var2 else operators.iterate)
-        iterated = trees.call(iterate, elements.tree)
         with ExitStack() as branches:
             if elements.fails:
                 with self.when(self.is_error(elements.tree)) as otherwise:
                     self.assign(result, elements.tree)
                 branches.enter_context(self.otherwise(otherwise))
             with self.when(self.is_of_none(elements.tree, _ITERABLE)) as otherwise:
-                self.assign_guarded(result, iterated)
+                self.assign_guarded(result, trees.call(iterate, elements.tree))
             branches.enter_context(self.otherwise(otherwise))
-            value = self._loop(node, iterated if node.iter_var2 else elements.tree)
+            value = self._loop(node, self.rounds(node, elements.tree))
             self.assign(result, value.tree)
         return Value(trees.name(result), True)
+
+    def rounds(self, node: Comprehension, elements: Tree) -> Tree:
+        """What the loop goes through: elements, or pairs of an index or key and an element.
+
+        Where cost is not compared with the limit, the rounds count as work all the same: should the bound that says so
+        be wrong about a loop, the loop still ends.
+        """
+        if self.bounded or not self.counts:
+            elements = trees.call(self.refer(operators.counted), elements)
+        return trees.call(self.refer(operators.iterate_pairs), elements) if node.iter_var2 else elements
 
     def is_of_none(self, value: Tree, classes: frozenset[type]) -> Tree:
         """`type(value) not in classes`"""

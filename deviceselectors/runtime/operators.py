@@ -41,6 +41,8 @@ from deviceselectors.runtime.values import (
 )
 
 _NO_OVERLOAD = "no such overload"
+#: Comparing so many characters takes about as long as one step of other work.
+_LONG_TEXT = 1024
 _NUMERIC = frozenset((int, Uint, float))
 _PLAIN = frozenset((str, bytes, bool, Duration, Timestamp, TypeValue))
 _COMPARABLE = frozenset((int, Uint, float, str, bytes, bool, Duration, Timestamp))
@@ -104,6 +106,8 @@ def not_equal(left: Any, right: Any) -> bool:
 def _equal_values(left: Any, right: Any, known: _Known | None) -> bool:
     cls = left.__class__
     if cls in _PLAIN:
+        if (cls is str or cls is bytes) and len(left) > _LONG_TEXT:
+            effort.spend(len(left) // _LONG_TEXT)  # within containers nothing is paid for it
         return right.__class__ is cls and left == right
     if cls in _NUMERIC:
         return right.__class__ in _NUMERIC and _compare_numbers(left, right) == 0
@@ -505,6 +509,12 @@ def iterate(value: Any) -> Any:
     if value.__class__ in LIST_CLASSES or value.__class__ in MAP_CLASSES:
         return value
     raise CelError(f"got '{go_type(value)}', expected iterable type")
+
+
+def counted(elements: Any) -> Any:
+    """The elements of a loop, after their number has been counted as work. Raises CelPanic when there are too many."""
+    effort.spend(len(elements))
+    return elements
 
 
 def iterate_pairs(value: Any) -> Any:

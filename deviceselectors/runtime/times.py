@@ -284,29 +284,16 @@ def _atoi(text: str) -> int:
 def _zone_offset(name: str, timestamp: Timestamp) -> int:
     if name in ("", "UTC", "Local"):
         return 0
-    if "\0" in name:
-        raise CelError("invalid argument")
-    if ".." in name or name[0] in "/\\" or "\\" in name:
-        raise CelError("time: invalid location name")
     from datetime import datetime
-    from zoneinfo import ZoneInfo
 
-    try:
-        zone = ZoneInfo(_normal_path(name))
-    except (OSError, ValueError, KeyError):
-        raise CelError(f"unknown time zone {name}") from None
+    from deviceselectors.runtime.zones import zone
+
+    found = zone(name)
     # datetime knows the years 1 to 9999; at its ends the offset is that of a day further in
     seconds = min(max(timestamp.seconds, _EARLIEST + _DAY), _LATEST - _DAY)
-    moment = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
+    moment = datetime.fromtimestamp(seconds, UTC).astimezone(found)
     offset = moment.utcoffset()
     return int(offset.total_seconds()) if offset is not None else 0
-
-
-def _normal_path(name: str) -> str:
-    """The name of the zone's file; as in other paths, empty parts and points mean nothing within."""
-    if name.endswith("/"):
-        return name
-    return "/".join([part for part in name.split("/") if part not in ("", ".")])
 
 
 def _getter(name: str, shift: int = 0) -> Any:

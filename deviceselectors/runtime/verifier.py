@@ -146,13 +146,23 @@ class _Rules:
 _RULES = _Rules(sys.version_info[:2])
 
 
+def as_shown(code: CodeType) -> CodeType:
+    """The code as `co_code` shows it, which is what the verifier looks at: nothing hides in what it leaves out."""
+    return code.replace(co_code=code.co_code)
+
+
 def verify(code: CodeType, names: Collection[str]) -> None:
     """Refuse the code of a function unless all it can reach are its arguments and the globals called `names`.
 
-    Raises UnsafeCodeError with the first thing that is not allowed.
+    `code` comes from Python's own compiler, by way of `as_shown`: that jumps lead to instructions, and that numbers of
+    locals and constants are those of some, is taken from it. Raises UnsafeCodeError with the first thing that is not
+    allowed.
     """
     _verify_frame(code)
     _verify_instructions(code, names)
+    # whichever of its names an instruction takes, however it is reached
+    if not all(name in names or name in ATTRIBUTES for name in code.co_names):
+        raise UnsafeCodeError("a name that is neither in the table nor of an attribute in use")
     for constant in code.co_consts:
         if not _is_plain(constant):
             raise UnsafeCodeError(f"a constant of type {type(constant).__name__}")

@@ -16,7 +16,7 @@ from typing import Any
 from deviceselectors.runtime import trees
 from deviceselectors.runtime.trees import Statement, Tree
 from deviceselectors.runtime.values import CelError
-from deviceselectors.runtime.verifier import verify
+from deviceselectors.runtime.verifier import as_shown, verify
 
 #: Blocks nested deeper are put into a function of their own: Python allows 20 loops and handlers within each other.
 MAX_NESTING = 12
@@ -186,7 +186,7 @@ class Writer:
         The code of the module around the functions is never run: it would only define them.
         """
         code = compile(trees.module(self._functions), "<cel>", "exec", dont_inherit=True)
-        functions = [each for each in code.co_consts if isinstance(each, CodeType)]
+        functions = [as_shown(each) for each in code.co_consts if isinstance(each, CodeType)]
         names = self.table.keys() | {each.co_name for each in functions}
         reachable: dict[str, Any] = {**self.table, "__builtins__": {}}
         for each in functions:

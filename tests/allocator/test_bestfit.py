@@ -25,7 +25,7 @@ from tests.allocator.objects import (
     node,
     slice_of,
 )
-from tests.allocator.test_brute_force import claim_of, inventory_of, pod_of, slices_of
+from tests.allocator.test_brute_force import claim_of, holder, inventory_of, pod_of, slices_of
 
 EXAMPLES = 100
 
@@ -52,11 +52,12 @@ def test_rules(block: int) -> None:
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
         random = Random(f"best {seed}")
         parts, counters = inventory_of(random)
-        whole = [part.name for part in parts if part.memory is None and random.random() < 0.2]
+        held_parts = [part for part in parts if part.memory is None and random.random() < 0.2]
+        whole = [part.name for part in held_parts]
         pod = pod_of(random)
         answers = []
         for mode in (Mode.FIRST_FIT, Mode.BEST_FIT):
-            world = cluster(*slices_of(parts, counters), holders=[held(*whole)])
+            world = cluster(*slices_of(parts, counters), holders=[holder(part) for part in held_parts])
             answers.append(
                 place(world, mode, *(claim_of(each, f"c{index}") for index, each in enumerate(pod)))
             )

@@ -126,7 +126,7 @@ def _fields(way: Way) -> Object:
     return fields
 
 
-def _holder(part: Part) -> Object:
+def holder(part: Part) -> Object:
     """The claim that holds a device, as it has been allocated: with the groups that the device has."""
     snapshot = {name: sorted(part.groups) for name in part.draws} if part.groups else {}
     return held(part.name, name=part.name, compatibilityGroups=snapshot)
@@ -137,7 +137,7 @@ def compare(inventory: tuple[list[Part], dict[str, int]], pod: list[Claim], take
     # Whole devices only: a share that is held comes with an ID and capacity, which the rules' own tests cover.
     held_parts = [part for part in parts if part.name in taken and part.memory is None]
     whole = [part.name for part in held_parts]
-    world = cluster(*slices_of(parts, counters), holders=[_holder(part) for part in held_parts])
+    world = cluster(*slices_of(parts, counters), holders=[holder(part) for part in held_parts])
     answer = ask(world, *(claim_of(each, f"c{index}") for index, each in enumerate(pod)))
     if answer.error_kind == FATAL:
         assert "cannot add device" in answer.error, answer.error

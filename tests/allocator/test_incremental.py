@@ -138,7 +138,7 @@ def _ask(allocator: Allocator, node: Object, claims: list[Object]) -> NodeAnswer
     try:
         return NodeAnswer(name, allocator.allocate(node, allocator.demand(claims)))
     except AllocationError as error:
-        return NodeAnswer(name, None, str(error), FATAL)
+        return NodeAnswer(name, None, str(error), FATAL, error.mend)
     except NodeError as error:
         return NodeAnswer(name, None, str(error), NODE)
 

@@ -21,12 +21,34 @@ GENERAL = {"X-Forwarded-For": "a"}
 """Headers by which a request is answered by the short way, and by the general server."""
 
 
+class InFlight(Metrics):
+    """Metrics that know how many reviews are being answered, wherever others keep what they count."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number = 0
+
+    def enter(self, webhook: str) -> float:
+        self.number += 1
+        return super().enter(webhook)
+
+    def leave(self, webhook: str, entered: float, code: int | None) -> None:
+        self.number -= 1
+        super().leave(webhook, entered, code)
+
+
 class Serving:
     """A service in a thread of its own."""
 
     def __init__(self, service: Service, port: int) -> None:
         self.service = service
         self.port = port
+
+    @property
+    def in_flight(self) -> int:
+        """How many reviews are being answered, as far as clients wait for them."""
+        assert isinstance(self.service.metrics, InFlight)
+        return self.service.metrics.number
 
     def send(
         self, body: bytes, path: str = "/validate", headers: dict[str, str] = DIRECT
@@ -61,7 +83,7 @@ def serving(context: Context, clients: Clients | None = None, **limits: Any) -> 
     found: list[Any] = []
 
     async def serve() -> None:
-        service = Service(context, Metrics(), Limits(**{"seconds": 60.0, "review": 60.0, **limits}), clients)
+        service = Service(context, InFlight(), Limits(**{"seconds": 60.0, "review": 60.0, **limits}), clients)
         loop = asyncio.get_running_loop()
         server = await loop.create_server(service.protocol(idle_seconds=60), "127.0.0.1", 0)
         ending = asyncio.Event()

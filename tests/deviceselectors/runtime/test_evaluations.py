@@ -86,13 +86,17 @@ def test_fast_variant(case: dict[str, Any]) -> None:
 
 @pytest.mark.usefixtures("interpreted")
 def test_measured_answers_interpreted(shared: Path) -> None:
-    """The interpreter answers every measured evaluation alike."""
-    test_measured_answers(shared)
+    """The interpreter answers measured evaluations alike: some of them, as it takes its time (`conformance --interpret`)."""
+    assert different_answers(shared, 40) == []
 
 
 def test_measured_answers(shared: Path) -> None:
     """Every measured evaluation is answered alike: result, error text, cost."""
+    assert different_answers(shared, 1) == []
+
+
+def different_answers(shared: Path, step: int) -> list[str]:
+    """The measured evaluations, one in so many, that are answered otherwise."""
     lines = (shared / "corpus" / "cel.jsonl").read_text().splitlines()
-    cases = [case for case in map(json.loads, lines) if case["device"] is not None]
-    different = [case["id"] for case in cases if not cel.compare(case, cel.answer(case)).answer]
-    assert different == []
+    cases = [case for case in map(json.loads, lines) if case["device"] is not None][::step]
+    return [case["id"] for case in cases if not cel.compare(case, cel.answer(case)).answer]

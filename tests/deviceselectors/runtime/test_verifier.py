@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deviceselectors.runtime import verifier
-from deviceselectors.runtime.verifier import UnsafeCodeError, verify
+from deviceselectors.runtime.verifier import UnsafeCodeError, as_shown, verify
 
 NAMES = {"K1", "K2"}
 SOUND = "def program(d): return d.driver"
@@ -106,6 +106,7 @@ def test_accepted(source: str) -> None:
         pytest.param(function("def f1(d): assert d"), "instruction LOAD_ASSERTION_ERROR", id="assert"),
         pytest.param(changed(co_flags=0x3 | 0x20), "flags", id="changed-flags"),
         pytest.param(changed(co_names=("__class__",)), "attribute", id="changed-names"),
+        pytest.param(changed(co_names=("driver", "__globals__")), "neither in the table nor", id="name-that-none-takes"),
         pytest.param(changed(co_consts=(None, function(SOUND))), "constant of type code", id="function-inside"),
         pytest.param(changed(co_consts=("text",)), "constant of type str", id="changed-constants"),
         pytest.param(instruction("LOAD_BUILD_CLASS"), "instruction LOAD_BUILD_CLASS", id="build-class"),
@@ -131,3 +132,15 @@ def test_unknown_release(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_this_release_is_known() -> None:
     """The tests run on a release that code is generated for."""
     assert sys.version_info[:2] in verifier._INSTRUCTIONS
+
+
+def test_nothing_hides_in_caches() -> None:
+    """What Python leaves out when it shows code, the places of inline caches, is empty in the code that is verified."""
+    code = function("def f1(d): return K1")
+    start = next(
+        at for at in range(0, len(code.co_code), 2) if code.co_code[at] == opcode.opmap["LOAD_GLOBAL"]
+    )
+    hidden = bytes((opcode.opmap["IMPORT_NAME"], 0))
+    forged = code.replace(co_code=code.co_code[: start + 2] + hidden + code.co_code[start + 4 :])
+    assert as_shown(forged).co_code == code.co_code
+    assert as_shown(forged) == as_shown(code)
