@@ -9,8 +9,9 @@ from jsonschema.protocols import Validator
 
 from resourceapi.fielderrors import FieldError, Verbatim, forbidden, invalid, not_supported, required
 from resourceapi.fieldpath import Path
+from resourceapi.gotext import quote
 from resourceapi.jsontext import Raw
-from resourceapi.jsonvalues import is_deeper
+from resourceapi.jsonvalues import Members, is_deeper
 from resourceapi.shortening import shortened
 from webhook.labels import LabelRule
 from webhook.subjects import Subject, claim_spec
@@ -54,6 +55,27 @@ class SchemaKey(NamedTuple):
     kind: str
 
 
+def _repeated_key(value: Any) -> str | None:
+    """A key that is in an object twice, in upper or lower case, at any depth.
+
+    Readers of JSON differ in which value they take: Go's ignores case, and makes one of both where they are objects.
+    """
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, list):
+            left.extend(item)
+        elif isinstance(item, dict):
+            members = item.pairs if isinstance(item, Members) else item.items()
+            seen: set[str] = set()
+            for key, member in members:
+                if key.casefold() in seen:
+                    return key
+                seen.add(key.casefold())
+                left.append(member)
+    return None
+
+
 class OpaqueParameters:
     """Parameters of drivers checked against JSON Schemas, as a webhook of the driver's own would.
 
@@ -78,6 +100,10 @@ class OpaqueParameters:
         return errors
 
     def _check(self, driver: str, parameters: Raw, path: Path) -> Iterator[FieldError]:
+        repeated = _repeated_key(parameters.value)
+        if repeated is not None:
+            yield invalid(path, Verbatim("..."), f"has the key {quote(shortened(repeated, MAX_SHOWN))} twice")
+            return
         try:
             value = parameters.plain
         except ValueError:  # Python reads no integers of thousands of digits

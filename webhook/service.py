@@ -452,8 +452,9 @@ def _parsed(body: bytes) -> Any:
     :raises WebhookError: if it is no JSON.
     """
     try:
-        # API servers write no key twice; for large bodies the slower way is the one that lets others go on
-        return parse(body, keep_repeated=len(body) >= LARGE_BYTES)
+        # API servers write a key twice only in parameters of drivers, which they pass on as they came; for large bodies
+        # the slower way is the one that lets others go on
+        return parse(body, keep_repeated=b"opaque" in body or len(body) >= LARGE_BYTES)
     except JSONError as error:
         raise WebhookError(f"the body is no JSON: {error}") from None
     except RecursionError:

@@ -28,6 +28,7 @@ from webhook.tls import CertificateError
 POLL_SECONDS = 1.0
 # What a process opens besides connections: files, sockets to the API server.
 SPARE_DESCRIPTORS = 200
+LEAST_CONNECTIONS = 16  # however few descriptors there are
 # Reviews leave next to no cycles behind: looking for them less often costs a little memory and saves pauses.
 GC_THRESHOLDS = (5_000, 20, 50)
 # Taken once, at the start of the process that owns the socket; so is what is followed of the cluster.
@@ -62,7 +63,10 @@ class _Worker:
         compilation.watch_refusals(self.metrics.not_compiled.inc)
         self.tls = make_tls(config, place.runtime)
         self.connections = Connections(
-            min(config.get("limits", "connections"), _most_descriptors() - SPARE_DESCRIPTORS),
+            max(
+                min(config.get("limits", "connections"), _most_descriptors() - SPARE_DESCRIPTORS),
+                LEAST_CONNECTIONS,
+            ),
             idle_seconds=config.get("timeouts", "idle"),
             shed=self.metrics.shed.inc,
         )

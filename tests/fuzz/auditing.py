@@ -51,6 +51,4 @@ def _is_expected(event: str, arguments: tuple[Any, ...]) -> bool:
     if event == "open":
         path = str(arguments[0])
         return path.startswith(_FILES) and ".." not in path
-    if event == "import":  # zoneinfo looks for directories of zones as packages
-        return str(arguments[0]).startswith("tzdata.zoneinfo.")
-    return event in ("builtins.id", "function.__new__")
+    return event in ("builtins.id", "code.__new__", "function.__new__")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from resourceapi.jsontext import parse
 from tests.webhook.examples import admission, claim, context
+from tests.webhook.serving import DIRECT, GENERAL, serving
 from webhook.labels import LabelRule
 from webhook.policies import MAX_DEPTH, AdminAccess, OpaqueParameters, SchemaKey
 from webhook.schemas import compile_schema
@@ -72,8 +74,20 @@ def nested(levels: int) -> str:
         (f'"n": {10**3000}.5', "has a number that is too large to be checked"),
         (nested(MAX_DEPTH), "is nested too deeply to be checked"),
         (nested(MAX_DEPTH - 1), None),
+        ('"tree": {"a": 1}, "tree": {}', 'has the key "tree" twice'),
+        ('"tree": {"b": [{"a": 1, "a": 2}]}', 'has the key "a" twice'),
+        ('"tree": {"maxMemory": 1, "MaxMemory": 2}', 'has the key "MaxMemory" twice'),
     ],
-    ids=["infinite", "long", "long-fraction", "too-deep", "deep"],
+    ids=[
+        "infinite",
+        "long",
+        "long-fraction",
+        "too-deep",
+        "deep",
+        "repeated",
+        "repeated-within",
+        "other-case",
+    ],
 )
 def test_parameters_that_cannot_be_checked(more: str, message: str | None) -> None:
     """Whatever a driver's parameters are, there is an answer, at their place."""
@@ -239,3 +253,14 @@ def test_references_within_the_schema() -> None:
     schema = compile_schema({"$defs": {"a": {"const": 1}}, "properties": {"a": {"$ref": "#/$defs/a"}}})
     policy = OpaqueParameters("Enforce", {SCHEMA_KEY: schema})
     assert [field for field, _ in refused(configured({**NAMED, "a": 2}), policy)] == [f"{AT}.a"]
+
+
+@pytest.mark.parametrize("headers", [DIRECT, GENERAL], ids=["direct", "general"])
+def test_repeated_keys_come_with_a_review(headers: dict[str, str]) -> None:
+    """API servers pass parameters on as they were sent; a key that is there twice in a review is refused."""
+    policy = OpaqueParameters("Enforce", {SCHEMA_KEY: compile_schema(TREE)})
+    body = json.dumps(configured({**NAMED, "tree": {"a": "first"}})).replace('"tree"', '"tree": {}, "tree"')
+    with serving(context(rules=False, policies=[policy])) as served:
+        code, text = served.ask(body.encode(), headers=headers)
+    assert code == 200
+    assert 'has the key \\"tree\\" twice' in text.decode()
