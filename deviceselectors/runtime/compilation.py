@@ -23,7 +23,7 @@ REFUSALS = (UnsafeCodeError, SyntaxError, RecursionError)
 
 _LOGGER = logging.getLogger("claimcheck")
 _MAX_LOGGED = 200
-#: So many expressions are remembered as told, by their shortened text; who has more to tell repeats himself.
+#: So many expressions are remembered as logged, by their shortened text; beyond that, old ones are logged again.
 _MAX_TOLD = 512
 
 _is_wanted = True

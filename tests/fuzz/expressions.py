@@ -104,6 +104,8 @@ def _ask(case: HostileCase, watch: Watch) -> str:
             return "no program"
         exact = program.evaluate(device)
         fast = _matched(program, device)
+        if program._is_refused:
+            raise AssertionError(f"generated code was refused: {case.expression!r}")
         if explainer is not None:
             explainer.explain(device)
         interpreted = exact

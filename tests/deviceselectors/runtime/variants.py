@@ -55,6 +55,7 @@ def compare(expression: str, derived: bool, given: dict[str, Any], source: rando
     device = prepare_device(given, given["driver"])
     result = program.evaluate(device)
     assert _fast(program, device, derived) == (result.value, result.error), expression
+    assert not program._is_refused, expression  # it would be interpreted, and nothing but the time would tell
     if result.cost is None:
         return True
     plan = Plan(compiled.ast)
