@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 EXAMPLES = """examples:
   claimcheck migrate-storage save dra.json --kubeconfig ~/.kube/config
+  claimcheck migrate-storage clear dra.json --kubeconfig ~/.kube/config
   claimcheck migrate-storage restore dra.json --kubeconfig ~/.kube/config
 
-`save` writes all objects of resource.k8s.io with their status to a new file. `restore` makes the cluster hold these and
-no others of that group: it deletes what else is there, finalizers or not. It can be repeated. Both refuse to work
-beside a kube-scheduler or kube-controller-manager that renews its lease.
+`save` writes all objects of resource.k8s.io with their status to a new file. `clear` deletes them from the
+cluster, finalizers or not, unless one is there that the file does not have as it is. `restore` makes the cluster hold
+what is in the file and nothing else of that group: it deletes what else is there, finalizers or not. Both can be
+repeated. None of the three works beside a kube-scheduler or kube-controller-manager that renews its lease.
 
 exit codes: 0 done, 2 not done, or not to the end
 """
-SAVE, RESTORE = "save", "restore"
+SAVE, CLEAR, RESTORE = "save", "clear", "restore"
 UNFINISHED = 2
 FORMAT = {"apiVersion": "v1", "kind": "List"}
 
@@ -36,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.epilog = EXAMPLES
     parser.formatter_class = RawDescriptionHelpFormatter
-    parser.add_argument("action", choices=(SAVE, RESTORE), help="before the change, or after it")
+    parser.add_argument("action", choices=(SAVE, CLEAR, RESTORE), help="before the change, or after it")
     parser.add_argument("file", metavar="FILE", help="where the objects are meanwhile")
     parser.add_argument(
         "--kubeconfig", metavar="FILE", required=True, help="the cluster, as an administrator"
@@ -49,7 +51,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Save or restore."""
     from commandline.kubeconfig import Cluster, Unavailable
-    from commandline.storagemove import Refused, insist_on_quiet, restore, saved
+    from commandline.reports.escaping import complain, write_lines
+    from commandline.storagemove import Refused, clear, insist_on_quiet, restore, saved
+
+    def tell(line: str) -> None:
+        write_lines((line,), sys.stdout)
 
     cluster = Cluster(options.kubeconfig, options.kube_context)
     try:
@@ -59,14 +65,18 @@ def run(options: Namespace) -> int:
             insist_on_quiet(cluster)
             objects = list(saved(cluster))
             _write(options.file, objects)
-            print(f"{options.file}: {len(objects)} objects")
+            tell(f"{options.file}: {len(objects)} objects")
         else:
             objects = _read(options.file)
             insist_on_quiet(cluster)
-            count = restore(cluster, objects, print)
-            print(f"{cluster.name}: holds the {count} objects of {options.file}, and no others")
+            if options.action == CLEAR:
+                count = clear(cluster, objects, tell)
+                tell(f"{cluster.name}: held {count} objects, which are in {options.file}, and holds none any more")
+            else:
+                count = restore(cluster, objects, tell)
+                tell(f"{cluster.name}: holds the {count} objects of {options.file}, and no others")
     except (Unavailable, Refused) as error:
-        print(f"claimcheck: migrate-storage: {error}", file=sys.stderr)
+        complain(f"claimcheck: migrate-storage: {error}")
         return UNFINISHED
     return 0
 
@@ -90,9 +100,26 @@ def _read(file: str) -> list[dict[str, Any]]:
     try:
         with open(file, encoding="utf-8") as source:
             whole = json.load(source)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"migrate-storage: {file}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"migrate-storage: {file}: {error.strerror or error}") from None
+    except (ValueError, RecursionError):
+        whole = None
     items = whole.get("items") if isinstance(whole, dict) else None
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise UsageError(f"migrate-storage: {file}: not a file that `save` has written")
+    if not isinstance(items, list) or not all(_is_saved(item) for item in items):
+        raise UsageError(f"migrate-storage: {file}: not a file that `save` wrote")
     return items
+
+
+def _is_saved(item: object) -> bool:
+    """Whether it is an object of the group that says which one it is."""
+    from commandline.storagemove import key_of
+    from resourceapi.model.versions import GROUP
+    from resourceapi.releases import KINDS, split_api_version
+
+    if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
+        return False
+    key = key_of(item)
+    version = item.get("apiVersion")
+    if not isinstance(version, str) or key.kind not in KINDS or not key.name:
+        return False
+    return split_api_version(version)[0] == GROUP and KINDS[key.kind].namespaced == bool(key.namespace)

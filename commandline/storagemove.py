@@ -37,7 +37,16 @@ KEPT_METADATA = (
     "ownerReferences",
     "finalizers",
 )
+NOT_FOUND, FORBIDDEN = 404, 403
 MERGE = "application/merge-patch+json"
+# What the server says of a quota, and what helps while nobody runs that would look at the quota's spec.  Webhooks, which
+# the server quotes, look at the spec themselves.
+EXCEEDED, BY_WEBHOOK = "exceeded quota: ", "denied the request"
+HINT_FOR_QUOTA = (
+    "\n  hint: raise the limit where it counts while kube-controller-manager is stopped: "
+    "kubectl patch quota NAME --namespace NAMESPACE --subresource=status --type=merge "
+    """-p '{"status": {"hard": {"RESOURCE": "LIMIT"}}}'"""
+)
 _READER = Server(Profile(PROPOSALS))
 
 
@@ -103,15 +112,12 @@ def restore(api: Api, objects: Iterable[Object], tell: Callable[[str], None]) ->
     What is there already as it should be stays, so that it can be done again after a failure.
 
     :param tell: is told of every object that is made or deleted.
-    :raises Refused: for the first object that the cluster does not take, or holds otherwise in the end.
+    :raises Refused: for the first object that the cluster does not take, or holds otherwise in the end; before any,
+        where versions are discovered that are not served.
     """
+    _insist_on_discovery(api)
     served = {kind.name: version for kind, version in _served(api)}
-    wanted: dict[Key, Object] = {}
-    for obj in objects:
-        kind = text(obj, "kind")
-        if kind not in served:
-            raise Refused(f"{key_of(obj)}: the cluster does not serve {kind}")
-        wanted[key_of(obj)] = _in_version(obj, served[kind])
+    wanted = _wanted(objects, served)
     there = _all(api, served)
     for key, obj in there.items():
         if key not in wanted or not same(obj, wanted[key]):
@@ -126,6 +132,28 @@ def restore(api: Api, objects: Iterable[Object], tell: Callable[[str], None]) ->
     for key in wanted.keys() | there.keys():
         if key not in wanted or key not in there or not same(there[key], wanted[key]):
             raise Refused(f"{key}: the cluster does not hold it as it was saved; something else writes to it")
+    return len(there)
+
+
+def clear(api: Api, objects: Iterable[Object], tell: Callable[[str], None]) -> int:
+    """Delete all DRA objects of a cluster, none of which may be lost by that: how many there were.
+
+    It can be repeated: objects that have been saved need not be there any more.
+
+    :param objects: what has been saved.
+    :param tell: is told of every object that is deleted.
+    :raises Refused: before the first is deleted, if the cluster holds one that has not been saved as it is; for the
+        first that cannot be deleted.
+    """
+    served = {kind.name: version for kind, version in _served(api)}
+    kept = _wanted(objects, served)
+    there = _all(api, served)
+    for key, obj in there.items():
+        if key not in kept or not same(_undeleted(obj), _undeleted(kept[key])):
+            raise Refused(f"{key}: the cluster does not hold it as it was saved: save everything again")
+    for key, obj in there.items():
+        _delete(api, served[key.kind], key, obj)
+        tell(f"deleted {key}")
     return len(there)
 
 
@@ -151,6 +179,23 @@ def _content(obj: Object) -> Object:
     return {"metadata": kept, "spec": read.get("spec"), "status": status}
 
 
+def _undeleted(obj: Object) -> Object:
+    """An object whose deletion may have begun: nothing of it is lost by that yet."""
+    metadata = {name: value for name, value in mapping(obj, "metadata").items() if name != "deletionTimestamp"}
+    return {**obj, "metadata": metadata}
+
+
+def _wanted(objects: Iterable[Object], served: Mapping[str, str]) -> dict[Key, Object]:
+    """What has been saved, in the versions that are served."""
+    wanted: dict[Key, Object] = {}
+    for obj in objects:
+        kind = text(obj, "kind")
+        if kind not in served:
+            raise Refused(f"{key_of(obj)}: the cluster does not serve {kind}")
+        wanted[key_of(obj)] = _in_version(obj, served[kind])
+    return wanted
+
+
 def _in_version(obj: Object, version: str) -> Object:
     if split_api_version(text(obj, "apiVersion"))[1] == version:
         return obj
@@ -162,20 +207,39 @@ def _in_version(obj: Object, version: str) -> Object:
 
 def _served(api: Api) -> list[tuple[Kind, str]]:
     """The kinds that a cluster serves, in the newest version of each."""
-    code, group = api.ask("GET", f"/apis/{GROUP}")
-    if code != 200:
-        raise Refused(f"the cluster does not serve {GROUP}: {group.get('message')}")
-    resources: dict[str, set[str]] = {}
-    for entry in group.get("versions", ()):
-        version = str(entry["version"])
-        _, listed = api.ask("GET", f"/apis/{GROUP}/{version}")
-        resources[version] = {str(each["name"]) for each in listed.get("resources", ())}
+    resources = dict(_resources(api))
     found = []
     for kind in KINDS.values():
-        versions = [version for version in kind.versions if kind.resource in resources.get(version, ())]
+        versions = [version for version in kind.versions if kind.resource in (resources.get(version) or ())]
         if versions:
             found.append((kind, versions[0]))
     return found
+
+
+def _insist_on_discovery(api: Api) -> None:
+    """CRDs in a group that is built in are listed and not served: then the garbage collector, which goes by the list,
+    sees no objects of the group at all.
+
+    :raises Refused: if a version is listed and answers 404.
+    """
+    missing = [f"{GROUP}/{version}" for version, resources in _resources(api) if resources is None]
+    if missing:
+        raise Refused(
+            f"the cluster lists {' and '.join(missing)} and answers 404 for what it lists: CRDs stand beside the built-in "
+            "API. Set `served: false` in them for every version but v1 (docs/how-to/crds.md has the command)"
+        )
+
+
+def _resources(api: Api) -> Iterator[tuple[str, set[str] | None]]:
+    """The versions that a cluster lists, each with the names of its resources; None where it answers 404."""
+    code, group = api.ask("GET", f"/apis/{GROUP}")
+    if code != 200:
+        raise Refused(f"the cluster does not serve {GROUP}: {group.get('message')}")
+    for entry in group.get("versions", ()):
+        version = str(entry["version"])
+        code, listed = api.ask("GET", f"/apis/{GROUP}/{version}")
+        names = {str(each["name"]) for each in listed.get("resources", ())}
+        yield version, None if code == NOT_FOUND else names
 
 
 def _all(api: Api, served: Mapping[str, str]) -> dict[Key, Object]:
@@ -232,5 +296,7 @@ def _make(api: Api, key: Key, obj: Object) -> None:
 def _insisted(api: Api, verb: str, path: str, body: Object, key: Key) -> Object:
     code, answer = api.ask(verb, path, body)
     if code not in (200, 201):
-        raise Refused(f"{key}: {verb}: {code} {answer.get('message')}")
+        message = str(answer.get("message"))
+        by_server = code == FORBIDDEN and EXCEEDED in message and BY_WEBHOOK not in message
+        raise Refused(f"{key}: {verb}: {code} {message}" + (HINT_FOR_QUOTA if by_server else ""))
     return answer

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from commandline.errors import UsageError
+from commandline.kubeconfig import Cluster
 from commandline.main import main
-from commandline.storagemove import LEASES, Key, Refused, insist_on_quiet, key_of, restore, saved
+from commandline.storagemove import LEASES, Key, Refused, clear, insist_on_quiet, key_of, restore, saved
 from resourceapi.releases import KINDS
 
 GROUP = "resource.k8s.io"
@@ -28,6 +29,8 @@ class FakeCluster:
         self.leases: dict[str, list[str]] = {}
         self.writes: list[str] = []
         self.refuses = ""
+        self.refusal = "exceeded quota"
+        self.only_discovered: list[str] = []
 
     def ask(
         self,
@@ -41,7 +44,9 @@ class FakeCluster:
             times = self.leases.get(path.removeprefix(LEASES), [])
             return (200, {"spec": {"renewTime": times.pop(0)}}) if times else (404, {"message": "not found"})
         if path == f"/apis/{GROUP}":
-            return 200, {"versions": [{"version": "v1"}]}
+            return 200, {"versions": [{"version": name} for name in ("v1", *self.only_discovered)]}
+        if path.rpartition("/")[2] in self.only_discovered:
+            return 404, {"message": "the server could not find the requested resource"}
         parts = path.removeprefix(f"/apis/{GROUP}/v1").strip("/").split("/")
         if parts == [""]:
             return 200, {"resources": [{"name": name} for name in RESOURCES]}
@@ -82,7 +87,7 @@ class FakeCluster:
         assert "resourceVersion" not in obj["metadata"]
         assert "status" not in obj
         if obj["metadata"]["name"] == self.refuses:
-            return 403, {"message": "exceeded quota"}
+            return 403, {"message": self.refusal}
         self.objects[key_of(obj)] = obj
         obj["metadata"] |= {"uid": f"new-{len(self.writes)}", "resourceVersion": "7"}
         return 201, copy.deepcopy(obj)
@@ -184,6 +189,55 @@ def test_it_goes_on_after_a_refusal() -> None:
     assert len(target.writes) == 4  # two objects, each with its status
 
 
+def test_nothing_is_restored_while_versions_are_only_discovered() -> None:
+    """The garbage collector would see no claims; saving is possible."""
+    there = a_claim("there")
+    target = FakeCluster(there)
+    target.only_discovered = ["v1beta2", "v1beta1"]
+    listed = f"lists {GROUP}/v1beta2 and {GROUP}/v1beta1 and answers 404"
+    with pytest.raises(Refused, match=listed):
+        restore(target, [], quiet)
+    assert target.writes == []
+    assert [key_of(obj) for obj in saved(target)] == [key_of(there)]
+
+
+def test_clearing_loses_nothing() -> None:
+    """All goes, finalizers or not, or nothing, if something has not been saved as it is; it can be repeated."""
+    objects = [a_class("c"), a_claim("a", finalizers=[FINALIZER]), a_claim("b")]
+    cluster = FakeCluster(*copy.deepcopy(objects))
+    with pytest.raises(Refused, match="ResourceClaim n/b: .*save everything again"):
+        clear(cluster, objects[:2], quiet)
+    del (changed := copy.deepcopy(objects[2]))["status"]["allocation"]
+    with pytest.raises(Refused, match="ResourceClaim n/b: "):
+        clear(cluster, [*objects[:2], changed], quiet)
+    assert cluster.writes == []
+    # as a run leaves it that has been interrupted
+    cluster.objects[Key("ResourceClaim", "n", "a")]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    del cluster.objects[Key("DeviceClass", "", "c")]
+    told: list[str] = []
+    assert clear(cluster, objects, told.append) == 2
+    assert cluster.objects == {}
+    assert told == ["deleted ResourceClaim n/a", "deleted ResourceClaim n/b"]
+    assert clear(cluster, objects, quiet) == 0
+
+
+@pytest.mark.parametrize(
+    ("refusal", "helps"),
+    [
+        ('claims "b" is forbidden: exceeded quota: q, requested: a=1', True),
+        ('admission webhook "w" denied the request: exceeded quota: q, requested: a=1', False),
+        ('claims "b" is forbidden: User "u" cannot create', False),
+    ],
+)
+def test_what_helps_against_a_quota(refusal: str, helps: bool) -> None:
+    """Without a controller manager only the status of a quota counts, and it can be changed; webhooks see the spec."""
+    target = FakeCluster()
+    target.refuses, target.refusal = "b", refusal
+    with pytest.raises(Refused) as raised:
+        restore(target, [a_claim("b")], quiet)
+    assert ("kubectl patch quota NAME --namespace NAMESPACE --subresource=status" in str(raised.value)) is helps
+
+
 def test_what_somebody_else_changes_is_told() -> None:
     """In the end all is compared; nobody is told that all is well when it is not."""
     target = FakeCluster()
@@ -209,17 +263,61 @@ def test_a_running_scheduler_is_refused() -> None:
         insist_on_quiet(cluster, waited.append)
 
 
-def test_no_file_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What was saved before may be all that is left."""
-    file = tmp_path / "dra.json"
-    file.write_text("{}")
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> str:
+    """Of a cluster that nobody reaches."""
     config = tmp_path / "kubeconfig"
     cluster = {"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}
     context = {"name": "c", "context": {"cluster": "c", "user": "u"}}
     whole = {"clusters": [cluster], "contexts": [context], "users": [{"name": "u", "user": {"token": "t"}}]}
     config.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": "c", **whole}))
-    assert main(["migrate-storage", "save", str(file), "--kubeconfig", str(config)]) == 2
+    return str(config)
+
+
+def test_no_file_is_overwritten(tmp_path: Path, kubeconfig: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was saved before may be all that is left."""
+    file = tmp_path / "dra.json"
+    file.write_text("{}")
+    assert main(["migrate-storage", "save", str(file), "--kubeconfig", kubeconfig]) == 2
     assert "is there already" in capsys.readouterr().err
     assert file.read_text() == "{}"
-    assert main(["migrate-storage", "restore", str(file), "--kubeconfig", str(config)]) == 2
-    assert "not a file that `save` has written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("action", ["restore", "clear"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{}",
+        "apiVersion: v1\n",
+        "[" * 100_000,
+        '{"items": [1]}',
+        '{"items": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n"}}]}',
+        '{"items": [{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "p"}}]}',
+    ],
+)
+def test_other_files_are_refused(
+    action: str, content: str, tmp_path: Path, kubeconfig: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files that somebody else wrote are called that, and the cluster is not asked."""
+    file = tmp_path / "other.json"
+    file.write_text(content)
+    assert main(["migrate-storage", action, str(file), "--kubeconfig", kubeconfig]) == 2
+    assert "other.json: not a file that `save` wrote" in capsys.readouterr().err
+
+
+def test_what_a_server_says_steers_no_terminal(
+    tmp_path: Path, kubeconfig: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Messages and names from a server are escaped; none is a command for a CI."""
+    target = FakeCluster()
+    target.refuses, target.refusal = "b", "no\x1b[2J\n::error::no"
+    monkeypatch.setattr(Cluster, "ask", lambda _, *args, **more: target.ask(*args, **more))
+    file = tmp_path / "dra.json"
+    file.write_text(json.dumps({"items": [a_claim("a\n::error::a\x1b"), a_claim("b")]}))
+    assert main(["migrate-storage", "restore", str(file), "--kubeconfig", kubeconfig]) == 2
+    out, err = capsys.readouterr()
+    assert "made ResourceClaim n/a" in out
+    assert "403 no" in err
+    for text in (out, err):
+        assert "\x1b" not in text
+        assert not any(line.startswith("::") for line in text.splitlines())

@@ -13,6 +13,7 @@ import yaml
 
 from tests.e2e.client import Client
 from tests.e2e.controlplane import ApiServer, component, control_plane, free_port
+from tests.e2e.deployed import apply, objects_of
 from tests.e2e.documented import Shell, blocks, flags, shell
 from webhook.filledin import without_filled_in
 
@@ -21,10 +22,13 @@ FLAGS = flags(PAGE, "The control plane")
 EVENTS = blocks(PAGE, "The control plane")[1]
 INSTALL, USE = blocks(PAGE, "Try it on one machine")
 (KUBECTL,) = blocks(PAGE, "What kubectl does otherwise")
-SAVE, UNASK, RESTORE = blocks(PAGE, "Move a cluster there, and back")
+SAVE, LEAVE, RESTORE, RAISE = blocks(PAGE, "Move a cluster there, and back")
+(UNLIST,) = blocks(PAGE, "CRDs that are left over")
 APISERVER, SCHEDULER, CONTROLLERS = "kube-apiserver", "kube-scheduler", "kube-controller-manager"
 # the one that makes claims of templates; others would find the nodes dead
 ONLY_CLAIMS = "--controllers=resourceclaim-controller"
+AND_GARBAGE = "--controllers=resourceclaim-controller,garbage-collector-controller"
+GROUP = "/apis/resource.k8s.io"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 PODS = "/api/v1/namespaces/default/pods"
 _PATIENCE_SECONDS = 120
@@ -57,10 +61,12 @@ def add_node(client: Client) -> None:
 
 
 @contextlib.contextmanager
-def scheduling(server: ApiServer, own: dict[str, list[str]]) -> Iterator[None]:
+def scheduling(
+    server: ApiServer, own: dict[str, list[str]], controllers: str = ONLY_CLAIMS
+) -> Iterator[None]:
     """Scheduler and controller manager, with flags of their own."""
     with (
-        component(server, CONTROLLERS, [*own.get(CONTROLLERS, []), ONLY_CLAIMS]),
+        component(server, CONTROLLERS, [*own.get(CONTROLLERS, []), controllers]),
         component(server, SCHEDULER, own.get(SCHEDULER, [])),
     ):
         yield
@@ -148,7 +154,7 @@ def devices_of(client: Client) -> dict[str, str]:
     """Which pod has which device."""
     held: dict[str, str] = {}
     for claim in client.ask("GET", CLAIMS).body["items"]:
-        for result in claim["status"].get("allocation", {}).get("devices", {}).get("results", ()):
+        for result in (claim.get("status") or {}).get("allocation", {}).get("devices", {}).get("results", ()):
             (pod,) = claim["status"]["reservedFor"]
             assert result["device"] not in held.values(), "a device is given twice"
             held[pod["name"]] = result["device"]
@@ -165,7 +171,7 @@ def state(client: Client) -> dict[str, Any]:
         kept[metadata["name"]] = {
             **{name: metadata.get(name) for name in names},
             "spec": claim["spec"],
-            "status": claim["status"],
+            "status": claim.get("status") or {},
         }
     return kept
 
@@ -202,23 +208,102 @@ def test_move_there_and_back(tmp_path: Path) -> None:
             with scheduling(crds, FLAGS):
                 until(lambda: len(devices_of(crds.client)) == 2, "one of the others has a device")
                 until(lambda: "cannot allocate" in service.run(EVENTS), "the third has none")
+            owner = own_a_claim(crds.client)
             after = state(crds.client)
             assert {name: after[name] for name in before} == before
             (tmp_path / "service" / "dra.json").unlink()
             service.run(SAVE)
             saved = (tmp_path / "service" / "dra.json").read_bytes()
+            assert crds.client.ask("POST", CLAIMS, claim_named("not-saved")).code == 201
+            assert "default/not-saved" in service.run(f"{of_claimcheck(LEAVE)} 2>&1 || test $? -eq 2")
+            assert state(crds.client).keys() == {*after, "not-saved"}, "nothing is deleted"
+            assert crds.client.ask("DELETE", f"{CLAIMS}/not-saved").code == 200
+            service.run(LEAVE)
+            until(lambda: crds.client.ask("GET", CLAIMS).code == 404, "nothing is served any more")
+        until(lambda: unserved_versions(client) == [], "the CRDs' versions are gone from discovery")
         assert devices_of(client).keys() == {"first"}  # of long ago
         with shell_at(built_in, make(tmp_path / "back")) as commands:
             (tmp_path / "back" / "dra.json").write_bytes(saved)
-            commands.run(UNASK)
-            until(lambda: leave_something_behind(client), "nobody is asked any more")
+            leave_something_behind(client)
             assert "deleted ResourceClaim default/old" in commands.run(RESTORE)
             assert state(client) == after
-            with scheduling(built_in, {}):
+            commands.run("kubectl get resourceclaims --all-namespaces")
+            with scheduling(built_in, {}, AND_GARBAGE):
                 assert client.ask("DELETE", f"{PODS}/first", {"gracePeriodSeconds": 0}).code == 200
                 until(
                     lambda: devices_of(client).keys() == {"second", "third"}, "the device goes to the third"
                 )
+                assert "owned" in state(client)
+                assert client.ask("DELETE", owner, {"propagationPolicy": "Background"}).code == 200
+                until(lambda: "owned" not in state(client), "a claim goes with its owner")
+
+
+def test_definitions_that_are_left_over(tmp_path: Path) -> None:
+    """CRDs beside the built-in API: nothing is restored while they are discovered, and the page has what helps."""
+    with control_plane("1.37") as server, shell_at(server, tmp_path) as commands:
+        client = server.client
+        for obj in objects_of("crd-served"):
+            if obj["kind"] == "CustomResourceDefinition":
+                assert apply(client, obj).code == 201
+        until(lambda: unserved_versions(client) == ["v1beta1", "v1beta2"], "versions are only discovered")
+        commands.run(SAVE)
+        refused = commands.run(f"{RESTORE.strip()} 2>&1 || test $? -eq 2")
+        assert "resource.k8s.io/v1beta1" in refused
+        assert "resource.k8s.io/v1beta2" in refused
+        assert "answers 404" in refused
+        commands.run(UNLIST)
+        until(lambda: unserved_versions(client) == [], "they are not discovered any more")
+        commands.run(RESTORE)
+        limit_is_raised_as_the_page_says(commands, client)
+
+
+def limit_is_raised_as_the_page_says(commands: Shell, client: Client) -> None:
+    """With no controller manager, a limit counts as the status has it."""
+    hard = {"count/resourceclaims.resource.k8s.io": "1"}
+    path = "/api/v1/namespaces/default/resourcequotas"
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": hard}}
+    assert client.ask("POST", path, quota).code == 201
+    status = {"status": {"hard": hard, "used": hard}}
+    merge = "application/merge-patch+json"
+    assert client.ask("PATCH", f"{path}/q/status", status, content_type=merge).code == 200
+    until(lambda: client.ask("POST", CLAIMS, claim_named("one")).code == 403, "the quota is in force")
+    items = [{**claim_named("one"), "metadata": {"name": "one", "namespace": "default"}}]
+    commands.run(f"cat > dra.json <<'END'\n{json.dumps({'items': items})}\nEND\n")
+    refused = commands.run(f"{RESTORE.strip()} 2>&1 || test $? -eq 2")
+    command = "kubectl patch quota NAME --namespace NAMESPACE --subresource=status --type=merge"
+    assert "exceeded quota: q" in refused
+    assert command in refused
+    assert RAISE.startswith(command)
+    commands.run(RAISE.replace("quota NAME", "quota q").replace("NAMESPACE", "default"))
+    until(lambda: "made" in commands.run(f"{RESTORE.strip()} 2>&1 || test $? -eq 2"), "the limit is raised")
+
+
+def unserved_versions(client: Client) -> list[str]:
+    """Versions of the group that discovery lists and that answer 404."""
+    listed = (each["version"] for each in client.ask("GET", GROUP).body["versions"])
+    return sorted(version for version in listed if client.ask("GET", f"{GROUP}/{version}").code == 404)
+
+
+def of_claimcheck(block: str) -> str:
+    """The one command of a block that is ours."""
+    (command,) = (line for line in block.splitlines() if line.startswith("claimcheck "))
+    return command
+
+
+def claim_named(name: str, **metadata: Any) -> Object:
+    named = {"name": name, **metadata}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": named, "spec": {}}
+
+
+def own_a_claim(client: Client) -> str:
+    """A claim `owned` with an owner that is no pod, so that only the garbage collector deletes it; the owner's path."""
+    path = "/api/v1/namespaces/default/configmaps"
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}}
+    owner = client.ask("POST", path, config).body
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    claim = claim_named("owned", ownerReferences=[reference])
+    assert client.ask("POST", CLAIMS, claim).code == 201
+    return f"{path}/owner"
 
 
 def make(directory: Path) -> Path:
@@ -236,17 +321,26 @@ def report_devices(client: Client) -> None:
     assert answer.code == 200, answer.body
 
 
-def leave_something_behind(client: Client) -> bool:
+def leave_something_behind(client: Client) -> None:
     """A claim that only the storage of this way has, which nobody would ever delete because of its finalizer."""
-    metadata = {"name": "old", "finalizers": ["resource.kubernetes.io/delete-protection"]}
-    old = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": {}}
-    return client.ask("POST", CLAIMS, old).code == 201
+    old = claim_named("old", finalizers=["resource.kubernetes.io/delete-protection"])
+    assert client.ask("POST", CLAIMS, old).code == 201
 
 
 def test_page_names_what_is_there() -> None:
     """The blocks are what this test takes them for."""
     assert set(FLAGS) == {APISERVER, SCHEDULER, CONTROLLERS}
     assert json.dumps(FLAGS).count("application/json") == 2
-    for block, word in ((EVENTS, "events"), (SAVE, " save "), (UNASK, "delete"), (RESTORE, " restore ")):
+    for block, word in ((EVENTS, "events"), (SAVE, " save "), (RESTORE, " restore ")):
         assert len(block.splitlines()) == 1
         assert word in block
+    configurations = {
+        obj["metadata"]["name"]
+        for obj in objects_of("crd-served")
+        if obj["kind"] in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+    }
+    definitions = {
+        obj["metadata"]["name"] for obj in objects_of("crd-served") if obj["kind"] == "CustomResourceDefinition"
+    }
+    assert configurations | definitions <= set(LEAVE.split()), "all of them are deleted"
+    assert " clear " in of_claimcheck(LEAVE)
