@@ -141,6 +141,9 @@ class Askers:
         """Why there is no claim or template of this name."""
         if refused := self._refused.get((kind, name)):
             return f"{noun} {name} is not valid: {refused}"
+        unread = self._state.unread.get(kind)
+        if unread is not None and unread.read_namespace != name.partition("/")[0]:
+            return f"{noun} {name} could not be read ({unread.reason})"
         return f"{noun} {name} is neither in the files nor in the inventory"
 
     def _claim(self, manifest: Manifest, obj: Object, problem: str) -> Asker | None:

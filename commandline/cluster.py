@@ -30,6 +30,25 @@ WORKLOAD_LISTS = tuple(
 SERVER_FIELDS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
 
 
+FORBIDDEN = 403
+
+
+class Unread(Failure):
+    """A list of a cluster that could not be read, of objects of this kind; at most those in a namespace were.
+
+    ``reason`` is what the server said; ``read_namespace`` is empty if there is no such namespace.
+    """
+
+    __slots__ = ("kind", "read_namespace", "reason")
+
+    def __init__(self, file: str, reason: str, kind: str, read_namespace: str = "") -> None:
+        only = f"; only those in the namespace {read_namespace} are known" if read_namespace else ""
+        super().__init__(file, reason + only)
+        self.kind = kind
+        self.read_namespace = read_namespace
+        self.reason = reason
+
+
 class LiveObject:
     """An object of a cluster.  It has a name where others have a file, and no lines."""
 
@@ -66,29 +85,56 @@ class LiveObject:
 
 
 def live_objects(
-    kubeconfig: str, context: str, profile: Profile, namespace: str = ""
+    kubeconfig: str,
+    context: str,
+    profile: Profile,
+    namespace: str = "",
+    *,
+    workloads_too: bool = True,
+    at_least: str = "",
 ) -> Iterator[Manifest | Result | Failure]:
-    """All DRA objects of a cluster, and the workloads that use claims, namespaces and nodes.
+    """All DRA objects of a cluster, namespaces and nodes, and the workloads that use claims.
 
     :param context: the name of a context in the file; empty: its current one.
     :param namespace: of objects that have one, only those in this; empty: in all.
+    :param workloads_too: without it workloads are not read, which takes rights and time.
+    :param at_least: where a list of all namespaces is forbidden, that of this one is read.
     :param profile: the server that will be asked about them; objects are read in versions that it serves, too.
     :raises UsageError: if the file cannot be used.
     """
     cluster = Cluster(kubeconfig, context)
     try:
-        lists = (*CONTEXT_LISTS, *_lists(cluster, profile), *WORKLOAD_LISTS)
+        lists = (*CONTEXT_LISTS, *_lists(cluster, profile), *(WORKLOAD_LISTS if workloads_too else ()))
     except Unavailable as error:
         yield Failure(f"{cluster.name}/{GROUP}", str(error))
         return
     for api_version, kind, resource in lists:
+        file = f"{cluster.name}/{resource}"
         try:
-            for item in _items(cluster, api_version, kind, resource, namespace):
-                value = {"apiVersion": api_version, "kind": kind, **_as_sent(item)}
-                if kind not in workloads.RESOURCES or _uses_claims(value):
-                    yield LiveObject(cluster.name, resource, value)
+            yield from _read(cluster, api_version, kind, resource, namespace)
         except Unavailable as error:
-            yield Failure(f"{cluster.name}/{resource}", str(error))
+            refused = error
+        else:
+            continue
+        other = at_least if refused.code == FORBIDDEN and _is_namespaced(kind) and not namespace else ""
+        try:
+            if other:
+                yield from _read(cluster, api_version, kind, resource, other)
+            yield Unread(file, str(refused), kind, other)
+        except Unavailable:
+            yield Unread(file, str(refused), kind)
+
+
+def _read(
+    cluster: Cluster, api_version: str, kind: str, resource: str, namespace: str
+) -> Iterator[LiveObject]:
+    """
+    :raises Unavailable: where the list cannot be read, or not to its end.
+    """
+    for item in _items(cluster, api_version, kind, resource, namespace):
+        value = {"apiVersion": api_version, "kind": kind, **_as_sent(item)}
+        if kind not in workloads.RESOURCES or _uses_claims(value):
+            yield LiveObject(cluster.name, resource, value)
 
 
 def _lists(cluster: Cluster, profile: Profile) -> list[tuple[str, str, str]]:

@@ -25,6 +25,7 @@ from resourceapi.releases import KINDS, PROPOSALS, split_api_version
 from validation.server import Server
 
 if TYPE_CHECKING:
+    from commandline.cluster import Unread
     from commandline.manifests import Manifest
     from resourceapi.releases import Profile
 
@@ -46,6 +47,8 @@ class ClusterState:
         self.context = Context()
         self.nodes: dict[str, Object] = {}
         self.failures: list[Failure] = []
+        #: lists of a cluster that could not be read, by the kind of their objects
+        self.unread: dict[str, Unread] = {}
         self._default_namespace = default_namespace
         #: the gates whose fields are kept when objects are read
         self._kept = profile.gates

@@ -22,7 +22,11 @@ _HEADER_PUNCTUATION = "!#$&'*+-.^_`|~"
 
 
 class Unavailable(Exception):
-    """The cluster gives no answer, or none that is of use."""
+    """The cluster gives no answer, or none that is of use.  ``code`` is the HTTP status with which it refuses, else 0."""
+
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Cluster:
@@ -80,7 +84,7 @@ class Cluster:
         """
         code, answer = self.ask("GET", path, query=query)
         if code >= 300:
-            raise Unavailable(f"the server answers {code} {answer.get('message') or ''}".rstrip())
+            raise Unavailable(f"the server answers {code} {answer.get('message') or ''}".rstrip(), code)
         return answer
 
     def ask(

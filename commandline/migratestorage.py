@@ -71,7 +71,9 @@ def run(options: Namespace) -> int:
             insist_on_quiet(cluster)
             if options.action == CLEAR:
                 count = clear(cluster, objects, tell)
-                tell(f"{cluster.name}: held {count} objects, which are in {options.file}, and holds none any more")
+                tell(
+                    f"{cluster.name}: held {count} objects, which are in {options.file}, and holds none any more"
+                )
             else:
                 count = restore(cluster, objects, tell)
                 tell(f"{cluster.name}: holds the {count} objects of {options.file}, and no others")

@@ -76,7 +76,7 @@ def read_situation(options: Namespace) -> Situation:
     if options.kubeconfig is None:
         state.learn(read_named("--inventory", options.inventory))
     else:
-        state.learn_live(_live(options, profile))
+        state.learn_live(_live(options, profile, state))
     asking = state.learn(read(options.filename), new=True)
     askers = Askers(state, options.namespace).of(asking)
     if not askers and not state.failures:
@@ -99,16 +99,25 @@ def world_of(state: ClusterState) -> World:
     return World(state.features, state.all_nodes(), state.classes, state.slices, state.allocated_claims)
 
 
-def _live(options: Namespace, profile: Profile) -> Iterator[Manifest | Result | Failure]:
+def _live(options: Namespace, profile: Profile, state: ClusterState) -> Iterator[Manifest | Result | Failure]:
     """What a cluster has; one that does not answer at all is none to look for devices in.
+
+    Templates matter only where they are asked for: a list that is refused is no failure if those of the namespace are
+    known.  Of claims others may hold devices.
 
     :raises UsageError: if it does not.
     """
-    from commandline.cluster import live_objects
+    from commandline.cluster import Unread, live_objects
+    from commandline.clusterstate import TEMPLATE
     from commandline.results import Failure
     from resourceapi.model.versions import GROUP
 
-    for each in live_objects(options.kubeconfig, options.kube_context, profile):
+    cluster = options.kubeconfig, options.kube_context
+    for each in live_objects(*cluster, profile, workloads_too=False, at_least=options.namespace):
         if isinstance(each, Failure) and each.file.endswith(f"/{GROUP}"):
             raise UsageError(f"--kubeconfig {options.kubeconfig}: {each.message}")
+        if isinstance(each, Unread):
+            state.unread[each.kind] = each
+            if each.kind == TEMPLATE and each.read_namespace:
+                continue
         yield each

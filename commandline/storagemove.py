@@ -181,7 +181,9 @@ def _content(obj: Object) -> Object:
 
 def _undeleted(obj: Object) -> Object:
     """An object whose deletion may have begun: nothing of it is lost by that yet."""
-    metadata = {name: value for name, value in mapping(obj, "metadata").items() if name != "deletionTimestamp"}
+    metadata = {
+        name: value for name, value in mapping(obj, "metadata").items() if name != "deletionTimestamp"
+    }
     return {**obj, "metadata": metadata}
 
 

@@ -128,6 +128,15 @@ def _explained(document: Document, error: jsonschema.ValidationError) -> Iterato
                 place = document.locate_key((*path, name))
                 message = f"{_name((*path, name))}: unknown field; known are {', '.join(known)}"
                 yield DocumentError(document.file, place.line, place.column, message)
+    elif error.validator == "dependentRequired" and isinstance(schema, dict) and isinstance(instance, dict):
+        for name, needed in schema["dependentRequired"].items():
+            missing = [other for other in needed if other not in instance]
+            # there is an error for each name
+            if name in instance and missing and error.message.endswith(repr(name)):
+                others = " and ".join(f"`{_name((*path, other))}`" for other in missing)
+                place = document.locate_key((*path, name))
+                message = f"{_name((*path, name))}: needs {others} too"
+                yield DocumentError(document.file, place.line, place.column, message)
     elif error.validator == "oneOf" and isinstance(schema, dict):
         alternatives = " or ".join(" and ".join(choice["required"]) for choice in schema["oneOf"])
         yield document.error(path, f"{_name(path)}: needs exactly one of: {alternatives}")

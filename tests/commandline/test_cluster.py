@@ -64,12 +64,15 @@ class FakeCluster(ThreadingHTTPServer):
             "v1beta1": ("resourceclaims", "deviceclasses"),
         }
         self.forbidden: set[str] = set()
+        #: how the paths begin that alone may be read; discovery may always
+        self.allowed: tuple[str, ...] = ("/",)
         #: the headers of impersonation in requests
         self.impersonated: list[list[tuple[str, str]]] = []
         self.asked: set[str] = set()
 
     def answer(self, path: str, query: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
-        if path in self.forbidden:
+        is_discovery = path == GROUP or path.removeprefix(GROUP + "/") in self.versions
+        if path in self.forbidden or not (is_discovery or path.startswith(self.allowed)):
             return 403, {"kind": "Status", "message": "nodes is forbidden: User cannot list nodes"}
         if path == GROUP:
             return 200, {"versions": [{"version": version} for version in self.versions]}
@@ -338,6 +341,79 @@ def test_explain(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFix
     text = capsys.readouterr().out
     assert "-1 allocated to claim team/holder" in text
     assert "- if claim team/holder were released (on n1)" in text
+
+
+SEVEN = (
+    *(
+        f"{GROUP}/v1/{name}"
+        for name in ("resourceslices", "deviceclasses", "resourceclaims", "devicetaintrules")
+    ),
+    f"{GROUP}/v1/resourceclaimtemplates",
+    "/api/v1/nodes",
+    "/api/v1/namespaces",
+)
+REFUSED = "the server answers 403"
+
+
+def _with_a_template(cluster: FakeCluster, tmp_path: Path) -> Path:
+    """One device, a template `team/one` that asks for it, and a file with a pod that uses the template."""
+    kinds = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
+    cluster.versions = {"v1": kinds}
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, "devices": [{"name": "g0"}]}
+    template = {"metadata": {"name": "one", "namespace": "team"}, "spec": {"spec": _claim("")["spec"]}}
+    cluster.lists = {
+        f"{GROUP}/v1/resourceslices": [{"metadata": {"name": "s"}, "spec": spec}],
+        f"{GROUP}/v1/deviceclasses": [CLASS],
+        f"{GROUP}/v1/resourceclaimtemplates": [template],
+        f"{GROUP}/v1/namespaces/team/resourceclaimtemplates": [template],
+        "/api/v1/nodes": [{"metadata": {"name": "n1"}}],
+        "/api/v1/namespaces": [{"metadata": {"name": "team"}}],
+    }
+    pod_spec = {**POD["spec"], "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}]}
+    del pod_spec["ephemeralContainers"]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": pod_spec}
+    asks = tmp_path / "pod.yaml"
+    asks.write_text(json.dumps(pod), encoding="utf-8")
+    return asks
+
+
+@pytest.mark.parametrize("command", ["explain", "simulate"])
+def test_rights_that_suffice(
+    command: str, cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who may list what the page names gets an answer without a word about other lists."""
+    asks = str(_with_a_template(cluster, tmp_path))
+    cluster.allowed = SEVEN
+    config = _kubeconfig(tmp_path, _address(cluster))
+    assert main([command, "-f", asks, "-n", "team", "--kubeconfig", config]) == 0
+    captured = capsys.readouterr()
+    assert "403" not in captured.out + captured.err
+
+
+@pytest.mark.parametrize("command", ["explain", "simulate"])
+def test_what_may_be_read_in_a_namespace(
+    command: str, cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is read there; that claims of others are not known is said, and a template elsewhere is not called missing."""
+    asks = str(_with_a_template(cluster, tmp_path))
+    config = _kubeconfig(tmp_path, _address(cluster))
+    cluster.forbidden = {f"{GROUP}/v1/resourceclaimtemplates"}
+    assert main([command, "-f", asks, "-n", "team", "--kubeconfig", config]) == 0
+    assert REFUSED not in capsys.readouterr().out
+    cluster.forbidden.add(f"{GROUP}/v1/resourceclaims")
+    assert main([command, "-f", asks, "-n", "team", "--kubeconfig", config]) == 2
+    text = "".join(capsys.readouterr())
+    assert "only those in the namespace team are known" in text
+    assert "g0" in text
+    cluster.forbidden.add(f"{GROUP}/v1/namespaces/team/resourceclaimtemplates")
+    assert main([command, "-f", asks, "-n", "team", "--kubeconfig", config]) == 2
+    text = "".join(capsys.readouterr())
+    assert f"template team/one could not be read ({REFUSED}" in text
+    assert "neither" not in text
+    cluster.forbidden.remove(f"{GROUP}/v1/namespaces/team/resourceclaimtemplates")
+    assert main([command, "-f", asks, "--kubeconfig", config]) == 2
+    assert "template default/one is neither in the files nor in the inventory" in "".join(capsys.readouterr())
 
 
 def test_impersonation(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -235,7 +235,9 @@ def test_what_helps_against_a_quota(refusal: str, helps: bool) -> None:
     target.refuses, target.refusal = "b", refusal
     with pytest.raises(Refused) as raised:
         restore(target, [a_claim("b")], quiet)
-    assert ("kubectl patch quota NAME --namespace NAMESPACE --subresource=status" in str(raised.value)) is helps
+    assert (
+        "kubectl patch quota NAME --namespace NAMESPACE --subresource=status" in str(raised.value)
+    ) is helps
 
 
 def test_what_somebody_else_changes_is_told() -> None:

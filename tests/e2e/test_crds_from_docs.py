@@ -29,6 +29,8 @@ APISERVER, SCHEDULER, CONTROLLERS = "kube-apiserver", "kube-scheduler", "kube-co
 ONLY_CLAIMS = "--controllers=resourceclaim-controller"
 AND_GARBAGE = "--controllers=resourceclaim-controller,garbage-collector-controller"
 GROUP = "/apis/resource.k8s.io"
+# an API server that serves v1 only
+BY_DEFAULT: list[str] = []
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 PODS = "/api/v1/namespaces/default/pods"
 _PATIENCE_SECONDS = 120
@@ -178,12 +180,14 @@ def state(client: Client) -> dict[str, Any]:
 
 def test_move_there_and_back(tmp_path: Path) -> None:
     """Both ways: what has been allocated stays allocated, no device is given twice, what is left behind does no harm."""
-    with control_plane("1.37") as built_in:
+    with control_plane("1.37", flags=BY_DEFAULT) as built_in:
         client = built_in.client
         add_node(client)
         with shell_at(built_in, make(tmp_path / "there")) as commands:
             objects = USE.partition("until kubectl")[0].replace("name: trial", "name: first")
-            commands.run(objects + "kubectl apply --server-side -f trial.yaml\n")
+            commands.run(
+                objects + "claimcheck convert --to v1 trial.yaml | kubectl apply --server-side -f -\n"
+            )
             with scheduling(built_in, {}):
                 until(lambda: devices_of(client).keys() == {"first"}, "the first pod has a device")
             report_devices(client)
@@ -240,7 +244,7 @@ def test_move_there_and_back(tmp_path: Path) -> None:
 
 def test_definitions_that_are_left_over(tmp_path: Path) -> None:
     """CRDs beside the built-in API: nothing is restored while they are discovered, and the page has what helps."""
-    with control_plane("1.37") as server, shell_at(server, tmp_path) as commands:
+    with control_plane("1.37", flags=BY_DEFAULT) as server, shell_at(server, tmp_path) as commands:
         client = server.client
         for obj in objects_of("crd-served"):
             if obj["kind"] == "CustomResourceDefinition":
@@ -340,7 +344,9 @@ def test_page_names_what_is_there() -> None:
         if obj["kind"] in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
     }
     definitions = {
-        obj["metadata"]["name"] for obj in objects_of("crd-served") if obj["kind"] == "CustomResourceDefinition"
+        obj["metadata"]["name"]
+        for obj in objects_of("crd-served")
+        if obj["kind"] == "CustomResourceDefinition"
     }
     assert configurations | definitions <= set(LEAVE.split()), "all of them are deleted"
     assert " clear " in of_claimcheck(LEAVE)

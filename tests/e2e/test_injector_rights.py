@@ -97,6 +97,7 @@ def elsewhere(obj: Object) -> None:
 
 
 METADATA: dict[str, Callable[[Any], object]] = {
+    "generate-name": lambda obj: obj["metadata"].update(generateName="a"),
     "label": lambda obj: obj["metadata"].setdefault("labels", {}).update({"a": "b"}),
     "annotation": lambda obj: obj["metadata"].setdefault("annotations", {}).update({"a": "b"}),
     "finalizer": lambda obj: obj["metadata"].update(finalizers=["example.com/a"]),
@@ -186,3 +187,38 @@ def test_all_fields_are_compared(world: World, schema: str) -> None:
     )
     missing = [name for name in fields if f"{start}.?{name}" not in text and name != "name"]
     assert missing == []
+
+
+# What a client says of these in an update the server ignores or refuses; managedFields are nothing that policies see.
+METADATA_OF_SERVERS = {
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "name",
+    "namespace",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+}
+
+
+def test_all_metadata_is_compared(world: World) -> None:
+    """Each of the policies names all that a client can set."""
+    schemas = world.admin.ask("GET", "/openapi/v3/apis/apiextensions.k8s.io/v1").body["components"]["schemas"]
+    (fields,) = (value["properties"] for name, value in schemas.items() if name.endswith(".v1.ObjectMeta"))
+    policies = [
+        obj
+        for obj in objects_of("crd-served", certificates="own")
+        if obj["kind"] == "ValidatingAdmissionPolicy"
+    ]
+    assert len(policies) == 2
+    for policy in policies:
+        text = "".join(validation["expression"] for validation in policy["spec"]["validations"])
+        compared = {
+            name
+            for name in fields
+            if f"object.metadata.?{name} == oldObject.metadata.?{name}" in " ".join(text.split())
+        }
+        assert fields.keys() - compared == METADATA_OF_SERVERS

@@ -126,7 +126,7 @@ BAD = {
     ),
     "requirement-without-authority": (
         "tls: {directory: a, requireClientCertificate: Reservations}\n",
-        "1:6: tls: 'clientAuthorityFile' is a dependency of 'requireClientCertificate'",
+        "1:21: tls.requireClientCertificate: needs `tls.clientAuthorityFile` too",
     ),
     "long-trust-lead": (
         "tls:\n  directory: a\n  authorityDays: 3\n  trustLeadHours: 24\n",

@@ -1,11 +1,12 @@
 """CC013: whether a selector gives the same on every device, found by looking at its parts only.
 
-Errors count as false: a device on which a selector fails is not chosen either.
+Where a part that does not look at the device fails, it fails on every device; ``&&`` and ``||`` may hide that, as in CEL.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import Enum
 
 from deviceselectors.ast import Call, Comprehension, Ident, ListLiteral, Literal, Node
 from deviceselectors.lookups import walk
@@ -19,32 +20,53 @@ Atom = tuple[str, str, tuple[Scalar, ...]]
 """An operand's text, how it is compared (`==`, `<`, `in` …; `is` with itself for a truth value), and with what."""
 
 
-def outcome(node: Node) -> bool | None:
-    """What the expression gives on every device on which it does not fail, or None if that depends on the device."""
+class Failing(Enum):
+    """What becomes of an expression that is true for no device, beside being false."""
+
+    ALWAYS = "fails on every device"
+    OR_FALSE = "fails on every device on which it is not false"
+
+
+Constant = bool | Failing
+_NEVER_TRUE = (False, *Failing)
+
+
+def outcome(node: Node) -> Constant | None:
+    """What becomes of the expression on every device that has what it looks for, or None if that depends on the device."""
     if isinstance(node, Literal):
         return node.value if isinstance(node.value, bool) else None
     if isinstance(node, Call):
         function = node.function
         if function == "!_":
             inner = outcome(node.args[0])
-            return None if inner is None else not inner
+            if isinstance(inner, bool):
+                return not inner
+            return inner if inner is Failing.ALWAYS else None
         if function in ("_&&_", "_||_"):
             return _logic(list(_terms(node, function)), decisive=function == "_||_")
         if function == "_?_:_":
             condition = outcome(node.args[0])
             branches = [outcome(branch) for branch in node.args[1:]]
-            if condition is not None:
+            if condition is Failing.ALWAYS:
+                return condition
+            if isinstance(condition, bool):
                 return branches[0 if condition else 1]
             return branches[0] if branches[0] == branches[1] else None
     return None if _depends_or_loops(node) else _computed(node)
 
 
-def _logic(terms: list[Node], *, decisive: bool) -> bool | None:
+def _logic(terms: list[Node], *, decisive: bool) -> Constant | None:
     outcomes = [outcome(term) for term in terms]
     if decisive in outcomes:
         return decisive
-    if all(found is not None for found in outcomes):
+    if all(isinstance(found, bool) for found in outcomes):
         return not decisive
+    if all(isinstance(found, bool) or found is Failing.ALWAYS for found in outcomes):
+        return Failing.ALWAYS
+    # one term makes && untrue, || wants that of all
+    found_untrue = [found in _NEVER_TRUE for found in outcomes]
+    if all(found_untrue) if decisive else any(found_untrue):
+        return Failing.OR_FALSE
     atoms = [atom for term in terms if (atom := _atom(term)) is not None]
     if len(atoms) > 1:
         if decisive:
@@ -70,15 +92,15 @@ def _depends_or_loops(node: Node) -> bool:
     )
 
 
-def _computed(node: Node) -> bool | None:
-    """The value of a part that does not look at the device; a failure counts as false."""
+def _computed(node: Node) -> Constant | None:
+    """The value of a part that does not look at the device."""
     from deviceselectors.runtime.device import prepare_device
     from deviceselectors.runtime.program import EvaluationError, Program, ProgramError
 
     try:
         return Program(node).matches(prepare_device({}, ""))
     except (EvaluationError, ProgramError):
-        return False
+        return Failing.ALWAYS
 
 
 def _atom(term: Node) -> Atom | None:

@@ -11,6 +11,7 @@ from validation.lints.table import AS_TEXT, CONSTANT, TYPE_LOOKUP, Lint
 
 if TYPE_CHECKING:
     from deviceselectors.environment import Environment
+    from validation.lints.constants import Constant
 
 _VALUE_TYPES = frozenset(("string", "int", "bool", "version", "strings", "ints", "bools", "versions"))
 _ORDER = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
@@ -59,7 +60,7 @@ class Expression:
             self.unguarded = unguarded(root)
         else:
             self.unguarded = self.lookups
-        #: what it gives on every device, None if that depends
+        #: what becomes of it on every device, None if that depends
         self.constant = _constant(root, text)
         self.remarks = list(self._remarks(nodes))
         #: whether there are unguarded look-ups to note where no devices are known
@@ -98,7 +99,7 @@ def read(text: str, environment: Environment) -> Expression | None:
     return Expression(text, compiled.ast)
 
 
-def _constant(root: Node, text: str) -> bool | None:
+def _constant(root: Node, text: str) -> Constant | None:
     if "&&" not in text and "||" not in text and "device" in text and "==" not in text:
         return None
     from validation.lints.constants import outcome
@@ -107,11 +108,15 @@ def _constant(root: Node, text: str) -> bool | None:
 
 
 def _constant_remark(expression: Expression) -> Remark:
-    if expression.constant:
+    constant = expression.constant
+    if constant is True:
         message, hint = (
             "the selector is true for every device",
             "leave it out, or compare the device with something",
         )
+    elif constant is not None and constant is not False:
+        message = f"the selector {constant.value}"
+        hint = "kube-scheduler gives up on a pod when a selector fails; `claimcheck cel` shows the error"
     else:
         message = "the selector is false for every device"
         hint = "the same look-up cannot have two values at once: should `&&` be `||`?"
