@@ -1,6 +1,6 @@
 """The webhooks behind HTTP: what is taken for a request, how much of it, for how long.
 
-Independent of TLS, sockets and processes (:mod:`webhook.workers`).
+Independent of TLS, sockets and processes (:mod:`webhook.worker`).
 """
 
 from __future__ import annotations
