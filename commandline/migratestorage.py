@@ -49,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Save or restore."""
+    """Save, clear or restore."""
     from commandline.kubeconfig import Cluster, Unavailable
     from commandline.reports.escaping import complain, write_lines
     from commandline.storagemove import Refused, clear, insist_on_quiet, restore, saved

@@ -370,8 +370,10 @@ def _with_a_template(cluster: FakeCluster, tmp_path: Path) -> Path:
         "/api/v1/nodes": [{"metadata": {"name": "n1"}}],
         "/api/v1/namespaces": [{"metadata": {"name": "team"}}],
     }
-    pod_spec = {**POD["spec"], "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}]}
-    del pod_spec["ephemeralContainers"]
+    pod_spec = {
+        "containers": [{"name": "app", "image": "app"}],
+        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}],
+    }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": pod_spec}
     asks = tmp_path / "pod.yaml"
     asks.write_text(json.dumps(pod), encoding="utf-8")

@@ -205,7 +205,9 @@ def test_clearing_loses_nothing() -> None:
     """All goes, finalizers or not, or nothing, if something has not been saved as it is; it can be repeated."""
     objects = [a_class("c"), a_claim("a", finalizers=[FINALIZER]), a_claim("b")]
     cluster = FakeCluster(*copy.deepcopy(objects))
-    with pytest.raises(Refused, match="ResourceClaim n/b: the cluster does not hold it as it was saved: save everything"):
+    with pytest.raises(
+        Refused, match="ResourceClaim n/b: the cluster does not hold it as it was saved: save everything"
+    ):
         clear(cluster, objects[:2], quiet)
     del (changed := copy.deepcopy(objects[2]))["status"]["allocation"]
     with pytest.raises(Refused, match="ResourceClaim n/b: "):
