@@ -1,6 +1,7 @@
-"""What may be spent on the expressions of one request: time, bytes, and only while somebody waits for the answer.
+"""What may be spent on one request: time, bytes of expressions, and only while somebody waits for the answer.
 
-Compiling asks before each expression (:func:`spend`), whoever wants it compiled: rules, lints, or searches.
+Compiling asks before each expression (:func:`spend`), whoever wants it compiled: rules, lints, or searches; conversions
+ask before each object (:meth:`Budget.insist`).
 """
 
 from __future__ import annotations
@@ -42,15 +43,22 @@ class Budget:
         """How much time there is; never negative."""
         return max(0.0, self._deadline - self._clock())
 
-    def spend(self, expression: str) -> None:
-        """Take what an expression needs, before it is compiled.
+    def insist(self) -> None:
+        """Go on only if somebody still waits.
 
-        :raises BudgetSpentError: if there is no time for it, or there are too many bytes.
+        :raises BudgetSpentError: otherwise.
         """
         if self._is_stopped:
             raise BudgetSpentError("nobody waits for the answer any more")
         if self._clock() >= self._deadline:
             raise BudgetSpentError(f"the review takes longer than {self._seconds:g} s")
+
+    def spend(self, expression: str) -> None:
+        """Take what an expression needs, before it is compiled.
+
+        :raises BudgetSpentError: if there is no time for it, or there are too many bytes.
+        """
+        self.insist()
         self._bytes_left -= len(expression.encode("utf-8", "surrogatepass"))
         if self._bytes_left < 0:
             raise BudgetSpentError(f"the expressions have more than {self._most_bytes} bytes together")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 _QUOTE_ESCAPES = {
     '"': '\\"',
@@ -132,32 +132,35 @@ def json_text(value: object) -> str:
 
     Keys of a dict keep their order: that of the fields of a Go struct, or sorted for a Go map, is the caller's business.
     """
-    parts: list[str] = []
+    return "".join(json_parts(value, json_string))
+
+
+def json_parts(value: object, string: Callable[[str], str]) -> Iterator[str]:
+    """The same in parts, none of which is larger than the text of a string; ``string`` quotes one."""
     # Not recursive, since untrusted values can be nested deeply.
     open_values: list[tuple[Iterator[tuple[str, object]], str]] = [(iter([("", value)]), "")]
     while open_values:
         members, closing = open_values[-1]
         for prefix, member in members:
-            parts.append(prefix)
+            yield prefix
             if isinstance(member, dict):
-                parts.append("{")
-                open_values.append((_object_members(member), "}"))
+                yield "{"
+                open_values.append((_object_members(member, string), "}"))
                 break
             if isinstance(member, (list, tuple)):
-                parts.append("[")
+                yield "["
                 open_values.append((_list_members(member), "]"))
                 break
-            parts.append(_json_scalar(member))
+            yield _json_scalar(member, string)
         else:
-            parts.append(closing)
+            yield closing
             open_values.pop()
-    return "".join(parts)
 
 
-def _object_members(value: dict[str, object]) -> Iterator[tuple[str, object]]:
+def _object_members(value: dict[str, object], string: Callable[[str], str]) -> Iterator[tuple[str, object]]:
     separator = ""
     for key, member in value.items():
-        yield f"{separator}{json_string(key)}:", member
+        yield f"{separator}{string(key)}:", member
         separator = ","
 
 
@@ -168,7 +171,7 @@ def _list_members(value: list[object] | tuple[object, ...]) -> Iterator[tuple[st
         separator = ","
 
 
-def _json_scalar(value: object) -> str:
+def _json_scalar(value: object, string: Callable[[str], str]) -> str:
     if value is None:
         return "null"
     if value is True:
@@ -179,4 +182,4 @@ def _json_scalar(value: object) -> str:
         return str(value)
     if isinstance(value, float):
         return json_float(value)
-    return value if isinstance(value, Literal) else json_string(str(value))
+    return value if isinstance(value, Literal) else string(str(value))

@@ -53,3 +53,8 @@ def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object from its members in order."""
     plain = dict(pairs)
     return plain if len(plain) == len(pairs) else Members(pairs)
+
+
+def last_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object from its members in order; the last of each key counts."""
+    return dict(pairs)

@@ -47,6 +47,11 @@ class Connections:
         self._working: dict[object, asyncio.BaseTransport] = {}
         self._reported = float("-inf")
 
+    @property
+    def half(self) -> int:
+        """So many places one sort of connections may take, that others find some."""
+        return self._most // 2
+
     def __len__(self) -> int:
         return len(self._fresh) + len(self._answered) + len(self._working)
 
@@ -92,8 +97,7 @@ class Connections:
 
     def _shed_one(self) -> None:
         """The newcomer itself goes only if all others are at work."""
-        half = self._most // 2
-        waiting = self._fresh if len(self._fresh) > half or not self._answered else self._answered
+        waiting = self._fresh if len(self._fresh) > self.half or not self._answered else self._answered
         transport, _ = next(iter(waiting.values()))
         self._shed()
         if self._clock() - self._reported >= REPORT_SECONDS:

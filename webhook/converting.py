@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from deviceselectors.budget import Budget
 from resourceapi.decoding import DecodingError
 from resourceapi.fieldpath import render
 from resourceapi.model.versions import GROUP
@@ -21,24 +22,35 @@ class _Inconvertible(Exception):
     """Why one object cannot be had in a version."""
 
 
-def convert(review: Any, context: Context) -> Object:
+def convert(review: Any, context: Context, budget: Budget | None = None) -> Object:
     """The answer to a ConversionReview: all objects, their metadata as it was; or what is wrong with which of them.
 
+    The converted objects take the places of the review's, so that a list is not in memory twice.
+
+    :param budget: who waits, and for how long; None if it may take as long as it takes.
     :raises WebhookError: if it is no ConversionReview.
+    :raises BudgetSpentError: if nobody waits any more.
     """
     request = parse_conversion(review)
-    objects: list[Object] = []
+    objects = request.objects
     problems: list[str] = []
-    for index, obj in enumerate(request.objects):
+    wrong = 0
+    for index, obj in enumerate(objects):
+        if budget is not None:
+            budget.insist()
         try:
-            objects.append(_convert(obj, request.desired, context.server))
+            objects[index] = _convert(obj, request.desired, context.server)
         except _Inconvertible as error:
-            problems.append(f"{_named(index, obj)}: {error}")
+            wrong += 1
+            if wrong <= MAX_REPORTED:
+                problems.append(f"{_named(index, obj)}: {error}")
+    if budget is not None:
+        budget.insist()  # before the answer is written
     if not problems:
         return converted(request, objects)
-    message = "; ".join(problems[:MAX_REPORTED])
-    if len(problems) > MAX_REPORTED:
-        message += f"; and {len(problems) - MAX_REPORTED} more"
+    message = "; ".join(problems)
+    if wrong > MAX_REPORTED:
+        message += f"; and {wrong - MAX_REPORTED} more"
     return not_converted(request, message)
 
 

@@ -13,13 +13,16 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from itertools import islice
+from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from deviceselectors.budget import Budget, BudgetSpentError, within
-from resourceapi.gotext import json_text
+from resourceapi.gotext import json_parts
+from resourceapi.jsonmemory import JSONMemory, most_values
 from resourceapi.jsontext import may_have_literals, parse
 from resourceapi.jsonvalues import JSONError
 from resourceapi.limits import CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES
@@ -57,21 +60,35 @@ EXPRESSIONS_BYTES = min(CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES)
 # Reviews that wait for the API server's answers about quota do so in threads of their own, and so many more queue.
 QUOTA_THREADS = 16
 MAX_WAITING = 256
-# What takes twenty times its size while it is converted comes one by one.
+# What may be read takes so many times the memory of the largest body: the densest that API servers send take fifteen
+# times their size, what has longer texts less than seven times.
+MEMORY_PER_BYTE = 7
+# Bodies that take more memory than some tens of MiB come one by one.
 HUGE_BYTES = 4 * 1024 * 1024
+HUGE_VALUES = 256 * 1024
+# So many parts of a large answer are put together at a time.
+_PARTS = 4096
 # So many of the largest bodies may be held at once, read in part or waiting.
 MAX_HELD = 2
 JSON = "application/json"
 SPOKEN = web.RequestKey("spoken", bool)  # whether the version of HTTP is
+_CROWDED = "too many large reviews wait"
 PLAIN = "text/plain; charset=utf-8"
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
 Object = dict[str, Any]
+
+
+def _written(answer: Object) -> bytes:
+    """An answer as it is sent, all ASCII."""
+    return _encoded(answer).encode("ascii")
+
+
 # An answer, or what has to wait for others before there is one.
 Outcome = Object | Callable[[], Object]
 WEBHOOKS: dict[str, Callable[[Any, Context, Caller], Outcome]] = {
     "/validate": begin,
     "/mutate": lambda review, context, caller: mutate(review, context),
-    "/convert": lambda review, context, caller: convert(review, context),
+    "/convert": lambda review, context, caller: convert(review, context, caller.budget),
 }
 
 
@@ -89,12 +106,17 @@ class Limits(NamedTuple):
     def bytes_at(self, path: str) -> int:
         return self.conversion if path == "/convert" else self.admission
 
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that one body may take when it is read."""
+        return MEMORY_PER_BYTE * max(self.admission, self.conversion)
+
 
 class Reply(NamedTuple):
     """What is answered to a request: HTTP status, body and what it is."""
 
     code: int
-    body: bytes
+    body: bytes | bytearray
     content_type: str = JSON
 
     def response(self) -> web.Response:
@@ -145,6 +167,7 @@ class Service:
         self._workers = ThreadPoolExecutor(thread_name_prefix="review")
         self._quota = ThreadPoolExecutor(QUOTA_THREADS, "quota")
         self._waiting = 0
+        self._strangers = 0  # whose reviews wait for a slot
         self._held = 0  # bytes of bodies
         self._pages: dict[str, Callable[[], web.Response]] = {
             "/healthz": lambda: _text(200, "ok"),
@@ -199,7 +222,12 @@ class Service:
 
     def answers_directly(self, head: Head, transport: asyncio.Transport | None) -> bool:
         """Whether a request is a small one for a webhook, of a client that may ask."""
-        if head.path not in WEBHOOKS or head.length >= LARGE_BYTES or self.draining or not self._is_ready():
+        if (
+            not self._is_served(head.path)
+            or head.length >= LARGE_BYTES
+            or self.draining
+            or not self._is_ready()
+        ):
             return False
         if self._clients is not None and transport is not None:
             try:
@@ -214,7 +242,7 @@ class Service:
         entered = self.metrics.enter(webhook)
         try:
             try:
-                review = _parsed(body)
+                review = _parsed(path, body)
                 if self._takes_long(path, review, len(body)):
                     return None
                 certificate = None if transport is None else transport.get_extra_info("peercert")
@@ -233,7 +261,7 @@ class Service:
         path = request.path
         if not request.get(SPOKEN, True):
             response: web.StreamResponse = refusal(505)
-        elif path in WEBHOOKS:
+        elif self._is_served(path):
             response = await self._measured(path, request)
         elif path not in self._pages:
             response = _text(404, "there is nothing here")
@@ -245,6 +273,10 @@ class Service:
         if self.draining:
             response.force_close()
         return response
+
+    def _is_served(self, path: str) -> bool:
+        """Whether a webhook answers there; nobody has to ask for conversions of kinds that are built in."""
+        return path in WEBHOOKS and (path != "/convert" or self.context.rules)
 
     def _readiness(self) -> web.Response:
         if self.draining:
@@ -297,7 +329,7 @@ class Service:
             if len(body) >= LARGE_BYTES:
                 outcome = await self._elsewhere(path, body, caller)
             else:
-                review = _parsed(body)
+                review = _parsed(path, body)
                 if self._has_many_expressions(review, len(body)):
                     outcome = await self._elsewhere(path, body, caller)
                 else:
@@ -322,21 +354,31 @@ class Service:
     async def _elsewhere(self, path: str, body: bytes, caller: Caller) -> Reply | _Unfinished:
         """The outcome of a body that takes time, in a thread, as soon as there is a slot for it.
 
-        Clients that nobody knows are not in the way of those that are known.
+        Clients that nobody knows are not in the way of those that are known, nor take all places for connections by
+        waiting.
         """
 
         def work() -> Reply | _Unfinished:
-            return self._begin(path, body, _parsed(body), caller)
+            return self._begin(path, body, _parsed(path, body), caller)
 
-        slot = self._slot(path, len(body), caller)
-        async with _in_time(caller, "too many large reviews wait"):
-            await slot.acquire()
+        slot = self._slot(path, body, caller)
+        is_stranger = bool(caller.doubt)
+        if is_stranger and slot.locked() and self._strangers >= self.open_connections.half:
+            raise WebhookError(_CROWDED, 503)
+        self._strangers += is_stranger
+        try:
+            async with _in_time(caller, _CROWDED):
+                await slot.acquire()
+        finally:
+            self._strangers -= is_stranger
         return await _unhurried(self._workers, work, slot.release)
 
-    def _slot(self, path: str, size: int, caller: Caller) -> Semaphore | SharedSlot:
-        if size >= HUGE_BYTES and self._huge_slot is not None:
+    def _slot(self, path: str, body: bytes, caller: Caller) -> Semaphore | SharedSlot:
+        size = len(body)
+        is_huge = size >= HUGE_BYTES or (size >= HUGE_VALUES and most_values(body) >= HUGE_VALUES)
+        if is_huge and self._huge_slot is not None:
             return self._huge_slot
-        if size >= HUGE_BYTES:
+        if is_huge:
             key, number = ("huge", ""), 1
         elif path == "/convert":
             key, number = (path, ""), MAX_LARGE
@@ -377,7 +419,7 @@ class Service:
                 return WEBHOOKS[path](review, self.context, caller)
 
         return self._told(
-            path, review, work, partial(converted_text, body) if path == "/convert" else _encoded
+            path, review, work, partial(converted_text, body) if path == "/convert" else _written
         )
 
     def _told(
@@ -385,7 +427,7 @@ class Service:
         path: str,
         review: Any,
         work: Callable[[], Outcome],
-        write: Callable[[dict[str, Any]], str] = _encoded,
+        write: Callable[[Object], bytes | bytearray] = _written,
     ) -> Reply | _Unfinished:
         """What work on a review comes to, written, counted and logged if that is an answer.
 
@@ -408,7 +450,7 @@ class Service:
             return Reply(500, b"internal error\n", PLAIN)
         self.metrics.count_verdict(path[1:], review, answer)
         _log_answer(path[1:], uid, review, answer)
-        return Reply(200, text.encode("utf-8", "replace"))
+        return Reply(200, text)
 
     def _caller(self, certificate: Any, query: str, size: int) -> Caller:
         """Who sends a review, from now on.
@@ -422,12 +464,14 @@ class Service:
     async def _read(self, request: web.BaseRequest, limit: int) -> bytes:
         """The body, up to its limit.
 
-        :raises WebhookError: if it is longer, slower than it may be, or ends early; if too many send at once.
+        :raises WebhookError: if it is longer or has more values, is slower than it may be, or ends early; if too many
+            send at once.
         """
         if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
             request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         chunks: list[bytes] = []
         size = 0
+        memory = JSONMemory()
         try:
             async with asyncio.timeout(self._limits.seconds):
                 while chunk := await request.content.readany():
@@ -435,6 +479,9 @@ class Service:
                     self._held += len(chunk)
                     if size > limit:
                         raise _too_large(limit)
+                    memory.add(chunk)
+                    if memory.bytes > self._limits.memory:
+                        raise _too_many(self._limits.memory)
                     if self._held > MAX_HELD * max(self._limits.admission, self._limits.conversion):
                         raise WebhookError("too much is being sent at once", 503)
                     chunks.append(chunk)
@@ -447,14 +494,15 @@ class Service:
         return b"".join(chunks)
 
 
-def _parsed(body: bytes) -> Any:
+def _parsed(path: str, body: bytes) -> Any:
     """
     :raises WebhookError: if it is no JSON.
     """
     try:
-        # API servers write a key twice only in parameters of drivers, which they pass on as they came; for large bodies
-        # the slower way is the one that lets others go on
-        return parse(body, keep_repeated=b"opaque" in body or len(body) >= LARGE_BYTES)
+        # API servers write a key twice only in parameters of drivers, which they pass on as they came; keeping what others
+        # repeat would take three times the memory
+        keeps = path != "/convert" and b"opaque" in body
+        return parse(body, keep_repeated=keeps, in_turns=len(body) >= LARGE_BYTES)
     except JSONError as error:
         raise WebhookError(f"the body is no JSON: {error}") from None
     except RecursionError:
@@ -532,6 +580,10 @@ def _too_large(limit: int) -> WebhookError:
     return WebhookError(f"the body is too large: the limit is {limit} bytes", 413)
 
 
+def _too_many(limit: int) -> WebhookError:
+    return WebhookError(f"the body has too many values: it would take more than {limit} bytes of memory", 413)
+
+
 def _uid(review: Any) -> str:
     request = review.get("request") if isinstance(review, dict) else None
     uid = request.get("uid") if isinstance(request, dict) else None
@@ -564,13 +616,17 @@ def _log_answer(webhook: str, uid: str, review: dict[str, Any], answer: dict[str
     )
 
 
-def converted_text(body: bytes, answer: dict[str, Any]) -> str:
+def converted_text(body: bytes, answer: Object) -> bytes | bytearray:
     """The answer to a conversion. Only its objects can have numbers that are to be written as they came, or be nested
     over many levels; then it takes several times as long."""
     if not may_have_literals(body):
         with suppress(RecursionError):
-            return _encoded(answer)
-    return json_text(answer)
+            return _written(answer)
+    parts = json_parts(answer, encode_basestring_ascii)
+    text = bytearray()
+    while some := "".join(islice(parts, _PARTS)):
+        text += some.encode("ascii")
+    return text
 
 
 def _refused(path: str, error: WebhookError) -> Reply:

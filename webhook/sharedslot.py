@@ -22,6 +22,10 @@ class SharedSlot:
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._mine = asyncio.Lock()  # within this process, in the order of coming
 
+    def locked(self) -> bool:
+        """Whether somebody in this process has the slot, or waits for it."""
+        return self._mine.locked()
+
     async def acquire(self) -> None:
         """Wait until nobody has the slot, and take it; who gives up waiting is cancelled."""
         await self._mine.acquire()

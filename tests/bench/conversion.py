@@ -69,16 +69,22 @@ def microseconds(work: Callable[[], object]) -> float:
     return min(found)
 
 
+def again(review: dict[str, Any]) -> dict[str, Any]:
+    """The review with a list of its own, which a conversion fills with what it has converted."""
+    request = review["request"]
+    return {**review, "request": {**request, "objects": [*request["objects"]]}}
+
+
 def main() -> None:
     context = Context(server=Server(Profile("1.37")), rules=True)
     print(f"{'us of CPU':24}{'read':>8}{'convert':>9}{'write':>8}{'in all':>8}{'other write':>13}")
     for title, obj in (("claim", a_claim()), ("slice of 64 devices", a_slice())):
         body = json.dumps(conversion([obj], "v1beta1"), separators=(",", ":")).encode()
         review = parse(body)
-        answer = convert(review, context)
+        answer = convert(again(review), context)
         steps = [
             microseconds(lambda: parse(body)),  # noqa: B023 - called at once
-            microseconds(lambda: convert(review, context)),  # noqa: B023
+            microseconds(lambda: convert(again(review), context)),  # noqa: B023
             microseconds(lambda: converted_text(body, answer)),  # noqa: B023
         ]
         other = microseconds(lambda: json_text(answer))  # noqa: B023
