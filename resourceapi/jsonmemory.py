@@ -6,9 +6,9 @@ from __future__ import annotations
 _BEFORE_VALUES = (b"{", b"[", b",", b":")
 # First bytes (UTF-8) of characters that make a Python text take four bytes for each of its characters.
 _WIDE = tuple(bytes([first]) for first in range(0xF0, 0xF5))
-# Most for one value or key, with its place in a list or an object: a number that is kept as it is written, say, or a
+# Most for one value or key, with its place in a list or an object: a key that no other object has, say, or a
 # list in a list. Keys that are repeated need more, where all of their values are kept.
-VALUE_BYTES = 120
+VALUE_BYTES = 160
 
 
 def most_values(text: bytes) -> int:

@@ -181,6 +181,7 @@ def test_slot_within_a_process(tmp_path: Path) -> None:
 
     async def use(slot: SharedSlot, number: int) -> None:
         async with having(slot):
+            assert slot.locked()
             inside.append(number)
             most.append(len(inside))
             await asyncio.sleep(0)
@@ -189,6 +190,7 @@ def test_slot_within_a_process(tmp_path: Path) -> None:
     async def main() -> None:
         slot = SharedSlot(tmp_path / "slot")
         await asyncio.gather(*(use(slot, number) for number in range(5)))
+        assert not slot.locked()
 
     asyncio.run(main())
     assert most == [1] * 5

@@ -144,6 +144,14 @@ def test_other_methods_and_paths(service: Running, method: str, path: str, code:
     assert service.ask(method, path)[0] == code
 
 
+@pytest.mark.parametrize("more", [{}, {"X_General": "a"}], ids=["direct", "general"])
+def test_nothing_is_converted_where_the_kinds_are_built_in(impatient: Running, more: dict[str, str]) -> None:
+    """Nobody asks there but strangers."""
+    body = json.dumps(conversion([claim()], "v1beta1")).encode()
+    assert impatient.ask("POST", "/convert", body, **JSON, **more) == (404, b"there is nothing here\n")
+    assert impatient.ask("POST", "/validate", REVIEW, **JSON, **more)[0] == 200
+
+
 def test_slow_body(impatient: Running) -> None:
     """A body that does not come is given up, with an answer that says so."""
     connection = impatient.connect()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import select
 import threading
@@ -15,14 +16,18 @@ import pytest
 from deviceselectors import compiler
 from deviceselectors.budget import Budget, BudgetSpentError, within
 from quota.api import Unavailable
-from tests.webhook.examples import admission, claim, context
+from tests.webhook.examples import admission, claim, context, conversion
 from tests.webhook.running import PATIENCE_SECONDS
 from tests.webhook.serving import DIRECT, GENERAL, answer, serving
 from validation.lints import Facts
 from validation.requests import Answer
 from webhook import service as services
 from webhook.callers import Caller, seconds_to_answer
+from webhook.connections import Connections
 from webhook.context import Context
+from webhook.converting import convert
+from webhook.metrics import Metrics
+from webhook.reviews import WebhookError
 from webhook.service import LARGE_BYTES, QUOTA_THREADS, WITH_EXPRESSIONS_BYTES
 from webhook.validating import LINTED_BYTES, NOT_LINTED, validate
 
@@ -278,6 +283,150 @@ def test_one_large_review_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         halting.goes_on.set()
         assert {answer(first)[0], answer(second)[0]} == {200}
+
+
+def test_strangers_that_wait_leave_places_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reviews of unknown clients wait on half of the connections at most: who comes then is told so at once, and
+    newcomers find a place."""
+    halting = Halting(monkeypatch)
+    with serving(context()) as served:
+        served.service.open_connections = Connections(4)
+        bodies = [with_expressions(8, LARGE_BYTES // 8, tag=f"crowd{number}") for number in range(4)]
+        working = served.send(bodies[0])
+        assert halting.reached.acquire(timeout=PATIENCE_SECONDS)
+        waiting = [served.send(body) for body in bodies[1:3]]
+        until(lambda: served.service._strangers == 2)
+        assert served.ask(bodies[3]) == (503, b"too many large reviews wait\n")
+        assert served.is_healthy()
+        assert served.ask(UPDATE)[0] == 200
+        halting.goes_on.set()
+        assert {answer(each)[0] for each in (working, *waiting)} == {200}
+        assert served.ask(bodies[3])[0] == 200
+
+
+def test_known_clients_wait_however_many_strangers_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whom a certificate tells is never turned away for the number of strangers that wait."""
+    service = services.Service(context(), Metrics(), services.Limits(60.0), open_connections=Connections(2))
+    service._strangers = 1
+    body = large(LARGE_BYTES)
+
+    async def ask(doubt: str) -> int:
+        caller = Caller(doubt, Budget(60.0, 1), len(body))
+        slot = service._slot("/validate", body, caller)
+        await slot.acquire()
+        asyncio.get_running_loop().call_later(0.05, slot.release)
+        reply = await service._elsewhere("/validate", body, caller)
+        assert isinstance(reply, services.Reply)
+        return reply.code
+
+    async def main() -> None:
+        assert await ask("") == 200
+        with pytest.raises(WebhookError, match="too many large reviews wait"):
+            await ask("who?")
+
+    asyncio.run(main())
+
+
+# --- conversions
+
+
+def test_time_is_looked_at_before_each_object() -> None:
+    """When the time is used up, or nobody waits any more, no further object is converted."""
+    review = conversion([claim() for _ in range(20)], "v1beta1")
+    with pytest.raises(BudgetSpentError, match="longer than 10 s"):
+        convert(review, context(), Budget(10, 1, Ticking()))
+    versions = [obj["apiVersion"] for obj in review["request"]["objects"]]
+    assert versions == ["resource.k8s.io/v1beta1"] * 9 + ["resource.k8s.io/v1"] * 11
+    left = Budget(60, 1)
+    left.stop()
+    with pytest.raises(BudgetSpentError, match="nobody waits"):
+        convert(conversion([claim()], "v1beta1"), context(), left)
+
+
+@BOTH
+def test_conversion_that_takes_too_long(headers: dict[str, str]) -> None:
+    """It is an HTTP error, and what is asked next is answered."""
+    body = json.dumps(conversion([claim()] * 500, "v1beta1")).encode()
+    assert len(body) > LARGE_BYTES
+    with serving(context()) as served:
+        found = served.ask(body, "/convert?timeout=1us", headers)
+        assert found[0] in (503, 504), found
+        assert served.ask(body, "/convert", headers)[0] == 200
+
+
+def test_conversion_ends_when_the_caller_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a list whose caller has gone, no more than the object under way is converted; then others have the slot."""
+    reached, goes_on = threading.Semaphore(0), threading.Event()
+    converted: list[str] = []
+    served_context = context()
+    real = served_context.server.read
+
+    def read(obj: Any, version: str) -> Any:
+        converted.append(version)
+        reached.release()
+        assert goes_on.wait(PATIENCE_SECONDS)
+        return real(obj, version)
+
+    monkeypatch.setattr(served_context.server, "read", read)
+    with serving(served_context) as served:
+        leaving = served.send(json.dumps(conversion([claim()] * 500, "v1beta1")).encode(), "/convert")
+        assert reached.acquire(timeout=PATIENCE_SECONDS)
+        leaving.close()
+        until(lambda: not is_busy(served.service))
+        goes_on.set()
+        other = json.dumps(conversion([claim()] * 400, "v1beta2")).encode()
+        assert served.ask(other, "/convert")[0] == 200
+    assert converted == ["resource.k8s.io/v1beta1"] + ["resource.k8s.io/v1beta2"] * 400
+
+
+# --- memory
+
+SIZE = 256 * 1024
+COSTLY = {
+    "repeated keys": b'{"":0,"":0}',
+    "numbers as written": b"-0",
+    "lists": b"[]",
+    "objects": b"{}",
+}
+
+
+@pytest.mark.parametrize("name", COSTLY)
+@pytest.mark.parametrize("path", ["/convert", "/validate"])
+def test_bodies_that_would_take_too_much_memory(
+    path: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are refused before they are read; one of the same size, with as many bytes in strings, is not."""
+    read: list[int] = []
+    real = services.parse
+
+    def counting(body: bytes, **how: Any) -> Any:
+        read.append(len(body))
+        return real(body, **how)
+
+    monkeypatch.setattr(services, "parse", counting)
+    unit = COSTLY[name]
+    body = b'{"a":[' + b",".join([unit] * ((SIZE - 1000) // (len(unit) + 1))) + b"]}"
+    with serving(context(), admission=SIZE, conversion=SIZE) as served:
+        code, text = served.ask(body, path)
+        assert (code, text) == (
+            413,
+            b"the body has too many values: it would take more than %d bytes of memory\n" % (7 * SIZE),
+        )
+        assert read == []
+        assert served.ask(b'{"a":"' + b"x" * (SIZE - 1000) + b'"}', path)[0] == 400
+        assert len(read) == 1
+
+
+def test_dense_bodies_are_worked_on_one_at_a_time() -> None:
+    """Not only the size of a body makes it huge: so do its values, of which there are as many as in a larger one."""
+    service = services.Service(context(), Metrics(), services.Limits(60.0))
+    caller = Caller("", Budget(60.0, 1))
+    sparse, dense = b" " * services.HUGE_VALUES, b"," * services.HUGE_VALUES
+    huge = service._slot("/convert", b" " * services.HUGE_BYTES, caller)
+    for path in ("/convert", "/validate"):
+        assert service._slot(path, dense, caller) is huge
+        assert service._slot(path, dense[1:], caller) is not huge
+        assert service._slot(path, sparse, caller) is not huge
 
 
 def test_no_lints_of_large_reviews() -> None:
