@@ -307,7 +307,7 @@ class Service:
                 raise WebhookError("not ready", 503)
             limit = self._limits.bytes_at(path)
             _check_head(request, limit)
-            body = _received(request, limit)
+            body = _received(request, limit, self._limits.memory)
             if body is None:
                 body = await self._read(request, limit)
             self.open_connections.works(request.transport)
@@ -552,14 +552,22 @@ async def _unhurried(
     return await asyncio.wrap_future(future)
 
 
-def _received(request: web.BaseRequest, limit: int) -> bytes | None:
-    """The body if it has come with the head, as small ones do; None if it has to be waited for."""
+def _received(request: web.BaseRequest, limit: int, memory: int) -> bytes | None:
+    """The body if it has come with the head, as small ones do; None if it has to be waited for.
+
+    :param memory: bytes that may be needed to read it.
+    :raises WebhookError: if it is larger, or would take more.
+    """
     content = request.content
     if not content.is_eof() or content.exception() is not None:
         return None
     body = content.read_nowait()
     if len(body) > limit:
         raise _too_large(limit)
+    needed = JSONMemory()
+    needed.add(body)
+    if needed.bytes > memory:
+        raise _too_many(memory)
     return body
 
 
