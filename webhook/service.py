@@ -60,8 +60,8 @@ EXPRESSIONS_BYTES = min(CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES)
 # Reviews that wait for the API server's answers about quota do so in threads of their own, and so many more queue.
 QUOTA_THREADS = 16
 MAX_WAITING = 256
-# What may be read takes so many times the memory of the largest body: the densest that API servers send take fifteen
-# times their size, what has longer texts less than seven times.
+# What is read may take so many times the memory of the largest body, as far as that can be told before: the densest that
+# API servers send is estimated at twenty times its size, what has longer texts at less than seven times.
 MEMORY_PER_BYTE = 7
 # Bodies that take more memory than some tens of MiB come one by one.
 HUGE_BYTES = 4 * 1024 * 1024
