@@ -278,9 +278,8 @@ def test_one_large_review_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         known = Caller("", Budget(1, 1), LARGE_BYTES)
         stranger = known._replace(doubt="who?")
         service = served.service
-        assert service._slot("/validate", LARGE_BYTES, known) is not service._slot(
-            "/validate", LARGE_BYTES, stranger
-        )
+        body = b" " * LARGE_BYTES
+        assert service._slot("/validate", body, known) is not service._slot("/validate", body, stranger)
         halting.goes_on.set()
         assert {answer(first)[0], answer(second)[0]} == {200}
 
@@ -372,7 +371,7 @@ def test_conversion_ends_when_the_caller_has_left(monkeypatch: pytest.MonkeyPatc
         leaving = served.send(json.dumps(conversion([claim()] * 500, "v1beta1")).encode(), "/convert")
         assert reached.acquire(timeout=PATIENCE_SECONDS)
         leaving.close()
-        until(lambda: not is_busy(served.service))
+        until(lambda: not served.in_flight)
         goes_on.set()
         other = json.dumps(conversion([claim()] * 400, "v1beta2")).encode()
         assert served.ask(other, "/convert")[0] == 200
@@ -397,13 +396,13 @@ def test_bodies_that_would_take_too_much_memory(
 ) -> None:
     """They are refused before they are read; one of the same size, with as many bytes in strings, is not."""
     read: list[int] = []
-    real = services.parse
+    real = jsontext.parse
 
     def counting(body: bytes, **how: Any) -> Any:
         read.append(len(body))
         return real(body, **how)
 
-    monkeypatch.setattr(services, "parse", counting)
+    monkeypatch.setattr("webhook.service.parse", counting)
     unit = COSTLY[name]
     body = b'{"a":[' + b",".join([unit] * ((SIZE - 1000) // (len(unit) + 1))) + b"]}"
     with serving(context(), admission=SIZE, conversion=SIZE) as served:
