@@ -34,16 +34,20 @@ class Reason:
     """One part of an expression that made the whole false, or failed.
 
     `expression` is its text, `position` where it is in the source, in code points, `outcome` what came of it (`is
-    false`, `fails: no such key: model`), and `details` say why (`model is "h100"`).
+    false`, `fails: no such key: model`), and `details` say why (`model is "h100"`).  `verdict` is the outcome without
+    anything that a device has brought: values, and messages that may quote them.
     """
 
-    __slots__ = ("details", "expression", "outcome", "position")
+    __slots__ = ("details", "expression", "outcome", "position", "verdict")
 
-    def __init__(self, expression: str, position: int, outcome: str, details: tuple[str, ...]) -> None:
+    def __init__(
+        self, expression: str, position: int, outcome: str, details: tuple[str, ...], verdict: str
+    ) -> None:
         self.expression = expression
         self.position = position
         self.outcome = outcome
         self.details = details
+        self.verdict = verdict
 
     def __str__(self) -> str:
         details = f": {', '.join(self.details)}" if self.details else ""
@@ -66,7 +70,7 @@ class Explainer:
     def explain(self, device: Device) -> list[Reason]:
         """The reasons, first those in front; none if the expression is true."""
         if device.error is not None:
-            return [Reason("the device", 0, f"cannot be used: {device.error}", ())]
+            return [Reason("the device", 0, f"cannot be used: {device.error}", (), "cannot be used")]
         found: list[Reason] = []
         for reason in _Explanation(self, device).reasons(self._root, False, _as_it_is, ()):
             if len(found) == MAX_REASONS:
@@ -174,7 +178,8 @@ class _Explanation:
         if not details:
             details = self._absent(node)
         outcome = f"is {_shown(value)}"
-        return Reason(_quoted(node), node.position, outcome, tuple(dict.fromkeys(details)))
+        verdict = outcome if isinstance(value, bool) else "is not true"
+        return Reason(_quoted(node), node.position, outcome, tuple(dict.fromkeys(details)), verdict)
 
     def _absent(self, node: Node) -> list[str]:
         """What a test for presence has not found."""
@@ -205,7 +210,8 @@ class _Explanation:
                 seen = self._explainer.value(operand, self._device, wrap, scope)
                 if seen.__class__ is not CelError and seen is not MISSING:
                     details.append(f"{_label(operand)} is {_shown(seen)} ({_type(seen)})")
-        return Reason(_quoted(node), node.position, f"fails: {error.message}", tuple(dict.fromkeys(details)))
+        outcome = f"fails: {error.message}"
+        return Reason(_quoted(node), node.position, outcome, tuple(dict.fromkeys(details)), "fails")
 
     def _missing(self, operand: Node, name: str) -> list[str]:
         """What there is in place of an attribute or capacity that is not there."""

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+FIRST_PAGE = 25
 PAGE = 500
 
 
 class Unavailable(Exception):
     """The API server did not answer, or refused what it should not."""
+
+
+class TooLarge(Unavailable):
+    """The API server's answer has more bytes than are read."""
 
 
 class Api(Protocol):
@@ -20,25 +25,39 @@ class Api(Protocol):
     ) -> tuple[int, Any]:
         """Send a request (GET, POST, PUT, DELETE; ``body`` is JSON) and return its HTTP status and JSON body.
 
-        Raises :class:`Unavailable` if there is no answer.
+        Raises :class:`Unavailable` if there is no answer, :class:`TooLarge` if there is more of one than fits in memory.
         """
 
 
-def items(api: Api, path: str) -> Iterator[dict[str, Any]]:
+def items(api: Api, path: str, most: int | None = None) -> Iterator[dict[str, Any]]:
     """The objects of a list, page by page; all pages are of one moment, not before the call.
 
+    How large objects are is up to those who make them, so pages begin small, and become smaller where one is too large.
+
+    :param most: how many are read at most; more of them are an error.
     :raises Unavailable: if the list cannot be had.
     """
-    query = {"limit": str(PAGE)}
+    size, largest, following, seen = FIRST_PAGE, PAGE, "", 0
     while True:
-        code, page = api.request("GET", path, query=query)
+        query = {"limit": str(size), **({"continue": following} if following else {})}
+        try:
+            code, page = api.request("GET", path, query=query)
+        except TooLarge:
+            if size == 1:
+                raise
+            size = largest = max(1, size // 4)
+            continue
         if code != 200 or not isinstance(page, dict):
             raise Unavailable(f"GET {path}: {_reason(code, page)}")
-        yield from page.get("items") or ()
+        found = page.get("items") or ()
+        seen += len(found)
+        if most is not None and seen > most:
+            raise Unavailable(f"GET {path}: there are more than {most:,}")
+        yield from found
         following = (page.get("metadata") or {}).get("continue")
         if not following:
             return
-        query = {"limit": str(PAGE), "continue": following}
+        size = min(2 * size, largest)
 
 
 def expect(answer: tuple[int, Any], what: str, *codes: int) -> Any:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from quota.amounts import Amounts, only, without_zeros
 from quota.api import Api, expect, items
+from quota.countedparts import counted_part_of_claim, counted_part_of_pod
 from quota.deviceclasses import ExtendedResources
 from quota.evaluators import Evaluator, evaluator_for
 from quota.ledger import Charged
@@ -18,6 +19,7 @@ from quota.namespace import HUB, Namespace
 from quota.podclaims import is_charged_to_pod, owner_of
 from quota.pods import usage as usage_of_pod
 from quota.resourcequotas import ResourceQuota, from_object
+from quota.turns import Turns
 from resourceapi.defaults import apply_defaults
 from resourceapi.model.versions import GROUP
 from validation.server import Server
@@ -25,6 +27,8 @@ from validation.server import Server
 Object = dict[str, Any]
 CLAIM, POD = "ResourceClaim", "Pod"
 MAX_REMEMBERED = 10_000
+# Among so many claims of a namespace the one is looked for that a pod has been charged for.
+MOST_CLAIMS = 10_000
 
 
 class ClusterNamespaces:
@@ -48,6 +52,7 @@ class ClusterNamespaces:
         self._clock = clock
         self._known: dict[str, tuple[float, Any]] = {}
         self._lock = Lock()
+        self._turns = Turns()
 
     def quotas(self, namespace: str) -> Sequence[ResourceQuota]:
         """The ResourceQuotas of a namespace. Raises :class:`quota.api.Unavailable`."""
@@ -99,18 +104,8 @@ class ClusterNamespaces:
 
         :raises Unavailable: if something cannot be listed.
         """
-        content = Namespace(self._server, self.resources())
-        names = {name for quota in self.quotas(namespace) for name in quota.hard}
-        shared = {name for name in names if name.startswith(REQUESTS)}
-        claims = content.evaluator(GROUP, CLAIM)
-        assert claims is not None
-        if claims.matching(shared):
-            for pod in items(self._api, f"/api/v1/namespaces/{namespace}/pods"):
-                content.store("", POD, pod)
-        for claim in items(self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims"):
-            # What a CRD stores may lack defaults that the built-in kind would have been read with.
-            apply_defaults(CLAIM, "v1", claim, "")
-            content.store(GROUP, CLAIM, claim)
+        content = self._content(namespace)
+        shared = self._shared(namespace)
         for (group, kind), used in (((GROUP, CLAIM), None), (("", POD), shared)):
             evaluator = content.evaluator(group, kind)
             assert evaluator is not None
@@ -119,6 +114,27 @@ class ClusterNamespaces:
                 yield Charged(
                     obj["metadata"]["uid"], kind, name, usage if used is None else only(usage, used)
                 )
+
+    def _shared(self, namespace: str) -> set[str]:
+        """Limits on what pods may use as well as claims."""
+        names = {name for quota in self.quotas(namespace) for name in quota.hard}
+        return {name for name in names if name.startswith(REQUESTS)}
+
+    def _content(self, namespace: str) -> Namespace:
+        """What counts of all claims, and of the pods if a quota limits something that both use."""
+        content = Namespace(self._server, self.resources())
+        shared = self._shared(namespace)
+        claims = content.evaluator(GROUP, CLAIM)
+        assert claims is not None
+        with self._turns.of(namespace):
+            if claims.matching(shared):
+                for pod in items(self._api, f"/api/v1/namespaces/{namespace}/pods"):
+                    content.store("", POD, counted_part_of_pod(pod))
+            for claim in items(self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims"):
+                # What a CRD stores may lack defaults that the built-in kind would have been read with.
+                apply_defaults(CLAIM, "v1", claim, "")
+                content.store(GROUP, CLAIM, counted_part_of_claim(claim))
+        return content
 
     def _classes(self, path: str) -> Iterable[Object]:
         """The classes; none where there is no such kind (yet)."""
@@ -130,14 +146,15 @@ class ClusterNamespaces:
         owner = owner_of(claim)
         if owner is None:
             return {}
-        code, pod = self._api.request(
-            "GET", f"/api/v1/namespaces/{namespace}/pods/{quote(owner[0], safe='')}"
-        )
-        if code == 404:
-            return {}
-        expect((code, pod), f"pod {namespace}/{owner[0]}", 200)
-        others = items(self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims")
-        return usage_of_pod(pod, self._server.profile) if is_charged_to_pod(claim, pod, others) else {}
+        with self._turns.of(namespace):
+            code, pod = self._api.request(
+                "GET", f"/api/v1/namespaces/{namespace}/pods/{quote(owner[0], safe='')}"
+            )
+            if code == 404:
+                return {}
+            expect((code, pod), f"pod {namespace}/{owner[0]}", 200)
+            others = items(self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims", most=MOST_CLAIMS)
+            return usage_of_pod(pod, self._server.profile) if is_charged_to_pod(claim, pod, others) else {}
 
     def _remembered(self, key: str, read: Callable[[], Any]) -> Any:
         now = self._clock()

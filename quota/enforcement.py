@@ -27,7 +27,7 @@ class QuotaCheck(Protocol):
 
     @property
     def is_for_known_clients(self) -> bool:
-        """Whether only the API server may ask, since asking changes something."""
+        """Whether only the API server may ask: that asks it in turn, reserves, or tells who uses what in a namespace."""
 
     def check(
         self, namespace: str, claim: Object, *, dry_run: bool, is_wanted: Callable[[], bool]
@@ -80,9 +80,8 @@ class ObservedQuota:
     unless usage has gone down in between; ``lifetime`` of the namespaces' memory bounds that.
     """
 
-    is_for_known_clients = False
-
-    def __init__(self, namespaces: ClusterNamespaces) -> None:
+    def __init__(self, namespaces: ClusterNamespaces, *, is_for_known_clients: bool = True) -> None:
+        self.is_for_known_clients = is_for_known_clients
         self._namespaces = namespaces
 
     def run(self, stop: Event) -> None:

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from quota.api import Unavailable
+from quota.api import TooLarge, Unavailable
 from webhook.tls import trusting
 
 TIMEOUT = 8.0
+# Of an answer so much is read: more than any object has, and little beside what a worker may take, as JSON and decoded.
+ANSWER_BYTES = 8 * 1024 * 1024
 
 
 class ApiServer:
@@ -40,7 +42,7 @@ class ApiServer:
         A connection that the server has closed in the meantime is opened again once, so that a request may arrive
         twice; with resourceVersions the second one is a conflict.
 
-        :raises Unavailable: if there is no answer, or none in JSON.
+        :raises Unavailable: if there is no answer, or none in JSON; TooLarge if it is larger than :data:`ANSWER_BYTES`.
         """
         url = f"{path}?{urlencode(query)}" if query else path
         content = None if body is None else json.dumps(body).encode()
@@ -52,6 +54,9 @@ class ApiServer:
             }
             code, answer = self._exchange(verb, url, content, headers)
             return code, _decoded(code, answer)
+        except TooLarge:
+            self._drop()  # what is left of the answer is not the next one
+            raise TooLarge(f"{verb} {path}: the answer has more than {ANSWER_BYTES:,} bytes") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             self._drop()
             raise Unavailable(f"{verb} {path}: {str(error) or type(error).__name__}") from None
@@ -76,7 +81,10 @@ class ApiServer:
             )
         connection.request(verb, url, content, headers)
         response = connection.getresponse()
-        return response.status, response.read()
+        answer = response.read(ANSWER_BYTES + 1)
+        if len(answer) > ANSWER_BYTES:
+            raise TooLarge
+        return response.status, answer
 
     def close(self) -> None:
         """Close the connection of this thread; the next request opens another one."""

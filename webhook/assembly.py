@@ -40,9 +40,9 @@ Object = dict[str, Any]
 WATCH = "Watch"
 NAMESPACE = "claimcheck-system"
 _NO_CLIENTS = (
-    "quota.mode: where CRDs serve the kinds quota is reserved, which only the API server may ask for: name the authority "
-    "of its client certificate in tls.clientAuthorityFile (or set quota.insecureSkipClientVerify: then everybody who "
-    "reaches the port can use up the quota of any namespace)"
+    "quota.mode: only the API server may ask for it, since that asks the cluster, and tells who uses what: name the "
+    "authority of its client certificate in tls.clientAuthorityFile (or set quota.insecureSkipClientVerify: then everybody "
+    "who reaches the port can read the quotas of any namespace and, where CRDs serve the kinds, use them up)"
 )
 
 
@@ -192,12 +192,12 @@ def _quota(config: Config, profile: Profile, cluster: Cluster | None) -> QuotaCh
         return None
     reserves = config.get("apiServer", "serves") == "CustomResources"
     trusts_everybody = config.get("quota", "insecureSkipClientVerify")
-    if reserves and not trusts_everybody and config.get("tls", "clientAuthorityFile") is None:
+    if not trusts_everybody and config.get("tls", "clientAuthorityFile") is None:
         raise config.error(("quota", "mode"), _NO_CLIENTS)
     api = api_server(config)
     namespaces = ClusterNamespaces(api, Server(profile))
     if not reserves:
-        return ObservedQuota(namespaces)
+        return ObservedQuota(namespaces, is_for_known_clients=not trusts_everybody)
     store = ConfigMapStore(api, own_namespace(config, "quota", "namespace"))
     reservations = Reservations(
         store,

@@ -18,12 +18,14 @@ class Caller(NamedTuple):
     """One client with one review.
 
     ``doubt``: why it may be somebody else than the API server; empty if its certificate says so.  ``budget``: what may
-    be spent on its review.  ``size``: bytes of the review.
+    be spent on its review.  ``size``: bytes of the review.  ``is_stranger``: whether API servers could be known by their
+    certificate, and it is none of them.
     """
 
     doubt: str
     budget: Budget
     size: int = 0
+    is_stranger: bool = False
 
 
 def seconds_to_answer(query: str, most: float) -> float:

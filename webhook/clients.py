@@ -1,4 +1,5 @@
-"""Who may ask for what: API servers show a client certificate, others only get what changes nothing."""
+"""Who may ask for what: API servers show a client certificate, others only get what changes nothing and tells
+nothing of the cluster."""
 
 from __future__ import annotations
 

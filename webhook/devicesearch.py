@@ -129,7 +129,10 @@ class Search:
                 Explainer(compiled.ast).explain(kind.device.prepared) if compiled.ast is not None else []
             )
             if reasons:
-                return f"; for example {next(iter(kind.members))}: {reasons[0]}"
+                # No values: slices are for those who may read them, and who asks may only be allowed to make claims.
+                # The part of the expression, which is theirs or their class's, says enough to look further.
+                first = reasons[0]
+                return f"; for example {next(iter(kind.members))}: {first.expression} {first.verdict}"
         return ""
 
     def _compiled(self) -> Iterator[Compiled]:

@@ -459,7 +459,8 @@ class Service:
         """
         doubt = NONE_SHOWN if self._clients is None else self._clients.check(certificate)
         seconds = seconds_to_answer(query, self._limits.review)
-        return Caller(doubt, Budget(seconds, EXPRESSIONS_BYTES), size)
+        is_stranger = self._clients is not None and bool(doubt)
+        return Caller(doubt, Budget(seconds, EXPRESSIONS_BYTES), size, is_stranger)
 
     async def _read(self, request: web.BaseRequest, limit: int) -> bytes:
         """The body, up to its limit.

@@ -13,7 +13,7 @@ from quota.reservations import Busy
 from resourceapi.fielderrors import FieldError, forbidden
 from resourceapi.fieldpath import render
 from resourceapi.names import short_name
-from resourceapi.releases import split_api_version
+from resourceapi.releases import KINDS, split_api_version
 from validation import statuses
 from validation.headers import in_headers
 from validation.lints import lint
@@ -117,12 +117,28 @@ class _Verdict:
         self.warnings += problems
 
     def _impossible_demands(self) -> Iterator[FieldError]:
-        """What no device can ever be, if that is enforced; otherwise it becomes warnings."""
+        """What no device can ever be, if that is enforced; otherwise it becomes warnings.
+
+        :raises AdmissionError: if that is enforced, and the caller is a stranger: it is told nothing, so nothing of what it
+            asks for can be admitted.
+        """
         outlook = self.context.outlook
         subject = self._subject() if outlook is not None else None
         at, spec = claim_spec(subject) if subject is not None else ((), {})
-        found = outlook.problems(spec, at) if outlook is not None and at else []
-        if outlook is None or not found:
+        if outlook is None or not at:
+            return
+        if self.caller.is_stranger:
+            if outlook.mode == ENFORCE:
+                self.audit[outlook.name] = "unknown client"
+                why = f"devices are looked at only for an API server that shows its certificate: {self.caller.doubt}"
+                raise AdmissionError(
+                    statuses.forbidden(
+                        KINDS[self.request.kind].resource, name_of(self.request.object), why
+                    ).status()
+                )
+            return
+        found = outlook.problems(spec, at)
+        if not found:
             return
         self.audit[outlook.name] = "refused" if outlook.mode == ENFORCE else "warned"
         for path, problem in found:
@@ -144,7 +160,7 @@ class _Verdict:
             raise WebhookError("request.namespace must be the name of a namespace")
         if quota.is_for_known_clients and self.caller.doubt:
             self.audit[QUOTA] = "unknown client"
-            why = f"quota is reserved only for an API server that shows its certificate: {self.caller.doubt}"
+            why = f"quota is checked only for an API server that shows its certificate: {self.caller.doubt}"
             raise AdmissionError(statuses.forbidden(RESOURCE, name_of(claim), why).status())
         return claim
 

@@ -215,3 +215,11 @@ def test_cluster_without_classes() -> None:
     del world.api.collections[CLASSES]
     world.api.collections[CLASSES.rpartition("/")[0]] = {}
     assert world.reserved.check("team", claim(exactly("r", "gpu", 2), uid="a"), dry_run=False) is not None
+
+
+def test_both_are_for_known_clients() -> None:
+    """Asking costs requests to the API server, and the answer tells who uses what: nothing of that is for strangers."""
+    world = World({GPU: "1"})
+    assert world.observed.is_for_known_clients
+    assert world.reserved.is_for_known_clients
+    assert not ObservedQuota(world.namespaces, is_for_known_clients=False).is_for_known_clients

@@ -12,12 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from quota.api import Unavailable
+from quota.api import TooLarge, Unavailable
 from tests.webhook.running import PATIENCE_SECONDS
+from webhook import apiserver
 from webhook.apiserver import ApiServer
 from webhook.certificates import BUNDLE, LEAF, LEAF_KEY, Terms, advance
 
-ODD = {"/plain": (404, b"404 page not found\n"), "/garbage": (200, b"<html>"), "/empty": (200, b"")}
+ODD = {
+    "/plain": (404, b"404 page not found\n"),
+    "/garbage": (200, b"<html>"),
+    "/empty": (200, b""),
+    "/large": (200, b'"' + b"x" * 1000 + b'"'),
+}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -122,3 +128,13 @@ def test_unreachable(api: ApiServer, tmp_path: Path) -> None:
     (tmp_path / "token").unlink()
     with pytest.raises(Unavailable, match="token"):
         api.request("GET", "/")
+
+
+def test_answers_are_read_up_to_a_bound(api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is larger is not read to its end, and what comes after it is the answer to the next request."""
+    assert api.request("GET", "/large")[1] == "x" * 1000
+    monkeypatch.setattr(apiserver, "ANSWER_BYTES", 1001)
+    for _ in range(2):
+        with pytest.raises(TooLarge, match="GET /large: the answer has more than 1,001 bytes"):
+            api.request("GET", "/large")
+        assert api.request("GET", "/small")[1]["path"] == "/small"

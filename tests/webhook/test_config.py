@@ -122,7 +122,11 @@ BAD = {
     "missing-inventory": (TLS + "inventory: [nowhere]\n", "nowhere: "),
     "reservations-for-everybody": (
         TLS + "apiServer: {serves: CustomResources}\nquota: {mode: Enforce}\n",
-        "3:15: quota.mode: where CRDs serve the kinds quota is reserved, which only the API server may ask for: name ",
+        "3:15: quota.mode: only the API server may ask for it, since that asks the cluster, and tells who uses what: name ",
+    ),
+    "quota-for-everybody": (
+        TLS + "apiServer: {serves: BuiltIn}\nquota: {mode: Enforce}\n",
+        "3:15: quota.mode: only the API server may ask for it, since that asks the cluster, and tells who uses what: name ",
     ),
     "requirement-without-authority": (
         "tls: {directory: a, requireClientCertificate: Reservations}\n",

@@ -14,11 +14,13 @@ import pytest
 from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import Cluster, Mode
+from deviceselectors.budget import Budget
 from resourceapi.releases import Profile
 from tests.allocator import objects, random_clusters
 from tests.webhook.examples import admission, context
 from tests.webhook.running import PATIENCE_SECONDS
 from webhook import devicesearch, feasibility
+from webhook.callers import Caller
 from webhook.devices import KnownDevices
 from webhook.feasibility import Feasibility
 from webhook.validating import validate
@@ -142,7 +144,7 @@ FEASIBLE = {
 AT = "spec.devices.requests[0]: no device can satisfy this request: "
 SEVEN = "none of 7 devices of class 'gpu' "
 ANY = "spec.devices.requests[0]: no device can satisfy any of the alternatives: "
-B200_IS_FALSE = f'device.attributes["{DRIVER}"].model == "b200" is false: model is "a100"'
+B200_IS_FALSE = f'device.attributes["{DRIVER}"].model == "b200" is false'
 IMPOSSIBLE = {
     "no-class": (one("gpus"), f"{AT}there is no DeviceClass 'gpus'"),
     "class-without-devices": (
@@ -422,3 +424,58 @@ def test_never_wrong_in_random_clusters() -> None:
                 answers = cluster.place([wanted], Mode.ALL_NODES).nodes
                 assert all(answer.result is None for answer in answers), wanted["spec"]
     assert called > 500
+
+
+SERIAL = f"device.attributes['{DRIVER}'].serial"
+SECRET = "SECRET-1234"
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        pytest.param(f"{SERIAL} == 'a'", 'serial == "a" is false', id="compared"),
+        pytest.param(f"!({SERIAL} != 'a')", 'serial != "a" is true', id="negated"),
+        pytest.param(SERIAL, "serial is not true", id="as-it-is"),
+        pytest.param(f"int({SERIAL}) == 1", f"int({SERIAL}) fails".replace("'", '"'), id="converted"),
+        pytest.param(f"device.attributes[{SERIAL}].a == 1", "a fails", id="as-a-key"),
+        pytest.param(f"cel.bind(s, {SERIAL}, s == 'a')", 's == "a" is false', id="bound"),
+        pytest.param(f"{SERIAL} == 'b' ? true : {SERIAL} == 'a'", 'serial == "a" is false', id="chosen"),
+        pytest.param(f"device.attributes['{DRIVER}'].sreial == 'a'", "sreial fails", id="misspelt"),
+    ],
+)
+def test_values_of_devices_are_not_told(
+    known: KnownDevices, outlook: Feasibility, expression: str, said: str
+) -> None:
+    """Who asks may not be allowed to read slices: a warning has what selectors say, and nothing of what devices are."""
+    secret = device("gpu-0")
+    secret["attributes"]["serial"] = {"string": SECRET}
+    known.slices.replace([slice_of("node-1", secret)])
+    (warning,) = warnings(outlook, one("gpu", expression))
+    assert "SECRET" not in warning
+    assert "for example" in warning
+    assert warning.endswith(said)
+
+
+def test_strangers_get_no_warnings(outlook: Feasibility) -> None:
+    """Where API servers are known by their certificate, nobody else is told of devices; where they are not, it is so
+    for everybody."""
+    review = admission(one("gpus"))
+    judged = context(rules=False, outlook=outlook)
+    nobody = Caller("a client certificate is needed", Budget(60.0, 1_000_000))
+    assert validate(review, judged, nobody)["response"]["warnings"]
+    response = validate(review, judged, nobody._replace(is_stranger=True))["response"]
+    assert response["allowed"]
+    assert response.keys().isdisjoint(("warnings", "auditAnnotations"))
+
+
+def test_strangers_are_refused_where_it_is_enforced(known: KnownDevices, outlook: Feasibility) -> None:
+    """What cannot be told cannot be admitted either, be it possible or not."""
+    judged = context(rules=False, outlook=Feasibility("Enforce", known, PROFILE.gates))
+    stranger = Caller("a client certificate is needed", Budget(60.0, 1_000_000), is_stranger=True)
+    messages = set()
+    for obj in (one("gpus"), one("gpu")):
+        response = validate(admission(obj), judged, stranger)["response"]
+        assert (response["allowed"], response["status"]["code"]) == (False, 403)
+        assert response["auditAnnotations"] == {"feasibility": "unknown client"}
+        messages.add(response["status"]["message"])
+    assert len(messages) == 1

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from deviceselectors.budget import Budget
 from quota.api import Unavailable
 from quota.claims import demands
 from quota.reservations import Busy
 from tests.webhook.examples import admission, claim, context
 from validation import statuses
 from validation.requests import Answer
+from webhook.callers import Caller
 from webhook.context import Context
 from webhook.reviews import WebhookError
 from webhook.validating import validate
@@ -102,3 +104,17 @@ def test_undecided(error: Exception) -> None:
     with pytest.raises(WebhookError, match="quota cannot be checked now") as raised:
         validate(admission(claim()), with_quota(Asked(error)))
     assert raised.value.code == 503
+
+
+@pytest.mark.parametrize("dry_run", [False, True], ids=["stored", "dry-run"])
+def test_strangers_learn_nothing_of_quotas(dry_run: bool) -> None:
+    """Whoever is not known as the API server gets nothing asked, whatever enforces the limits."""
+    asked = Asked(statuses.forbidden("resourceclaims", "claim", "used by ..."), is_for_known_clients=True)
+    stranger = Caller("a client certificate is needed", Budget(60.0, 1_000_000))
+    response = validate(admission(claim(), dryRun=dry_run), with_quota(asked), stranger)["response"]
+    assert asked.claims == []
+    assert (response["allowed"], response["status"]["code"]) == (False, 403)
+    assert response["status"]["message"].endswith(
+        "quota is checked only for an API server that shows its certificate: a client certificate is needed"
+    )
+    assert response["auditAnnotations"] == {"quota": "unknown client"}

@@ -237,9 +237,11 @@ def test_only_new_claims_wait_for_quota(tmp_path: Path) -> None:
         assert service.review("/validate", admission(changed, stored))["response"]["status"]["code"] == 422
 
 
+@pytest.mark.parametrize("serves", ["CustomResources", "BuiltIn"])
 @pytest.mark.parametrize("names", [["apiserver"], None], ids=["named", "any-name"])
-def test_reservations_need_a_client_certificate(tmp_path: Path, names: list[str] | None) -> None:
-    """Without a certificate nothing is reserved, whichever way is asked, and whatever changes nothing is answered."""
+def test_quota_needs_a_client_certificate(tmp_path: Path, names: list[str] | None, serves: str) -> None:
+    """Without a certificate nothing is asked of the cluster, whichever way and wherever limits are held; all else is
+    answered."""
     write_client_certificates(tmp_path, ["apiserver", "other"])
     (tmp_path / "token").write_text("t")
     tls: dict[str, Any] = {
@@ -249,7 +251,8 @@ def test_reservations_need_a_client_certificate(tmp_path: Path, names: list[str]
     }
     if names:
         tls["clientNames"] = names
-    api_server = {**CRDS, "address": "https://127.0.0.1:1", "tokenFile": "token", "caFile": "authority.crt"}
+    address = {"address": "https://127.0.0.1:1", "tokenFile": "token", "caFile": "authority.crt"}
+    api_server = {**address, "serves": serves}
     stored = claim(allocationMode="ExactCount", count=1)
     stored["metadata"] |= {"resourceVersion": "1", "uid": "u"}
     disguised = REVIEW.replace(b'"CREATE"', b'"\\u0043REATE"')
@@ -293,7 +296,8 @@ def test_namespaces_are_no_paths(tmp_path: Path, namespace: str) -> None:
     (tmp_path / "token").write_text("t")
     api_server = {"address": "https://127.0.0.1:1", "tokenFile": "token", "caFile": "authority.crt"}
     review = json.dumps(admission(claim(), namespace=namespace)).encode()
-    with running(tmp_path, apiServer=api_server, quota={"mode": "Enforce"}) as service:
+    quota = {"mode": "Enforce", "insecureSkipClientVerify": True}
+    with running(tmp_path, apiServer=api_server, quota=quota) as service:
         code, text = service.ask("POST", "/validate", review, **JSON)
         assert (code, text) == (400, b"request.namespace must be the name of a namespace\n")
 

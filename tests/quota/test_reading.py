@@ -1,0 +1,195 @@
+"""What is read of a namespace to count it: in pages that fit, up to a bound, by few at a time."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from quota import api as apis
+from quota import cluster
+from quota.api import TooLarge, Unavailable, items
+from quota.cluster import ClusterNamespaces
+from quota.countedparts import counted_part_of_claim, counted_part_of_pod
+from quota.podclaims import ANNOTATION
+from quota.turns import Turns
+from resourceapi.releases import Profile
+from tests.quota.fakeapi import CLAIMS, CLASSES, PODS, QUOTAS, FakeApi, quota
+from tests.quota.objects import claim, container, device_class, exactly, pod
+from validation.server import Server
+
+PATIENCE_SECONDS = 60
+EXTENDED = "requests.example.com/gpu"
+Object = dict[str, Any]
+
+
+class Pages(FakeApi):
+    """Pages have as many objects as are asked for, and are refused beyond so many bytes, as a client would."""
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__()
+        self.most_bytes = most_bytes
+        self.limits: list[int] = []
+
+    def _list(self, path: str, query: Mapping[str, str]) -> tuple[int, Any]:
+        found = list(self.collections[path].values())
+        start, limit = int(query.get("continue", 0)), int(query["limit"])
+        self.limits.append(limit)
+        end = start + limit
+        page = {
+            "items": found[start:end],
+            "metadata": {"continue": str(end) if end < len(found) else ""},
+        }
+        if len(json.dumps(page)) > self.most_bytes:
+            raise TooLarge(f"GET {path}: the answer is too large")
+        return 200, page
+
+
+def large(name: str, size: int = 1000) -> Object:
+    return claim(exactly("r", "other"), name=name, uid=name, annotations={"x": "y" * size})
+
+
+def test_pages_shrink_until_they_fit() -> None:
+    """Objects of any size are read, however small the pages have to be; one that is too large by itself is not."""
+    api = Pages(most_bytes=3000)
+    api.add(CLAIMS, *(large(f"c{number}") for number in range(20)))
+    assert [obj["metadata"]["name"] for obj in items(api, CLAIMS)] == [f"c{number}" for number in range(20)]
+    assert api.limits[-1] * 1000 < api.most_bytes
+    assert len(api.limits) <= 30
+    api.add(CLAIMS, large("too-large", 4000))
+    with pytest.raises(TooLarge):
+        list(items(api, CLAIMS))
+
+
+def test_pages_begin_small() -> None:
+    """What somebody fills is not asked for at once."""
+    api = Pages(most_bytes=10_000_000)
+    api.add(CLAIMS, *(large(f"c{number}", 1) for number in range(2000)))
+    assert sum(1 for _ in items(api, CLAIMS)) == 2000
+    assert api.limits[0] <= 50
+    assert max(api.limits) == apis.PAGE
+
+
+def test_lists_end_at_a_bound() -> None:
+    """After so many objects it is an error, not a wrong number."""
+    api = Pages(most_bytes=10_000_000)
+    api.add(CLAIMS, *(large(f"c{number}", 1) for number in range(12)))
+    assert sum(1 for _ in items(api, CLAIMS, most=12)) == 12
+    with pytest.raises(Unavailable, match=r"GET .*: there are more than 11"):
+        list(items(api, CLAIMS, most=11))
+
+
+def made_for_pod(name: str = "made", **metadata: Any) -> Object:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p", "controller": True}
+    return claim(
+        exactly("r", "gpu", 2),
+        name=name,
+        uid=name,
+        annotations={ANNOTATION: "true"},
+        ownerReferences=[owner],
+        **metadata,
+    )
+
+
+def with_pod(api: FakeApi, **more: Any) -> ClusterNamespaces:
+    """A namespace whose quota pods and claims share, and a pod."""
+    api.add(QUOTAS, quota({EXTENDED: "2"}))
+    api.add(CLASSES, device_class("gpu", "example.com/gpu"))
+    asked = {"example.com/gpu": "2"}
+    owner = pod(container(asked, asked))
+    owner["metadata"]["uid"] = "p"
+    api.add(PODS, owner)
+    return ClusterNamespaces(api, Server(Profile()), **more)
+
+
+def test_claims_of_a_pod_are_looked_for_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenant's claims, however large and many, are not all read to see which one a pod was charged for."""
+    monkeypatch.setattr(cluster, "MOST_CLAIMS", 30)
+    api = Pages(most_bytes=20_000)
+    namespaces = with_pod(api)
+    api.add(CLAIMS, *(large(f"c{number}") for number in range(30)))
+    assert EXTENDED not in namespaces.evaluator("team").usage(made_for_pod())
+    api.add(CLAIMS, large("one-more"))
+    with pytest.raises(Unavailable, match="there are more than 30"):
+        namespaces.evaluator("team").usage(made_for_pod())
+
+
+def test_nothing_but_what_counts_is_kept() -> None:
+    """Of all that is in a namespace only what counts stays in memory until it is counted."""
+    api = Pages(most_bytes=10_000_000)
+    namespaces = with_pod(api)
+    for number in range(30):
+        api.add(CLAIMS, large(f"c{number}", 100_000))
+    seen: list[int] = []
+    whole = claim(
+        exactly("r", "gpu"), name="c", uid="u", annotations={"x": "y" * 100_000, ANNOTATION: "true"}
+    )
+    whole["spec"]["devices"]["config"] = [{"opaque": {"parameters": {"a": "b" * 100_000}}}]
+    whole["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": "x" * 10_000}}]
+    kept = counted_part_of_claim(whole)
+    seen.append(len(json.dumps(kept)))
+    big = pod(container({"example.com/gpu": "2"}, env=[{"name": "A", "value": "x" * 100_000}]))
+    big["metadata"]["annotations"] = {"x": "y" * 100_000}
+    seen.append(len(json.dumps(counted_part_of_pod(big))))
+    assert max(seen) < 1000
+    assert len(list(namespaces.charged("team"))) == 31
+
+
+class Slow(FakeApi):
+    """Lists of claims wait until the test lets them go on; counts how many do at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on = threading.Event()
+        self.entered = threading.Semaphore(0)
+        self._lock = threading.Lock()
+        self.now = self.most = 0
+
+    def request(
+        self, verb: str, path: str, body: object = None, query: Mapping[str, str] | None = None
+    ) -> tuple[int, Any]:
+        if path != CLAIMS:
+            return super().request(verb, path, body, query)
+        with self._lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        self.entered.release()
+        assert self.go_on.wait(PATIENCE_SECONDS)
+        with self._lock:
+            self.now -= 1
+        return super().request(verb, path, body, query)
+
+
+def test_one_at_a_time_reads_a_namespace() -> None:
+    """However many reviews ask about it, and whatever for."""
+    api = Slow()
+    namespaces = with_pod(api)
+    evaluator = namespaces.evaluator("team")
+    threads = [
+        threading.Thread(target=evaluator.usage, args=(made_for_pod(f"m{number}"),)) for number in range(8)
+    ]
+    threads += [threading.Thread(target=lambda: list(namespaces.charged("team"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    assert api.entered.acquire(timeout=PATIENCE_SECONDS)
+    api.go_on.set()
+    for thread in threads:
+        thread.join()
+    assert api.most == 1
+
+
+def test_turns() -> None:
+    """One for each name and few in all; whoever would wait too long is told so, and nothing is left behind."""
+    turns = Turns(most=2, patience=0.0)
+    with turns.of("a"):
+        with pytest.raises(Unavailable, match="too many ask what is in namespaces"), turns.of("a"):
+            pass
+        with turns.of("b"), pytest.raises(Unavailable), turns.of("c"):
+            pass
+        with turns.of("c"):
+            pass
+    with turns.of("a"), turns.of("b"):
+        pass
