@@ -21,6 +21,8 @@ MODES = ("built-in-guard", "crd-served")
 OWN, SECRET, CERT_MANAGER = "own", "secret", "cert-manager"
 # the components for each, which may depend on the mode
 CERTIFICATES = {OWN: ["own-certificates/{mode}"], SECRET: [], CERT_MANAGER: ["cert-manager"]}
+# the components where API servers show a certificate; crd-served counts on that anyway
+WITH_CLIENT_AUTHORITY = {"built-in-guard": ["quota-roles", "quota-reasons"], "crd-served": []}
 POLICIES = ("Fail", "Ignore")
 NAMESPACE, IMAGE = "claimcheck-system", "claimcheck"
 # where the files are: beside the sources, or where an installation has put them
@@ -31,6 +33,7 @@ PLACES = (
 EXAMPLES = """examples:
   claimcheck manifests --image registry.example.com/claimcheck:0.1.0 | kubectl apply --server-side -f -
   claimcheck manifests --mode crd-served --certificates cert-manager --service-monitor
+  claimcheck manifests --client-authority front-proxy-ca.crt
   claimcheck manifests --failure-policy classes=Fail
   claimcheck manifests --mode crd-served --url https://127.0.0.1:8443 --authority certificates/current/ca.crt
 
@@ -93,8 +96,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--client-authority",
         metavar="FILE",
-        help="PEM: who signs the certificate that the API server shows to webhooks, for --mode crd-served; becomes the "
-        "ConfigMap claimcheck-clients",
+        help="PEM: who signs the certificate that the API server shows to webhooks, without which no quota is checked; "
+        "becomes the ConfigMap claimcheck-clients, and with built-in-guard switches quota on",
     )
     parser.add_argument("--service-monitor", action="store_true", help="add one for the Prometheus operator")
     parser.add_argument("--no-network-policy", action="store_true", help="leave out the NetworkPolicy")
@@ -147,7 +150,7 @@ def rendered(options: Namespace) -> list[Object]:
 
         ownconfig.use(objects, options.config)
     if options.client_authority is not None:
-        objects.append(_client_authority(options.client_authority, options.mode))
+        objects.append(_client_authority(options.client_authority))
     if (options.url is None) != (options.authority is None):
         raise UsageError("manifests: --url and --authority are given together, or not at all")
     if options.url is not None:
@@ -180,13 +183,11 @@ def _bundle(file: str) -> str:
     return b64encode(_certificates("--authority", file)).decode("ascii")
 
 
-def _client_authority(file: str, mode: str) -> Object:
+def _client_authority(file: str) -> Object:
     """The ConfigMap by which the service knows the API server.
 
-    :raises UsageError: if there is no certificate in the file, or nobody asks for it.
+    :raises UsageError: if there is no certificate in the file.
     """
-    if mode != "crd-served":
-        raise UsageError("manifests: --client-authority: only --mode crd-served asks for client certificates")
     text = _certificates("--client-authority", file).decode("ascii", "replace")
     metadata = {"name": "claimcheck-clients", "namespace": NAMESPACE}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"ca.crt": text}}
@@ -213,6 +214,8 @@ def _certificates(option: str, file: str) -> bytes:
 def kustomization(options: Namespace) -> Object:
     """A kustomization beside the overlays that stands for the options, as far as kustomize has words for them."""
     components = [name.format(mode=options.mode) for name in CERTIFICATES[options.certificates]]
+    if options.client_authority is not None:
+        components += WITH_CLIENT_AUTHORITY[options.mode]
     components += ["prometheus"] * options.service_monitor
     whole: Object = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",

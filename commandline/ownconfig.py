@@ -16,6 +16,7 @@ Object = dict[str, Any]
 NAME = "webhook.yaml"
 # Where the service listens and what its certificates are depends on the other manifests: the first lines of an overlay's.
 GIVEN = ("listen", "tls")
+GIVEN_LINES = 3
 CONDITION = "label-changes"
 # Roles that only quota needs, and their bindings.
 FOR_QUOTA = ("claimcheck-quota", "claimcheck-ledgers")
@@ -28,7 +29,7 @@ def use(objects: list[Object], file: str) -> None:
     """
     (config_map,) = (obj for obj in objects if obj["kind"] == "ConfigMap")
     overlay = config_map["data"][NAME]
-    given = overlay.splitlines()[: len(GIVEN)]
+    given = overlay.splitlines()[:GIVEN_LINES]
     try:
         text = Path(file).read_text("utf-8")
     except OSError as error:
@@ -44,7 +45,13 @@ def use(objects: list[Object], file: str) -> None:
         raise UsageError(f"manifests: --config {file}: apiServer.serves must be {wanted} in this mode")
     config_map["data"][NAME] = whole
     _ask_about_labels(objects, config.document.value)
-    if config.get("quota", "mode") == "Off":
+    if config.get("quota", "mode") != "Off":
+        if not any(obj["metadata"]["name"] in FOR_QUOTA for obj in objects):
+            raise UsageError(
+                f"manifests: --config {file}: quota.mode: name who signs the API server's certificate with "
+                "--client-authority, since only the API server may ask for quota"
+            )
+    else:
         objects[:] = [obj for obj in objects if obj["metadata"]["name"] not in FOR_QUOTA]
 
 

@@ -150,7 +150,7 @@ def test_own_configuration(manifests: Any, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(OWN_CONFIG)
     usual, found = manifests(), manifests("--config", str(tmp_path / "own.yaml"))
     text = found["ConfigMap", "claimcheck"]["data"]["webhook.yaml"]
-    given = usual["ConfigMap", "claimcheck"]["data"]["webhook.yaml"].splitlines()[:2]
+    given = usual["ConfigMap", "claimcheck"]["data"]["webhook.yaml"].splitlines()[:3]
     assert text == OWN_CONFIG + "\n".join([*given, ""])
     (namespaces,) = found["ValidatingWebhookConfiguration", "claimcheck-namespaces"]["webhooks"]
     (condition,) = namespaces["matchConditions"]
@@ -165,6 +165,14 @@ def test_own_configuration(manifests: Any, tmp_path: Path) -> None:
         ("lints: Warn\npolices: {}\n", "own.yaml:2:1: polices: unknown field"),
         ("lints: Warn\ntls: {directory: d}\n", "own.yaml:2:1: tls is given by the manifests: leave it out"),
         ("[]", "own.yaml:1:1"),
+        (
+            "quota: {mode: Enforce}",
+            "own.yaml: quota.mode: name who signs the API server's certificate with --client-",
+        ),
+        (
+            "quota: {mode: Enforce, insecureSkipClientVerify: true}",
+            "own.yaml: quota.mode: name who signs the API server's certificate with --client-",
+        ),
         ("apiServer: {serves: CustomResources}", "own.yaml: apiServer.serves must be BuiltIn in this mode"),
     ],
 )
@@ -177,12 +185,13 @@ def test_own_configuration_with_mistakes(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("mode", deployment.MODES)
 @pytest.mark.parametrize("certificates", ["own", "secret", "cert-manager"])
-def test_client_authority(manifests: Any, tmp_path: Path, certificates: str) -> None:
-    """Where quota is reserved, the pods know the API server by the authority in a ConfigMap that the option makes."""
+def test_client_authority(manifests: Any, tmp_path: Path, certificates: str, mode: str) -> None:
+    """Where quota is checked, the pods know the API server by the authority in a ConfigMap that the option makes."""
     file = tmp_path / "ca.crt"
     file.write_text("-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n")
-    options = ("--mode", "crd-served", "--certificates", certificates, "--namespace", "elsewhere")
+    options = ("--mode", mode, "--certificates", certificates, "--namespace", "elsewhere")
     found = manifests(*options, "--client-authority", str(file))
     authority = found["ConfigMap", "claimcheck-clients"]
     assert (authority["metadata"]["namespace"], authority["data"]) == (
@@ -197,10 +206,32 @@ def test_client_authority(manifests: Any, tmp_path: Path, certificates: str) -> 
     assert config["tls"]["clientAuthorityFile"] == f"{mount['mountPath']}/ca.crt"
     assert config["tls"]["requireClientCertificate"] == "Reservations"
     assert config["quota"] == {"mode": "Enforce"}
+    assert ("ClusterRole", "claimcheck-quota") in found
+
+
+def test_guard_without_client_authority(manifests: Any) -> None:
+    """As long as nobody says how to know the API server, there is no quota in front of the built-in API, which enforces
+    limits itself, and nothing waits for a ConfigMap."""
+    found = manifests("--mode", "built-in-guard")
+    config = yaml.safe_load(found["ConfigMap", "claimcheck"]["data"]["webhook.yaml"])
+    assert config["quota"] == {"mode": "Off"}
+    assert "clientAuthorityFile" not in config["tls"]
+    assert ("ClusterRole", "claimcheck-quota") not in found
+    assert "claimcheck-clients" not in json.dumps(list(found.values()))
+
+
+def test_client_authority_for_an_own_configuration(manifests: Any, tmp_path: Path) -> None:
+    """It comes into somebody's own configuration as well, which then may have quota."""
+    (tmp_path / "ca.crt").write_text(CERTIFICATE)
+    (tmp_path / "own.yaml").write_text("quota: {mode: Enforce}\n")
+    found = manifests("--config", str(tmp_path / "own.yaml"), "--client-authority", str(tmp_path / "ca.crt"))
+    config = yaml.safe_load(found["ConfigMap", "claimcheck"]["data"]["webhook.yaml"])
+    assert config["tls"]["clientAuthorityFile"] == "/etc/claimcheck/clients/ca.crt"
+    assert ("ClusterRole", "claimcheck-quota") in found
 
 
 def test_client_authority_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A key is for nobody else, and where nothing is reserved nobody asks for a certificate."""
+    """A key is for nobody else."""
     file = tmp_path / "ca.crt"
     for text, mode, message in (
         ("", "crd-served", "there is no certificate (PEM) in it"),
@@ -209,11 +240,7 @@ def test_client_authority_that_is_none(tmp_path: Path, capsys: pytest.CaptureFix
             "crd-served",
             "there is a private key in it",
         ),
-        (
-            "-----BEGIN CERTIFICATE-----",
-            "built-in-guard",
-            "only --mode crd-served asks for client certificates",
-        ),
+        ("", "built-in-guard", "there is no certificate (PEM) in it"),
     ):
         file.write_text(text)
         assert main(["manifests", "--mode", mode, "--client-authority", str(file)]) == 2

@@ -11,6 +11,7 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import yaml
@@ -31,17 +32,24 @@ All programs of a test share a few processors, also with other tests.
 Object = dict[str, Any]
 
 
-def objects_of(overlay: str, certificates: str = "secret") -> list[Object]:
-    """What is applied for an overlay."""
+def objects_of(overlay: str, certificates: str = "secret", *, with_quota: bool = False) -> list[Object]:
+    """What is applied for an overlay; `with_quota` is as if an authority for API servers were named."""
     parser = ArgumentParser()
     deployment.add_arguments(parser)
-    return deployment.rendered(parser.parse_args(["--mode", overlay, "--certificates", certificates]))
+    arguments = ["--mode", overlay, "--certificates", certificates]
+    with NamedTemporaryFile("w", suffix=".crt") as authority:
+        authority.write("-----BEGIN CERTIFICATE-----\n")
+        authority.flush()
+        arguments += ["--client-authority", authority.name] * with_quota
+        return deployment.rendered(parser.parse_args(arguments))
 
 
 def configuration(objects: list[Object], server: ApiServer, token_file: Path) -> Object:
     """The configuration that is deployed with what differs outside of a pod; that of given certificates is left out."""
     access = json.loads(server.kubeconfig.read_text())["clusters"][0]["cluster"]
-    (config_map,) = (obj for obj in objects if obj["kind"] == "ConfigMap")
+    (config_map,) = (
+        obj for obj in objects if (obj["kind"], obj["metadata"]["name"]) == ("ConfigMap", "claimcheck")
+    )
     whole: Object = yaml.safe_load(config_map["data"]["webhook.yaml"])
     del whole["listen"]
     if "certificateFile" in whole["tls"]:

@@ -111,8 +111,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         for obj in OBJECTS:
             assert kubectl.send("create", obj).code == 0
         token = directory / "token"
-        token.write_text(add_account(server.client, objects_of(OVERLAY)))
-        config = configuration(objects_of(OVERLAY), server, token)
+        token.write_text(add_account(server.client, objects_of(OVERLAY, with_quota=True)))
+        config = configuration(objects_of(OVERLAY, with_quota=True), server, token)
         config["policies"]["adminAccessLabels"]["users"] = [DEPLOYER]
         config["policies"]["opaqueParameters"] = {"mode": "Enforce", "schemas": [SCHEMA]}
         service = stack.enter_context(running(directory, **config))

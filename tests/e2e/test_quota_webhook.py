@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -16,12 +17,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.e2e.admissionconfig import write_admission_configuration
 from tests.e2e.balancer import balanced
 from tests.e2e.binaries import tool
 from tests.e2e.client import Client
 from tests.e2e.controlplane import ApiServer, control_plane
 from tests.e2e.test_webhook import GROUP, crd, create, namespace, register, registration, until
-from tests.webhook.examples import claim
+from tests.webhook.clientcerts import write_client_certificates
+from tests.webhook.examples import admission, claim
 from tests.webhook.running import Running, running
 
 RUNS = 20
@@ -255,11 +258,26 @@ def _gets(client: Client, obj: dict[str, Any], in_namespace: str, codes: tuple[i
 
 
 def test_reason_before_the_servers_own_refusal(tmp_path: Path) -> None:
-    """Where the API server enforces quotas itself, the webhook refuses the same claims, with the reason."""
+    """Where the API server enforces quotas itself, the webhook refuses the same claims, with the reason, which nobody gets
+    who shows no certificate."""
+    write_client_certificates(tmp_path, ["kube-apiserver"])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    shown = write_admission_configuration(tmp_path, f"127.0.0.1:{port}", tmp_path / "kube-apiserver.pem")
     with contextlib.ExitStack() as stack:
-        server = stack.enter_context(control_plane("1.37"))
+        flags = [f"--admission-control-config-file={shown}"]
+        server = stack.enter_context(control_plane("1.37", flags=flags))
         stack.enter_context(controller_manager(server, tmp_path))
-        service = stack.enter_context(running(tmp_path, **service_config(server, tmp_path, "BuiltIn")))
+        config = service_config(server, tmp_path, "BuiltIn")
+        del config["quota"]["insecureSkipClientVerify"]
+        config["listen"] = {"port": port}
+        config["tls"] = {
+            "directory": "certificates",
+            "clientAuthorityFile": "authority.crt",
+            "requireClientCertificate": "Reservations",
+        }
+        service = stack.enter_context(running(tmp_path, **config))
         client = server.client
         add_namespace(client, "guarded", 1)
         assert create(client, sized("first"), "guarded", dry_run=False).code == 201
@@ -275,3 +293,9 @@ def test_reason_before_the_servers_own_refusal(tmp_path: Path) -> None:
             f'admission webhook "validate.claimcheck.example.com" denied the request: {own}: '
         )
         assert answer.body["message"].endswith('quota "devices" has none left of 1 (used by claim "first" 1)')
+        stranger = sized("second")
+        stranger["metadata"]["namespace"] = "guarded"
+        told = service.review("/validate", admission(stranger))["response"]
+        assert (told["allowed"], told["status"]["code"]) == (False, 403)
+        assert "only for an API server that shows its certificate" in told["status"]["message"]
+        assert "first" not in json.dumps(told)

@@ -80,13 +80,19 @@ class World(NamedTuple):
 
 @contextlib.contextmanager
 def audited(
-    directory: Path, overlay: str, flags: list[str], register: Callable[[Client, Running], None]
+    directory: Path,
+    overlay: str,
+    flags: list[str],
+    register: Callable[[Client, Running], None],
+    *,
+    with_quota: bool = False,
 ) -> Iterator[World]:
     """The service as it is deployed with own certificates, with its account's token, before a server that audits it."""
     (directory / "audit.yaml").write_text(yaml.safe_dump(AUDIT_POLICY))
     audit = directory / "audit.log"
     flags = [*flags, f"--audit-policy-file={directory / 'audit.yaml'}", f"--audit-log-path={audit}"]
-    rendered = objects_of(overlay, certificates="own")
+    rendered = objects_of(overlay, certificates="own", with_quota=with_quota)
+    mode = f"{overlay}-with-quota" if with_quota else overlay
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(control_plane("1.37", flags=flags))
         token = directory / "token"
@@ -100,7 +106,7 @@ def audited(
                 assert apply(server.client, obj).code == 201
         stack.enter_context(injecting(directory, rendered, server))
         register(server.client, service)
-        yield World(server.client, needed(overlay), needed(f"injector-{overlay}"), audit)
+        yield World(server.client, needed(mode), needed(f"injector-{mode}"), audit)
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +218,7 @@ def test_roles_of_the_guard(tmp_path: Path) -> None:
         "built-in-guard",
         [],
         lambda client, service: register_overlay(client, "built-in-guard", service, bundle=""),
+        with_quota=True,
     ) as world:
         add_team(world)
         until(lambda: create_of_a_pod(world).code == 201, "the API server trusts nobody")

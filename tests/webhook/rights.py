@@ -14,6 +14,8 @@ Right = tuple[str, str, str, str, str]
 Account = tuple[str, str]
 """Namespace and name."""
 SERVICE: Account = ("claimcheck-system", "claimcheck")
+MODES = ("built-in-guard", "built-in-guard-with-quota", "crd-served")
+"""Of which manifests: the modes, and that in which quota is left to an option."""
 INJECTOR: Account = ("claimcheck-system", "claimcheck-ca")
 
 

@@ -7,23 +7,34 @@ import pathlib
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from functools import cache
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
 
 from commandline import deployment
-from tests.webhook.rights import INJECTOR, granted, needed
+from tests.webhook.rights import INJECTOR, MODES, granted, needed
 
 Object = dict[str, Any]
 Path = tuple[str | int, ...]
+WITH_QUOTA = "-with-quota"
 
 
 @cache
 def rendered(mode: str) -> list[Object]:
     """What is deployed with certificates of the service's own, which need the most rights."""
+    return manifests(mode, "--certificates", "own")
+
+
+def manifests(mode: str, *arguments: str) -> list[Object]:
     parser = ArgumentParser()
     deployment.add_arguments(parser)
-    return deployment.rendered(parser.parse_args(["--mode", mode, "--certificates", "own"]))
+    with NamedTemporaryFile("w", suffix=".crt") as authority:
+        authority.write("-----BEGIN CERTIFICATE-----\n")
+        authority.flush()
+        overlay = mode.removesuffix(WITH_QUOTA)
+        quota = () if overlay == mode else ("--client-authority", authority.name)
+        return deployment.rendered(parser.parse_args(["--mode", overlay, *quota, *arguments]))
 
 
 def parts(mode: str) -> Iterator[tuple[str, Path]]:
@@ -51,14 +62,14 @@ def without(mode: str, path: Path) -> list[Object]:
     return list(objects)
 
 
-@pytest.mark.parametrize("mode", deployment.MODES)
+@pytest.mark.parametrize("mode", MODES)
 def test_rights_are_those_that_are_needed(mode: str) -> None:
     """Roles that are bound to an account allow what it asks for, and nothing else."""
     assert granted(rendered(mode)) == needed(mode)
     assert granted(rendered(mode), INJECTOR) == needed(f"injector-{mode}")
 
 
-@pytest.mark.parametrize("mode", deployment.MODES)
+@pytest.mark.parametrize("mode", MODES)
 def test_who_evaluates_strangers_input_writes_nothing_of_the_clusters(mode: str) -> None:
     """Outside of its own namespace the service only reads; what changes whom the API server asks is another's right, and
     another account's pod reads nothing but objects by name."""
@@ -67,21 +78,18 @@ def test_who_evaluates_strangers_input_writes_nothing_of_the_clusters(mode: str)
     assert all(name for *_, name in granted(rendered(mode), INJECTOR))
 
 
-@pytest.mark.parametrize("mode", deployment.MODES)
+@pytest.mark.parametrize("mode", MODES)
 def test_pods_are_read_for_quota_only(mode: str, tmp_path: pathlib.Path) -> None:
     """A configuration without quota leaves out what only quota needs."""
-    serves = {"built-in-guard": "BuiltIn", "crd-served": "CustomResources"}[mode]
+    serves = "CustomResources" if mode == "crd-served" else "BuiltIn"
     (tmp_path / "own.yaml").write_text(f"apiServer: {{serves: {serves}}}\n")
-    parser = ArgumentParser()
-    deployment.add_arguments(parser)
-    options = parser.parse_args(["--mode", mode, "--config", str(tmp_path / "own.yaml")])
-    left = {resource for _, resource, *_ in granted(deployment.rendered(options))}
+    left = {resource for _, resource, *_ in granted(manifests(mode, "--config", str(tmp_path / "own.yaml")))}
     assert not left & {"pods", "resourcequotas", "configmaps"}
 
 
 @pytest.mark.parametrize(
     ("mode", "path"),
-    [pytest.param(mode, path, id=name) for mode in deployment.MODES for name, path in parts(mode)],
+    [pytest.param(mode, path, id=name) for mode in MODES for name, path in parts(mode)],
 )
 def test_nothing_can_be_taken_away(mode: str, path: Path) -> None:
     """Whatever is taken away is missing: nothing is granted twice, nor for no purpose."""
