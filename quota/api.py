@@ -54,7 +54,7 @@ def items(api: Api, path: str, most: int | None = None) -> Iterator[dict[str, An
         if most is not None and seen > most:
             raise Unavailable(f"GET {path}: there are more than {most:,}")
         yield from found
-        following = (page.get("metadata") or {}).get("continue")
+        following = str((page.get("metadata") or {}).get("continue") or "")
         if not following:
             return
         size = min(2 * size, largest)

@@ -28,6 +28,7 @@ MOST_PENDING = 50
 MAX_RESULTS = 4096
 MAX_EVALUATIONS = 500_000
 REST = 3
+ENDS = "looking for devices ends with an error"
 LONGEST_REST = 1.0
 # Taints come and go, and nodes may come to declare what they do not yet: neither makes a claim impossible for ever.
 _IGNORED_GATES = frozenset(("DRADeviceTaints",))
@@ -229,17 +230,20 @@ def _problem(cluster: Cluster, spec: Object) -> str:
     reason = _refusal(cluster, spec)
     if reason is None:
         return ""
-    if reason:
-        return f"kube-scheduler will give up on its pods: {reason}"
     parts = list(_parts(spec))
     if len(parts) <= MAX_PARTS:
         parts = _smallest(cluster, spec, parts)
     names = ", ".join(_name(spec, part) for part in parts)
+    if reason:
+        return f"kube-scheduler will give up on its pods because of {names}: {reason}"
     return f"no node can satisfy this together, even if nobody else used its devices: {names}"
 
 
 def _refusal(cluster: Cluster, spec: Object) -> str | None:
-    """None if the claim fits on some node, otherwise the error that ends the attempt, if there is one."""
+    """None if the claim fits on some node, otherwise what to do about the error that ends the attempt, if there is one.
+
+    The errors' own texts quote values of devices, which are not for whoever may make claims.
+    """
     claim = {"metadata": {"name": "claim"}, "spec": spec}
     reason = ""
     for node in cluster.nodes:  # one after the other, since most claims fit on the first
@@ -248,8 +252,10 @@ def _refusal(cluster: Cluster, spec: Object) -> str | None:
                 if answer.result is not None:
                     return None
                 if answer.error_kind == FATAL:
-                    reason = reason or answer.error
-        except (AllocationError, NodeError) as error:
+                    reason = reason or answer.mend or ENDS
+        except AllocationError as error:
+            reason = reason or error.mend or ENDS
+        except NodeError as error:
             reason = reason or str(error)
     return reason
 

@@ -19,6 +19,7 @@ from tests.webhook.running import PATIENCE_SECONDS
 from tests.webhook.test_feasibility import (
     CLASSES,
     PROFILE,
+    SERIAL,
     claim,
     device,
     either,
@@ -110,8 +111,30 @@ def test_errors_that_end_scheduling(outlook: Feasibility, known: KnownDevices) -
         known.slices.put(slice_of(node, *devices))
     fails_on_some = f"{model('h100')} ? device.attributes['gpu.example.com'].none == 1 : true"
     (warning,) = warnings(outlook, one("gpu", fails_on_some, count=2))
-    assert warning.startswith("spec: kube-scheduler will give up on its pods: claim claim")
-    assert "CEL runtime error: no such key: none" in warning
+    assert warning.startswith(
+        "spec: kube-scheduler will give up on its pods because of request 'r': kube-scheduler "
+    )
+    assert "guard what some devices lack" in warning
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f"int({SERIAL}) == 1",
+        f"device.attributes[{SERIAL}].a == 1",
+        f"quantity({SERIAL}).isInteger()",
+        f"semver({SERIAL}).major() == 1",
+    ],
+)
+def test_errors_tell_no_values(outlook: Feasibility, known: KnownDevices, expression: str) -> None:
+    """Messages of errors quote what they were about, which who asks may not be allowed to read."""
+    for node in NODES:
+        secret = at_root("gpu-0", "a")
+        secret["attributes"]["serial"] = {"string": "SECRET-1234"}
+        known.slices.put(slice_of(node, secret, at_root("gpu-1", "a", "h100")))
+    (warning,) = warnings(outlook, one("gpu", f"{model('h100')} ? true : {expression}", count=1))
+    assert "will give up" in warning
+    assert "SECRET" not in warning
 
 
 def test_alternatives(outlook: Feasibility) -> None:
