@@ -16,6 +16,7 @@ import pytest
 from deviceselectors import compiler
 from deviceselectors.budget import Budget, BudgetSpentError, within
 from quota.api import Unavailable
+from resourceapi import jsontext
 from tests.webhook.examples import admission, claim, context, conversion
 from tests.webhook.running import PATIENCE_SECONDS
 from tests.webhook.serving import DIRECT, GENERAL, answer, serving
