@@ -357,7 +357,6 @@ class _Parser(ErrorStrategy):
         field = "" if name is None else name.text.strip("`")
         self.height = height
         if is_optional:
-            self.height = 0
             return Call(dot.start, "_?._", [operand, Literal(start, field, STRING_TYPE)])
         return Select(dot.start, operand, field)
 

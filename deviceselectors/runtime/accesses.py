@@ -6,6 +6,7 @@ that object is looked at for being an optional, and the whole costs one unit bes
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 from deviceselectors import types as static
@@ -176,6 +177,28 @@ class AccessChain:
             wrapped = trees.choose(generator.is_error(self.object), self.object, wrapped)
         cls = Optional if self.optional is True else None
         return Value(generator.temporary(wrapped), self.fails, cls)
+
+    def unwrapped_presence(self, field: str) -> Value:
+        """What `has` gives in branches of `?:` and as a key: if the chain is optional, an optional of the field."""
+        generator = self.generator
+        if self.optional is False:
+            return self.presence(field)
+        if self.optional is True:
+            self.step(field, False)
+            return self.result()
+        result = generator.name("t")
+        optional, plain = copy(self), copy(self)
+        optional.optional, plain.optional = True, False
+        generator.flush()
+        with generator.when(trees.name(self.optional)) as otherwise:
+            content = optional.unwrapped_presence(field)
+            generator.flush()
+            generator.assign(result, content.tree)
+        with generator.otherwise(otherwise):
+            found = plain.presence(field)
+            generator.flush()
+            generator.assign(result, found.tree)
+        return Value(trees.name(result), True)
 
     def presence(self, field: str) -> Value:
         """Whether the field is there: what `has` gives."""

@@ -22,6 +22,7 @@ from deviceselectors.ast import (
 from deviceselectors.runtime import costs
 from deviceselectors.runtime.device import MAX_ENTRIES, MAX_TEXT
 from deviceselectors.runtime.planning import Plan, is_binding
+from deviceselectors.runtime.shapes import gets_unit_back
 from deviceselectors.runtime.values import LIST_CLASSES, MAP_CLASSES, MISSING, Optional, find
 
 
@@ -102,6 +103,8 @@ class _Bounds:
         operand = node.operand
         if isinstance(operand, Ident) and operand.name == "device" and "device" not in self.scope:
             return 2, _DEVICE.get(node.field, _UNKNOWN)
+        if node.test_only and gets_unit_back(node):
+            return _UNBOUNDED, _SCALAR  # it may be below zero, which counts as very great
         cost, size = self.visit(operand)
         return cost + 2, _SCALAR if node.test_only else size.element()
 

@@ -48,6 +48,11 @@ class CostExceededError(Exception):
         self.cost = cost
 
 
+def underflow(cost: int) -> CostExceededError:
+    """The error for a cost below zero, which cel-go takes for a great one."""
+    return CostExceededError(cost + (1 << 64))
+
+
 _ADDERS = frozenset((int, Uint, float, str, bytes, Duration, Timestamp))
 _SIZED = frozenset((str, bytes, *LIST_CLASSES, *MAP_CLASSES, IP, CIDR))
 _UNIT_EQUALITY = frozenset((Quantity, ComputedQuantity, IP, CIDR, Format, URL, Semver))

@@ -33,9 +33,11 @@ from deviceselectors.runtime.planning import Plan, is_binding
 from deviceselectors.runtime.shapes import (
     exits_early,
     flatten,
+    gets_unit_back,
     is_access,
     is_call,
     is_paid_after,
+    is_presence,
     operands,
     split_access,
 )
@@ -179,6 +181,13 @@ class Generator(Writer):
         self.emit(trees.increase("c", trees.number(1)))
         self._check_limit(trees.numbers((1,)))
 
+    def _give_back(self) -> None:
+        """Takes one unit off the cost, after what was paid before."""
+        self.flush()
+        self.assign("c", trees.compute(_COST, "-", trees.number(1)))
+        error = trees.call(self.refer(costs.underflow), _COST)
+        self.emit(trees.when(trees.compare(_COST, "<", trees.number(0)), [trees.fail(error)], []))
+
     def _check_limit(self, parts: Tree) -> None:
         if self.bounded:
             return
@@ -265,6 +274,8 @@ class Generator(Writer):
             return self._variable(node)  # type: ignore[arg-type]
         if is_access(node):
             return self._access(node)
+        if is_presence(node):
+            return self._chain(node.operand).unwrapped_presence(node.field)  # type: ignore[attr-defined]
         return self.value(node)
 
     # ------------------------------------------------------------ fields and elements
@@ -282,19 +293,21 @@ class Generator(Writer):
         return value
 
     def _access(self, node: Node) -> Value:
+        return self._chain(node).result()
+
+    def _chain(self, node: Node) -> AccessChain:
         base, steps = split_access(node)
         chain = AccessChain(self, base)
         for key, optional in steps:
             chain.step(key, optional)
-        return chain.result()
+        return chain
 
     def _presence(self, node: Select) -> Value:
         """`has(operand.field)`."""
-        base, steps = split_access(node.operand)
-        chain = AccessChain(self, base)
-        for key, optional in steps:
-            chain.step(key, optional)
-        return chain.presence(node.field)
+        value = self._chain(node.operand).presence(node.field)
+        if self.counts and gets_unit_back(node):
+            self._give_back()
+        return value
 
     # ------------------------------------------------------------ calls
 

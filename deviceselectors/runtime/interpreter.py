@@ -36,9 +36,11 @@ from deviceselectors.runtime.scopes import Binding, Scope, find_variable
 from deviceselectors.runtime.shapes import (
     exits_early,
     flatten,
+    gets_unit_back,
     is_access,
     is_call,
     is_paid_after,
+    is_presence,
     operands,
     split_access,
 )
@@ -99,6 +101,12 @@ class Evaluation:
         if self.cost > self.limit:
             raise CostExceededError(self.cost)
 
+    def give_back(self) -> None:
+        """Takes one unit off the cost. Raises CostExceededError where there is none."""
+        self.cost -= 1
+        if self.cost < 0:
+            raise costs.underflow(self.cost)
+
     def value(self, node: Node) -> Any:
         """The value of a node, or its error; constants cost nothing."""
         constant = self.plan.constants.get(id(node), MISSING)
@@ -116,6 +124,8 @@ class Evaluation:
             return self.variable(node.name)
         if is_access(node):
             return access(self, node)
+        if is_presence(node):
+            return unwrapped_presence(self, node)
         return self.value(node)
 
     # ------------------------------------------------------------ variables
@@ -155,7 +165,7 @@ def ident(evaluation: Evaluation, node: Ident) -> Any:
 
 def select(evaluation: Evaluation, node: Select) -> Any:
     """`operand.field` or `has(operand.field)`."""
-    return presence(evaluation, node) if node.test_only else paid_access(evaluation, node)
+    return paid_presence(evaluation, node) if node.test_only else paid_access(evaluation, node)
 
 
 def paid_access(evaluation: Evaluation, node: Node) -> Any:
@@ -169,15 +179,36 @@ def paid_access(evaluation: Evaluation, node: Node) -> Any:
 
 def access(evaluation: Evaluation, node: Node) -> Any:
     """`base.field[key].?field`: an optional if the base is one, or if there is an optional access."""
-    value, optional = follow(evaluation, node)
+    return wrapped(*follow(evaluation, node))
+
+
+def wrapped(value: Any, optional: bool) -> Any:
+    """What a chain of accesses gives for what it leads to."""
     if not optional or value.__class__ is CelError:
         return value
     return NONE if value is MISSING else Optional(value)
 
 
-def presence(evaluation: Evaluation, node: Select) -> Any:
-    """`has(base.field[key].field)`: costs 1, nothing where an earlier part of the chain is not there or fails."""
+def paid_presence(evaluation: Evaluation, node: Select) -> Any:
+    """`has(base.field[key].field)` costs nothing besides its accesses; one of a `?:` gets a unit back."""
+    value = presence(evaluation, node, *follow(evaluation, node.operand))
+    if gets_unit_back(node):
+        evaluation.give_back()
+    return value
+
+
+def unwrapped_presence(evaluation: Evaluation, node: Select) -> Any:
+    """`has` in branches of `?:` and as a key: if there is an optional in the chain, the content of the field."""
     value, optional = follow(evaluation, node.operand)
+    if not optional:
+        return presence(evaluation, node, value, optional)
+    if value is not MISSING and value.__class__ is not CelError:
+        value = step(evaluation, value, node.field, optional)
+    return wrapped(value, optional)
+
+
+def presence(evaluation: Evaluation, node: Select, value: Any, optional: bool) -> Any:
+    """Whether the field is in the value: costs 1, nothing where an earlier part of the chain is not there or fails."""
     if value.__class__ is CelError:
         return value
     if value is MISSING:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deviceselectors.runtime import times
+from deviceselectors.runtime.conversions import opaque_to_string
 from deviceselectors.runtime.network import CIDR, IP
 from deviceselectors.runtime.operators import equal
 from deviceselectors.runtime.quantities import ComputedQuantity
@@ -25,6 +26,7 @@ from deviceselectors.runtime.values import (
     MISSING,
     CelError,
     Duration,
+    Message,
     Optional,
     Timestamp,
     TypeValue,
@@ -38,16 +40,6 @@ from resourceapi.quantity import Quantity
 
 _PREFIX = "google.protobuf."
 _NANO = 1_000_000_000
-
-
-class Message:
-    """A message without a CEL value of its own: its type and its fields."""
-
-    __slots__ = ("fields", "name")
-
-    def __init__(self, name: str, fields: dict[str, Any]) -> None:
-        self.name = name
-        self.fields = fields
 
 
 def _equal(left: Message, right: Message) -> bool:
@@ -121,6 +113,10 @@ _UNCONVERTIBLE: dict[type, str] = {
 }
 
 
+#: What has a text that a field of strings takes.
+_TEXTUAL = frozenset((Semver, Quantity, ComputedQuantity, URL, IP, CIDR))
+
+
 def _unconvertible(value: Any, go_type: str) -> CelError:
     template = _UNCONVERTIBLE.get(
         value.__class__, f"type conversion error from '{type_name(value)}' to '{{}}'"
@@ -128,15 +124,33 @@ def _unconvertible(value: Any, go_type: str) -> CelError:
     return CelError(template.format(go_type))
 
 
+def _content(value: Any) -> Any:
+    """The value itself, or what an optional holds."""
+    while value.__class__ is Optional:
+        value = value.value
+    if value is MISSING:
+        raise CelError("optional.none() dereference")
+    return value
+
+
 def _exactly(cls: type, go_type: str) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
-        if value.__class__ is Optional and value.value is not MISSING:
-            value = value.value
+        value = _content(value)
         if value.__class__ is not cls:
             raise _unconvertible(value, go_type)
         return value
 
     return convert
+
+
+_exact_text = _exactly(str, "string")
+
+
+def _as_text(value: Any) -> str:
+    """Values of Kubernetes' libraries become texts by themselves."""
+    value = _content(value)
+    text: str = opaque_to_string(value) if value.__class__ in _TEXTUAL else _exact_text(value)
+    return text
 
 
 _as_int = _exactly(int, "int64")
@@ -173,9 +187,8 @@ _GREATEST_NUMBER = (1 << 53) - 1
 
 def _as_json(value: Any) -> Any:
     """What is left of a value in a `google.protobuf.Value`: its numbers are doubles, its keys texts."""
+    value = _content(value)
     cls = value.__class__
-    if cls is Optional and value.value is not MISSING:
-        return _as_json(value.value)
     if value is None or cls in (bool, str, float):
         return value
     if cls is int or cls is Uint:
@@ -196,13 +209,14 @@ def _as_json(value: Any) -> Any:
 
 
 def _as_struct(value: Any) -> dict[str, Any]:
+    value = _content(value)
     if value.__class__ not in MAP_CLASSES:
         raise _unconvertible(value, "*structpb.Struct")
-    convert = _exactly(str, "string")
-    return {convert(key): _as_json(find(value, key)) for key in value}
+    return {_as_text(key): _as_json(find(value, key)) for key in value}
 
 
 def _as_list_value(value: Any) -> list[Any]:
+    value = _content(value)
     if value.__class__ not in LIST_CLASSES:
         raise _unconvertible(value, "*structpb.ListValue")
     return [_as_json(element) for element in value]
@@ -215,7 +229,7 @@ def _null(value: Any) -> None:
 _JSON_FIELDS: dict[str, Callable[[Any], Any]] = {
     "null_value": _null,
     "number_value": _exactly(float, "float64"),
-    "string_value": _exactly(str, "string"),
+    "string_value": _as_text,
     "bool_value": _exactly(bool, "bool"),
     "struct_value": _as_struct,
     "list_value": _as_list_value,
@@ -284,7 +298,7 @@ _BUILDERS: dict[str, Callable[[_Fields], Any]] = {
     "Int32Value": _wrapper(_as_int32, 0),
     "UInt64Value": _wrapper(_as_uint, Uint(0)),
     "UInt32Value": _wrapper(_as_uint32, Uint(0)),
-    "StringValue": _wrapper(_exactly(str, "string"), ""),
+    "StringValue": _wrapper(_as_text, ""),
     "Struct": lambda fields: _repeated(fields, "fields", MAP_CLASSES, _as_struct, {}),
     "Value": _json,
     "ListValue": lambda fields: _repeated(fields, "values", LIST_CLASSES, _as_list_value, []),

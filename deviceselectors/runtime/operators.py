@@ -27,6 +27,7 @@ from deviceselectors.runtime.values import (
     ConcatList,
     Duration,
     GeneralMap,
+    Message,
     Optional,
     Timestamp,
     TypeValue,
@@ -475,6 +476,9 @@ def lookup(container: Any, key: Any) -> Any:
     if cls in LIST_CLASSES:
         index = index_of(key)
         return container[index] if 0 <= index < len(container) else MISSING
+    if cls is Message:
+        # the one that there is has no fields
+        raise CelError(f"no such field '{key}'" if key.__class__ is str else _NO_OVERLOAD)
     return MISSING
 
 

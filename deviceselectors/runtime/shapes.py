@@ -28,6 +28,24 @@ def is_access(node: Node) -> bool:
     return isinstance(node, Call) and node.function in _ACCESS
 
 
+def is_presence(node: Node) -> bool:
+    """Whether a node is `has(operand.field)`.
+
+    In a branch of `?:` and as a key, cel-go takes the chain of accesses within such a node without the test around it. Of
+    an optional the chain then gives an optional of what the field holds, not whether there is one.
+    """
+    return isinstance(node, Select) and node.test_only
+
+
+def gets_unit_back(node: Select) -> bool:
+    """Whether `has(operand.field)` takes a unit off the cost, though nothing has been paid for it.
+
+    Accesses that follow each other cost a unit together, `has` gives that back. Those to a `?:` do without in the first place.
+    """
+    base, _ = split_access(node.operand)
+    return is_call(base, "_?_:_")
+
+
 def split_access(node: Node) -> tuple[Node, list[tuple[Node | str, bool]]]:
     """The innermost object and the accesses to it: a field name or the node of a key, and whether it is optional."""
     steps: list[tuple[Node | str, bool]] = []

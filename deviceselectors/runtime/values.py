@@ -84,6 +84,16 @@ class Uint(int):
     __slots__ = ()
 
 
+class Message:
+    """A protobuf message without a CEL value of its own: its type and its fields."""
+
+    __slots__ = ("fields", "name")
+
+    def __init__(self, name: str, fields: dict[str, Any]) -> None:
+        self.name = name
+        self.fields = fields
+
+
 class Duration:
     """A duration in nanoseconds, within 64 bits."""
 
