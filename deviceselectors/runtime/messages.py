@@ -13,6 +13,7 @@ from typing import Any
 
 from deviceselectors.runtime import times
 from deviceselectors.runtime.conversions import opaque_to_string
+from deviceselectors.runtime.formats import Format
 from deviceselectors.runtime.network import CIDR, IP
 from deviceselectors.runtime.operators import equal
 from deviceselectors.runtime.quantities import ComputedQuantity
@@ -34,6 +35,7 @@ from deviceselectors.runtime.values import (
     find,
     register_type,
     type_name,
+    type_text,
 )
 from resourceapi.gotext import quote
 from resourceapi.quantity import Quantity
@@ -108,6 +110,8 @@ _UNCONVERTIBLE: dict[type, str] = {
     URL: "type conversion error from 'URL' to '{}'",
     IP: "type conversion error from 'IP' to '{}'",
     CIDR: "type conversion error from 'CIDR' to '{}'",
+    Format: "type conversion error from 'Format' to '{}'",
+    Message: "type conversion error from '*dynamicpb.Message' to '{}'",
     **dict.fromkeys(LIST_CLASSES, "type conversion error from list to '{}'"),
     **dict.fromkeys(MAP_CLASSES, "type conversion error from map to '{}'"),
 }
@@ -155,6 +159,7 @@ def _as_text(value: Any) -> str:
 
 _as_int = _exactly(int, "int64")
 _as_uint = _exactly(Uint, "uint64")
+_as_bytes = _exactly(bytes, "[]uint8")
 
 
 def _as_int32(value: Any) -> int:
@@ -249,7 +254,7 @@ def _repeated(fields: _Fields, key: str, classes: Any, convert: Callable[[Any], 
     for name, value in fields.values:
         if name == key:
             if value.__class__ not in classes:
-                raise CelError(f"unsupported field type for {fields.message}.{key}: {type_name(value)}")
+                raise CelError(f"unsupported field type for {fields.message}.{key}: {type_text(value)}")
             found = fields.converted(key, value, convert)
     return found
 
@@ -275,23 +280,27 @@ def _wrapper(convert: Callable[[Any], Any], default: Any) -> Callable[[_Fields],
 
 
 def _any(fields: _Fields) -> Any:
-    if not fields.values:
-        raise CelError("unsupported conversion to ref.Val: (*dynamicpb.Message)")
-    packed = dict(fields.values)
-    if not str(packed.get("type_url", "")).rpartition("/")[2].startswith(_PREFIX):
-        parts = [
-            f"{key}:{quote(value if key == 'type_url' else value.decode('utf-8', 'replace'))}"
-            for key, value in packed.items()
-        ]
-        raise CelError(f"unsupported conversion to ref.Val: (*dynamicpb.Message){'  '.join(parts)}")
-    return Message(_PREFIX + "Any", packed)
+    """The message within; one with a payload is not unpacked."""
+    url = fields.get("type_url", _as_text, "")
+    payload = fields.get("value", _as_bytes, b"")
+    name = url.rpartition("/")[2]
+    if name in _PACKABLE:
+        return (
+            Message(_PREFIX + "Any", {"type_url": url, "value": payload})
+            if payload
+            else make_message(name, [])
+        )
+    parts = [f"type_url:{quote(url)}"] if url else []
+    if payload:
+        parts.append(f"value:{quote(payload.decode('utf-8', 'surrogateescape'))}")
+    raise CelError(f"unsupported conversion to ref.Val: (*dynamicpb.Message){' '.join(parts)}")
 
 
 _BUILDERS: dict[str, Callable[[_Fields], Any]] = {
     "Duration": _duration,
     "Timestamp": _timestamp,
     "BoolValue": _wrapper(_exactly(bool, "bool"), False),
-    "BytesValue": _wrapper(_exactly(bytes, "[]uint8"), b""),
+    "BytesValue": _wrapper(_as_bytes, b""),
     "DoubleValue": _wrapper(_exactly(float, "float64"), 0.0),
     "FloatValue": _wrapper(_as_float, 0.0),
     "Int64Value": _wrapper(_as_int, 0),
@@ -304,3 +313,6 @@ _BUILDERS: dict[str, Callable[[_Fields], Any]] = {
     "ListValue": lambda fields: _repeated(fields, "values", LIST_CLASSES, _as_list_value, []),
     "Any": _any,
 }
+
+#: What a `google.protobuf.Any` can hold: the messages that have values, and the one without fields.
+_PACKABLE = frozenset(_PREFIX + name for name in (*_BUILDERS, "Empty") if name != "Any")

@@ -10,7 +10,7 @@ import pytest
 from deviceselectors.ast import Node
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
-from deviceselectors.runtime import compilation
+from deviceselectors.runtime import compilation, effort
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.program import EvaluationError, Program, Result
 
@@ -85,6 +85,14 @@ def test_bounded(expression: str, error: str) -> None:
         assert tracemalloc.get_traced_memory()[1] < 50 * _MEGABYTE
     finally:
         tracemalloc.stop()
+
+
+def test_effort_is_limited() -> None:
+    """Functions that cost by something else may make 5,000,000 characters in an evaluation; three more are too many."""
+    made = f'"{"a" * 1000}".replace("a", "{"b" * 2500}").size()'
+    result = run(f"{made} + {made} == 5000000")
+    assert (result.value, effort.spent()) == (True, 5_000_000)
+    assert run(f'{made} + {made} + {_TEXT}.replace("a", "b").size() == 5000003').error == _MEMORY
 
 
 def test_doubled_list_is_cheap() -> None:
