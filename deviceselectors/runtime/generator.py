@@ -275,7 +275,7 @@ class Generator(Writer):
         if is_access(node):
             return self._access(node)
         if is_presence(node):
-            return self._chain(node.operand).unwrapped_presence(node.field)  # type: ignore[attr-defined]
+            return self._chain(node.operand).unwrapped_presence(node.field)
         return self.value(node)
 
     # ------------------------------------------------------------ fields and elements

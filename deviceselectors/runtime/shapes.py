@@ -6,6 +6,8 @@ first error among their arguments.
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from deviceselectors.ast import Call, Node, Select
 from deviceselectors.runtime import functions
 
@@ -28,7 +30,7 @@ def is_access(node: Node) -> bool:
     return isinstance(node, Call) and node.function in _ACCESS
 
 
-def is_presence(node: Node) -> bool:
+def is_presence(node: Node) -> TypeGuard[Select]:
     """Whether a node is `has(operand.field)`.
 
     In a branch of `?:` and as a key, cel-go takes the chain of accesses within such a node without the test around it. Of
