@@ -117,16 +117,18 @@ def register_overlay(client: Client, overlay: str, service: Running, bundle: str
 
 
 @contextlib.contextmanager
-def injecting(directory: Path, objects: list[Object], server: ApiServer) -> Iterator[None]:
+def injecting(
+    directory: Path, objects: list[Object], server: ApiServer, namespace: str = NAMESPACE
+) -> Iterator[None]:
     """`claimcheck inject-ca` with its own account and what a kubelet would give it of the service's Secret."""
-    path = f"/api/v1/namespaces/{NAMESPACE}/secrets/claimcheck-tls"
+    path = f"/api/v1/namespaces/{namespace}/secrets/claimcheck-tls"
     deadline = time.monotonic() + 180
     while (answer := server.client.ask("GET", path)).code != 200:
         assert time.monotonic() < deadline, answer.body
         time.sleep(0.2)
     (directory / "ca.crt").write_bytes(base64.b64decode(answer.body["data"]["ca.crt"]))
     token = directory / "injector-token"
-    token.write_text(account_token(server.client, account="claimcheck-ca"))
+    token.write_text(account_token(server.client, namespace, "claimcheck-ca"))
     file = directory / "injector.yaml"
     file.write_text(yaml.safe_dump(configuration(objects, server, token)))
     command = [str(Path(sys.executable).with_name("claimcheck")), "inject-ca", "--config", str(file)]

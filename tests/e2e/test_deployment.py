@@ -17,7 +17,7 @@ import yaml
 
 from tests.e2e.controlplane import ApiServer, control_plane
 from tests.e2e.customresources import FLAGS
-from tests.e2e.deployed import account_token, configuration
+from tests.e2e.deployed import account_token, configuration, injecting
 from tests.e2e.kubectl import Kubectl
 from tests.webhook.examples import ADMIN, claim
 from tests.webhook.running import Running, running
@@ -67,9 +67,11 @@ def deployed(directory: Path, mode: str, flags: list[str]) -> Iterator[Kubectl]:
         kubectl = Kubectl(server, directory / "cache")
         done = kubectl("apply", "--server-side", "-f", str(directory / "manifests.yaml"))
         assert (done.code, done.errors) == (0, "")
-        with running(
-            directory, **config_of_pod(list(yaml.safe_load_all(text)), server, directory)
-        ) as service:
+        objects = list(yaml.safe_load_all(text))
+        with (
+            running(directory, **config_of_pod(objects, server, directory)) as service,
+            injecting(directory, objects, server, NAMESPACE),
+        ):
             assert kubectl.send("create", endpoints(address, service), "-n", NAMESPACE).code == 0
             yield kubectl
 
@@ -102,7 +104,7 @@ def test_guard(tmp_path: Path) -> None:
     """The first claim that asks for too much is refused; others come."""
     with deployed(tmp_path, "built-in-guard", []) as kubectl:
         team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": ADMIN}}
-        assert kubectl.send("create", team).code == 0
+        until(lambda: kubectl.send("create", team).code == 0)
         wanted = without_place(claim(adminAccess=True), "admin")
         until(lambda: "admin access needs the label" in kubectl.send("create", wanted, "-n", "team").errors)
         until(lambda: kubectl.send("create", without_place(claim(), "plain"), "-n", "team").code == 0)
