@@ -285,7 +285,7 @@ def test_quota_needs_a_client_certificate(tmp_path: Path, names: list[str] | Non
                 code, text = ask(service, "apiserver", body, **more)
                 assert (code, text[:27]) == (503, b"quota cannot be checked now")
         body = json.dumps(conversion([claim()], "v1beta1")).encode()
-        # the built-in API asks neither
+        # the built-in API converts by itself
         code = 200 if serves == "CustomResources" else 404
         assert ask(service, None, body, "/convert")[0] == code
         assert ask(service, None, REVIEW, "/mutate")[0] == 200
