@@ -7,6 +7,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import threading
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -121,20 +122,37 @@ def injecting(
     directory: Path, objects: list[Object], server: ApiServer, namespace: str = NAMESPACE
 ) -> Iterator[None]:
     """`claimcheck inject-ca` with its own account and what a kubelet would give it of the service's Secret."""
-    path = f"/api/v1/namespaces/{namespace}/secrets/claimcheck-tls"
+    mounted = directory / "ca.crt"
+    ending = threading.Event()
+
+    def mount() -> bool:
+        answer = server.client.ask("GET", f"/api/v1/namespaces/{namespace}/secrets/claimcheck-tls")
+        if answer.code == 200:
+            fresh = directory / "ca.crt.fresh"
+            fresh.write_bytes(base64.b64decode(answer.body["data"]["ca.crt"]))
+            fresh.replace(mounted)
+        return bool(answer.code == 200)
+
+    def keep_mounted() -> None:
+        while not ending.wait(1):
+            mount()
+
     deadline = time.monotonic() + 180
-    while (answer := server.client.ask("GET", path)).code != 200:
-        assert time.monotonic() < deadline, answer.body
+    while not mount():
+        assert time.monotonic() < deadline, "there is no Secret"
         time.sleep(0.2)
-    (directory / "ca.crt").write_bytes(base64.b64decode(answer.body["data"]["ca.crt"]))
     token = directory / "injector-token"
     token.write_text(account_token(server.client, namespace, "claimcheck-ca"))
     file = directory / "injector.yaml"
     file.write_text(yaml.safe_dump(configuration(objects, server, token)))
     command = [str(Path(sys.executable).with_name("claimcheck")), "inject-ca", "--config", str(file)]
-    with subprocess.Popen([*command, "--bundle", str(directory / "ca.crt")]) as process:
+    kubelet = threading.Thread(target=keep_mounted)
+    kubelet.start()
+    with subprocess.Popen([*command, "--bundle", str(mounted)]) as process:
         try:
             yield
         finally:
+            ending.set()
+            kubelet.join()
             process.terminate()
     assert process.returncode == 0

@@ -41,7 +41,7 @@ AUDIT_POLICY = {
 DEVICES = "gpu.example.com.deviceclass.resource.k8s.io/devices"
 # counts for claims and for pods that ask for extended resources
 SHARED = "requests.deviceclass.resource.kubernetes.io/gpu.example.com"
-LEAF_SECONDS = 30
+LEAF_SECONDS, AUTHORITY_SECONDS, LEAD_SECONDS = 30, 120, 5
 _PATIENCE_SECONDS = 180
 # of these, rights are limited to names
 NAMED = frozenset(
@@ -99,7 +99,9 @@ def audited(
         token.write_text(add_account(server.client, rendered))
         config = configuration(rendered, server, token)
         config["quota"].update(recountSeconds=1, graceSeconds=2)  # usage is counted anew all the time
-        config["tls"].update(names=["127.0.0.1"], leafDays=LEAF_SECONDS / 86400)  # and the leaf renewed
+        # and the leaf renewed, and the authority, which asks whom the API server trusts
+        config["tls"].update(names=["127.0.0.1"], leafDays=LEAF_SECONDS / 86400)
+        config["tls"].update(authorityDays=AUTHORITY_SECONDS / 86400, trustLeadHours=LEAD_SECONDS / 3600)
         service = stack.enter_context(running(directory, **config))
         for obj in rendered:
             if obj["kind"].startswith("ValidatingAdmissionPolicy"):
