@@ -270,6 +270,6 @@ def test_api_server_without_a_certificate(tmp_path: Path) -> None:
         assert answer.code == 403
         assert answer.body["message"] == (
             'admission webhook "validate.claimcheck.example.com" denied the request: '
-            'resourceclaims.resource.k8s.io "a" is forbidden: quota is reserved only for an API server that shows its '
+            'resourceclaims.resource.k8s.io "a" is forbidden: quota is checked only for an API server that shows its '
             "certificate: a client certificate is needed"
         )
