@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from allocator.capacity import added
-from allocator.devices import Device, DeviceId, Object, PoolId
+from allocator.devices import Device, DeviceId, PoolId
 from allocator.features import Features
 from allocator.groups import Groups
 from allocator.kinds import Room
+from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
 

@@ -9,7 +9,7 @@ from allocator.allocated import AllocatedState
 from allocator.attempt import Attempt, Taken
 from allocator.budget import UNLIMITED, Budget
 from allocator.demand import Alternative, ClaimDemand, RequestDemand, read_claim
-from allocator.devices import Device, Object
+from allocator.devices import Device
 from allocator.errors import AllocationError, NodeError, UnreadyPoolError
 from allocator.features import Features
 from allocator.inventory import Inventory
@@ -19,6 +19,7 @@ from allocator.results import allocation_result
 from allocator.selection import Selectors
 from allocator.solving import solve
 from resourceapi.limits import ALLOCATION_RESULTS
+from resourceapi.objects import Object
 
 Arrangement = Callable[[list[Device]], list[Device]]
 """Puts the devices of a node into the order in which they are tried."""

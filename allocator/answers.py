@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, overload
 
-from allocator.devices import Object, PoolId, node_name
+from allocator.devices import PoolId, node_name
 from allocator.fate import Fate
 from allocator.nodes import View
 from allocator.plans import Outcome
-from allocator.reach import Reach
+from allocator.shared_pools import Reach
 from allocator.states import PoolState
+from resourceapi.objects import Object
 
 
 class NodeAnswer(NamedTuple):

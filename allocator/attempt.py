@@ -14,7 +14,7 @@ from allocator.allocated import AllocatedState
 from allocator.capacity import Amounts, CapacityError, Share, added, share_of
 from allocator.constraints import State, extended, published
 from allocator.demand import Alternative, ClaimDemand
-from allocator.devices import Device, DeviceId, Object, PoolId
+from allocator.devices import Device, DeviceId, PoolId
 from allocator.errors import AllocationError, RefusedDeviceError
 from allocator.features import Features
 from allocator.groups import Common, admits, joined
@@ -24,6 +24,7 @@ from allocator.pools import Pool
 from allocator.selection import Selectors
 from allocator.taints import prevents
 from allocator.trail import Trail
+from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"

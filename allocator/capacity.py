@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from allocator.devices import Object
 from allocator.kinds import Room, remember, value_of
-from resourceapi.gotext import quote
+from resourceapi.go_text import quote
+from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
 Amounts = Mapping[str, Quantity]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from allocator.devices import Device, Object
+from allocator.devices import Device
+from resourceapi.objects import Object
 
 Values = tuple[str, frozenset[Any]]
 """The type of an attribute and its values."""

@@ -11,14 +11,13 @@ from typing import Any
 
 from allocator.capacity import Share, request_key
 from allocator.constraints import Constraint
-from allocator.devices import Object
 from allocator.features import Features
 from allocator.kinds import DeviceKind, Room
 from allocator.selection import Selector
-from resourceapi.gotext import quote
+from resourceapi.go_text import quote
+from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import UNSET, Quantity
 
-_EMPTY: Object = {}
 ALL, EXACT_COUNT = "All", "ExactCount"
 
 
@@ -39,7 +38,7 @@ class Alternative:
         self.takes_all = details.get("allocationMode") == ALL
         self.count: int = details.get("count", 0)
         self.tolerations: list[Object] = details.get("tolerations") or []
-        requests: Mapping[str, Quantity | None] = (details.get("capacity") or _EMPTY).get("requests") or {}
+        requests: Mapping[str, Quantity | None] = (details.get("capacity") or EMPTY).get("requests") or {}
         self.capacity: dict[str, Quantity] = {
             name: UNSET if amount is None else amount for name, amount in requests.items()
         }
@@ -52,7 +51,7 @@ class Alternative:
         self.selected: dict[DeviceKind, bool] = {}
         #: what it takes of capacities, as far as it is known
         self.shares: dict[Room, Share] = {}
-        self.device_class: Object = _EMPTY
+        self.device_class: Object = EMPTY
         #: selectors of the class, then its own
         self.selectors: tuple[Selector, ...] = ()
         #: the claim's constraints that concern it, by their place
@@ -85,10 +84,10 @@ class ClaimDemand:
 
     def __init__(self, claim: Object) -> None:
         """`claim`: a ResourceClaim of v1 in normal form."""
-        metadata = claim.get("metadata") or _EMPTY
+        metadata = claim.get("metadata") or EMPTY
         namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
         self.name = f"{namespace}/{name}" if namespace else name
-        self.devices: Object = (claim.get("spec") or _EMPTY).get("devices") or _EMPTY
+        self.devices: Object = (claim.get("spec") or EMPTY).get("devices") or EMPTY
         self.requests: list[RequestDemand] = []
         self.constraints: list[Constraint] = []
         self.problem = ""
@@ -99,13 +98,13 @@ def read_claim(claim: Object, classes: Mapping[str, Object], features: Features)
     demand = ClaimDemand(claim)
     _read_constraints(demand, features)
     for request in demand.devices.get("requests") or ():
-        demand.requests.append(_read_request(demand, request or _EMPTY, classes, features))
+        demand.requests.append(_read_request(demand, request or EMPTY, classes, features))
     return demand
 
 
 def _read_constraints(demand: ClaimDemand, features: Features) -> None:
     for index, constraint in enumerate(demand.devices.get("constraints") or ()):
-        entry: Object = constraint or _EMPTY
+        entry: Object = constraint or EMPTY
         requests = frozenset(entry.get("requests") or ())
         if "matchAttribute" in entry:
             demand.constraints.append(Constraint(entry["matchAttribute"], False, requests))
@@ -126,12 +125,12 @@ def _read_request(
     subrequests = request.get("firstAvailable") or ()
     if subrequests:
         found.alternatives = [
-            Alternative(demand, name, details or _EMPTY, subrequest=True) for details in subrequests
+            Alternative(demand, name, details or EMPTY, subrequest=True) for details in subrequests
         ]
         if not features.prioritized_list:
             found.problem = f"claim {demand.name}, request {name}: has subrequests, but the DRAPrioritizedList feature is disabled"
     else:
-        found.alternatives = [Alternative(demand, name, request.get("exactly") or _EMPTY, subrequest=False)]
+        found.alternatives = [Alternative(demand, name, request.get("exactly") or EMPTY, subrequest=False)]
     found.problem = found.problem or _capacity_problem(found, features)
     for alternative in found.alternatives:
         _complete(alternative, classes, features)
@@ -165,7 +164,7 @@ def _complete(alternative: Alternative, classes: Mapping[str, Object], features:
     alternative.device_class = device_class
     class_name = name_of(device_class)
     alternative.selectors = (
-        *_selectors(f"class {class_name}", (device_class.get("spec") or _EMPTY).get("selectors") or ()),
+        *_selectors(f"class {class_name}", (device_class.get("spec") or EMPTY).get("selectors") or ()),
         *_selectors(f"claim {alternative.claim.name}", own),
     )
     alternative.constraints = tuple(
@@ -183,7 +182,7 @@ def _problem(
     if alternative.derived and not features.derived_attributes:
         return ": cannot handle request with derived attributes, the feature is disabled"
     for index, selector in enumerate(selectors):
-        if "cel" not in (selector or _EMPTY):
+        if "cel" not in (selector or EMPTY):
             return f", selector #{index}: CEL expression empty (unsupported selector type?)"
     if not alternative.subrequest and "adminAccess" in details and not features.admin_access:
         return ": admin access is requested, but the feature is disabled"
@@ -201,10 +200,10 @@ def _problem(
 
 def _selectors(place: str, selectors: Iterable[Any]) -> Iterable[Selector]:
     for index, selector in enumerate(selectors):
-        expression = ((selector or _EMPTY).get("cel") or _EMPTY).get("expression", "")
+        expression = ((selector or EMPTY).get("cel") or EMPTY).get("expression", "")
         yield Selector(f"{place}: selector #{index}", expression)
 
 
 def name_of(obj: Object) -> str:
     """The name of an API object."""
-    return str((obj.get("metadata") or _EMPTY).get("name", ""))
+    return str((obj.get("metadata") or EMPTY).get("name", ""))

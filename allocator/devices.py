@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from allocator.kinds import DeviceKind, Kinds, canonical, counter_values
-from resourceapi.nodeselection import selects
+from resourceapi.node_selection import selects
+from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 
 if TYPE_CHECKING:
     from deviceselectors.runtime.device import Device as PreparedDevice
-
-Object = dict[str, Any]
-_EMPTY: Object = {}
 
 
 class PoolId(NamedTuple):
@@ -86,11 +84,11 @@ class Slice:
 
     def __init__(self, slice: Object, kinds: Kinds | None = None) -> None:
         """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`); `kinds` are those known."""
-        spec: Object = slice.get("spec") or _EMPTY
-        self.name: str = (slice.get("metadata") or _EMPTY).get("name", "")
+        spec: Object = slice.get("spec") or EMPTY
+        self.name: str = (slice.get("metadata") or EMPTY).get("name", "")
         #: without devices
         self.spec: Object = {name: value for name, value in spec.items() if name != "devices"}
-        pool = self.spec.get("pool") or _EMPTY
+        pool = self.spec.get("pool") or EMPTY
         self.pool = PoolId(self.spec.get("driver", ""), pool.get("name", ""))
         self.generation: int = pool.get("generation", 0)
         self.count_in_pool: int = pool.get("resourceSliceCount", 0)
@@ -104,7 +102,7 @@ class Slice:
         self.skips: list[str] = self.spec.get("skipNodeOperations") or []
         driver = self.pool.driver
         self.devices = tuple(
-            Device(device or _EMPTY, self, kinds.of_device(driver, device or _EMPTY))
+            Device(device or EMPTY, self, kinds.of_device(driver, device or EMPTY))
             for device in spec.get("devices") or ()
         )
         self.kind = kinds.of_slice(spec, (device.kind for device in self.devices))
@@ -151,4 +149,4 @@ def node_matches(placement: Object, node: Object) -> bool:
 
 def node_name(node: Object) -> str:
     """The name of a Node."""
-    return str((node.get("metadata") or _EMPTY).get("name", ""))
+    return str((node.get("metadata") or EMPTY).get("name", ""))

@@ -12,12 +12,13 @@ from time import monotonic
 from typing import NamedTuple
 
 from allocator.demand import name_of
-from allocator.devices import Object, node_name
+from allocator.devices import node_name
 from allocator.packing import pack
-from allocator.podnodes import HOSTNAME, excluded
+from allocator.pod_nodes import HOSTNAME, excluded
 from allocator.results import rank_in
 from allocator.scheduling import Cluster, Mode
 from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation
+from resourceapi.objects import Object
 
 #: What says for which nodes slices and devices are; of a new node all are for that node.
 _PLACES = ("allNodes", "nodeName", "nodeSelector")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from allocator.devices import Object, PoolId, Slice
+from allocator.devices import PoolId, Slice
 from allocator.kinds import Kinds
-from allocator.taintrules import selected_pools, with_rules
+from allocator.taint_rules import selected_pools, with_rules
+from resourceapi.objects import Object
 
 Listener = Callable[[Slice | None, Slice | None], None]
 """Is told of a change: what was there before, and what is there now."""

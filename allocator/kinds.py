@@ -13,15 +13,14 @@ from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from resourceapi.jsontext import Raw
+from resourceapi.json_text import Raw
+from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import UNSET, Quantity
 
 if TYPE_CHECKING:
     from allocator.capacity import Portions, Share
     from deviceselectors.runtime.device import Device as PreparedDevice
 
-Object = dict[str, Any]
-_EMPTY: Object = {}
 #: What is kept of each kind at most; there may be as many kinds as devices.
 PER_KIND = 24
 
@@ -79,7 +78,7 @@ class DeviceKind:
         self.driver = driver
         self.room = room
         self.spec = spec
-        self.attributes: dict[str, Object] = spec.get("attributes") or _EMPTY
+        self.attributes: dict[str, Object] = spec.get("attributes") or EMPTY
         self.capacity = room.capacities
         self.taints: list[Object] = spec.get("taints") or []
         self.multiple = spec.get("allowMultipleAllocations") is True
@@ -186,10 +185,10 @@ def remember(memory: dict[Key, Value], key: Key, value: Value, limit: int = 1024
 
 def counter_values(counters: dict[str, Object] | None) -> dict[str, Quantity]:
     """The quantities of counters by name."""
-    return {name: value_of(counter) for name, counter in (counters or _EMPTY).items()}
+    return {name: value_of(counter) for name, counter in (counters or EMPTY).items()}
 
 
 def value_of(entry: Object | None) -> Quantity:
     """The `value` of a capacity or counter; one that is not set is 0."""
-    value: Quantity = (entry or _EMPTY).get("value", UNSET)
+    value: Quantity = (entry or EMPTY).get("value", UNSET)
     return value

@@ -13,13 +13,14 @@ from weakref import WeakValueDictionary
 
 from allocator.allocated import AllocatedState
 from allocator.attempt import declares_node_operations
-from allocator.devices import DeviceId, Object, PoolId, Slice, node_name
+from allocator.devices import DeviceId, PoolId, Slice, node_name
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.pools import Pool, by_pool, pool_of, rank
-from allocator.reach import Reach, Reached, what_reaches
 from allocator.results import only_on
+from allocator.shared_pools import Reach, Reached, what_reaches
 from allocator.states import PoolState
+from resourceapi.objects import Object
 
 _MAX_MOVES = 1000
 

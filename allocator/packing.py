@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from random import Random
 from time import monotonic
 
-from allocator.devices import Object
 from allocator.fitting.waste import Waste
 from allocator.scheduling import Mode
 from allocator.simulation import Placement, Pod, Simulation
+from resourceapi.objects import Object
 
 #: How long pods are moved about, in seconds, how often at most, and the pods of how many nodes at a time.
 SECONDS, ROUNDS, NODES = 10.0, 5_000, 3

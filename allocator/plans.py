@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from allocator.allocation import Allocator, Arrangement
 from allocator.attempt import Taken
 from allocator.demand import ClaimDemand
-from allocator.devices import Object
 from allocator.errors import AllocationError, NodeError
 from allocator.kinds import canonical
-from allocator.likeness import Likeness
+from allocator.node_equivalence import Likeness
 from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate, is_ordinary
 from allocator.states import PoolState
+from resourceapi.objects import Object
 
 _MAX_PLANS = 512
 _MAX_OUTCOMES = 100_000

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from allocator.devices import Device, Object, PoolId, Slice, node_name
+from allocator.devices import Device, PoolId, Slice, node_name
 from allocator.features import Features
 from allocator.inventory import Inventory, PoolSlices
 from allocator.kinds import SliceKind
+from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
 CounterSets = dict[str, dict[str, Quantity]]

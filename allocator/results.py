@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from allocator.attempt import Taken
 from allocator.demand import Alternative, ClaimDemand, name_of
-from allocator.devices import Device, Object, node_name
+from allocator.devices import Device, node_name
 from allocator.features import Features
+from resourceapi.objects import Object
 
 
 def allocation_result(

@@ -8,10 +8,10 @@ from enum import Enum
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
-from allocator.bestfit import BestPlans, Proposal, Rank, best
+from allocator.best_fit import BestPlans, Proposal, Rank, best
 from allocator.budget import Budget
 from allocator.demand import name_of
-from allocator.devices import Object, PoolId, node_name
+from allocator.devices import PoolId, node_name
 from allocator.errors import GAVE_UP
 from allocator.fate import Fate, fate, feasible_nodes
 from allocator.features import Features
@@ -20,7 +20,8 @@ from allocator.inventory import Inventory
 from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.plans import FATAL, NODE, Outcome, Plans
 from allocator.states import PoolState
-from resourceapi.nodeselection import selects
+from resourceapi.node_selection import selects
+from resourceapi.objects import Object
 
 __all__ = ["FATAL", "NODE", "Cluster", "Mode", "NodeAnswer", "PodAnswer", "feasible_nodes"]
 
@@ -40,7 +41,7 @@ class Mode(Enum):
     #: as FILTER, as many nodes as kube-scheduler would ask if it began with the first; the first that fits is kept,
     #: unless an error ends each attempt (`allocator.fate`)
     ATTEMPT = "attempt"
-    #: as FILTER; the result that wastes least is kept, never one with worse alternatives (`allocator.bestfit`), none
+    #: as FILTER; the result that wastes least is kept, never one with worse alternatives (`allocator.best_fit`), none
     #: where an error ends each attempt
     BEST_FIT = "best-fit"
     #: as many nodes as kube-scheduler wants to choose from, starting after those of the pod before; the first is kept

@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from allocator.answers import NodeAnswer
-from allocator.bestfit import Rank
+from allocator.best_fit import Rank
 from allocator.budget import UNLIMITED, Budget, OutOfTime
-from allocator.devices import Object
 from allocator.errors import GAVE_UP
 from allocator.fate import Fate
 from allocator.fitting.waste import Waste
-from allocator.podnodes import host_name, named_node, passed_over
+from allocator.pod_nodes import host_name, named_node, passed_over
 from allocator.scheduling import Cluster, Mode
+from resourceapi.objects import Object
 
 MODES = {Mode.FIRST_FIT.value: Mode.ATTEMPT, Mode.BEST_FIT.value: Mode.BEST_FIT}
 """The objectives to choose from, by name."""

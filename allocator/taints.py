@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from allocator.devices import Object
+from resourceapi.objects import Object
 
 _EFFECTS = ("NoSchedule", "NoExecute")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from resourceapi.objects import Object
 from resourceapi.releases import KINDS, split_api_version
 from validation.requests import Answer, Request
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from commandline.manifests import Manifest
     from validation.server import Server
 
-Object = dict[str, Any]
 # Set by the server; a request to create an object has none of them.
 _OF_STORAGE = ("resourceVersion", "uid", "creationTimestamp", "generation", "managedFields")
 # Where workloads say how many pods they want at a time; a DaemonSet's depends on the nodes.

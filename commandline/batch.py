@@ -26,7 +26,7 @@ class Knowledge:
         self.context = Context(options.namespace_labels)
         self.facts = None
         if not options.no_lint:
-            from validation.lints import Facts
+            from advice.lints import Facts
 
             all_classes = bool(options.inventory or options.kubeconfig)
             self.facts = Facts(

@@ -70,17 +70,17 @@ def run(options: Namespace) -> int:
 
     :raises UsageError: for input that cannot be read or has no devices.
     """
-    from commandline import celreport
-    from commandline.celresults import judge
+    from commandline import cel_report
+    from commandline.cel_results import judge
 
     profile = profile_of(options)
     expression = _expression(options)
     inventory = _devices(options, profile) if options.device or options.inventory else None
     judgement = judge(expression, profile, derived=options.derived, inventory=inventory)
     if options.output == "json":
-        celreport.write_json(judgement, sys.stdout)
+        cel_report.write_json(judgement, sys.stdout)
     else:
-        celreport.write_text(judgement, sys.stdout)
+        cel_report.write_text(judgement, sys.stdout)
     return 0 if judgement.is_good else 1
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from commandline.kubeconfig import Cluster, Unavailable
+from cluster.kubeconfig import Cluster, Unavailable
 from commandline.results import Failure, Result
 from documents.errors import DocumentError
 from documents.positions import Place
 from documents.source import Path
-from resourceapi.fieldpath import json_pointer
+from resourceapi.field_path import json_pointer
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS, Profile
@@ -190,6 +190,6 @@ def _as_sent(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _uses_claims(value: dict[str, Any]) -> bool:
-    from validation.lints.shapes import pod_spec
+    from resourceapi.manifests import pod_spec
 
     return bool(pod_spec(value)[1].get("resourceClaims"))

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
+from resourceapi.objects import Object
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-Object = dict[str, Any]
 MODES = ("built-in-guard", "crd-served")
 OWN, SECRET, CERT_MANAGER = "own", "secret", "cert-manager"
 # the components for each, which may depend on the mode
@@ -146,9 +146,9 @@ def rendered(options: Namespace) -> list[Object]:
     directory = _manifests() / "overlays"
     objects = render_value(kustomization(options), directory)
     if options.config:
-        from commandline import ownconfig
+        from commandline import own_config
 
-        ownconfig.use(objects, options.config)
+        own_config.use(objects, options.config)
     if options.client_authority is not None:
         objects.append(_client_authority(options.client_authority))
     if (options.url is None) != (options.authority is None):

@@ -7,7 +7,7 @@ from argparse import RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.situation import add_situation_options, read_situation
+from commandline.scenario import add_situation_options, read_situation
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -47,14 +47,14 @@ def run(options: Namespace) -> int:
 
     :raises UsageError: for options that make no sense, or nothing to explain.
     """
-    from commandline import explainjson, explaintext
+    from commandline import explain_json, explain_text
     from commandline.explained import explain_all
 
     situation = read_situation(options)
     if options.node and options.node not in situation.world.nodes:
         raise UsageError(f"--node {options.node}: there is no such node")
     explained: list[Explained] = explain_all(situation, options.node)
-    write = explainjson.write if options.output == "json" else explaintext.write
+    write = explain_json.write if options.output == "json" else explain_text.write
     write(explained, situation.failures, sys.stdout)
     return _exit_code(explained, bool(situation.failures))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from allocator.explaining.explanation import FITS, UNDECIDED, Explanation, explain
-from allocator.explaining.world import World, allocation_of
-from allocator.podnodes import excluded, host_name, named_node, passed_over
-from commandline.askers import Asker
-from commandline.situation import Situation
+from allocator.explaining.snapshot import World, allocation_of
+from allocator.pod_nodes import excluded, host_name, named_node, passed_over
+from commandline.scenario import Situation
+from commandline.workloads import Asker
 
 INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from advice.hints import hint_for
+from advice.hints.scenario import MISSING, Situation, value_at
+from advice.lints.table import DROPPED, IGNORED_TEXT, REPEATED_KEY
 from commandline.results import ERROR, NOTE, WARNING, Finding, Result
 from conversion.paths import to_version
-from resourceapi.fieldpath import Path, render
-from validation.hints import hint_for
-from validation.hints.situation import MISSING, Situation, value_at
-from validation.lints.table import DROPPED, IGNORED_TEXT, REPEATED_KEY
-from validation.rulenames import (
+from resourceapi.field_path import Path, render
+from validation.rule_names import (
     DUPLICATE_FIELD,
     NOT_SERVED,
     REFUSED,
@@ -22,12 +22,12 @@ from validation.rulenames import (
 )
 
 if TYPE_CHECKING:
+    from advice.lints import Warning
     from commandline.context import Context
     from commandline.manifests import Manifest
     from documents.errors import DocumentError
     from documents.positions import Place
     from resourceapi.releases import Profile
-    from validation.lints import Warning
     from validation.requests import Answer
 
 # What is wrong is that the key is there, whatever its value.

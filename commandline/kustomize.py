@@ -12,7 +12,8 @@ from typing import Any
 
 import yaml
 
-Object = dict[str, Any]
+from resourceapi.objects import Object
+
 FILE = "kustomization.yaml"
 KINDS = ("Kustomization", "Component")
 

@@ -29,10 +29,10 @@ SUBCOMMANDS = {
         "where pods would go, what would be left, which new nodes they need",
     ),
     SERVE: ("commandline.serve", "answer kube-apiserver's webhooks"),
-    "inject-ca": ("commandline.injectca", "keep the webhooks' authority where kube-apiserver looks for it"),
+    "inject-ca": ("commandline.inject_ca", "keep the webhooks' authority where kube-apiserver looks for it"),
     "manifests": ("commandline.deployment", "what deploys the webhooks in a cluster"),
     "migrate-storage": (
-        "commandline.migratestorage",
+        "commandline.migrate_storage",
         "take a cluster's DRA objects along when CRDs begin or cease to serve them",
     ),
 }
@@ -84,7 +84,7 @@ def _main(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     from argparse import ArgumentParser
 
-    from commandline.helptext import Formatter
+    from commandline.help_text import Formatter
 
     description = "Answers about DRA objects before the cluster does."
     parser = ArgumentParser(prog="claimcheck", description=description, formatter_class=Formatter)
@@ -115,7 +115,7 @@ def _run(arguments: list[str]) -> int:
 
 def _unrecognized(unknown: Sequence[str], parser: ArgumentParser) -> str:
     """argparse's message about arguments, with the option that may be meant."""
-    from validation.hints.nearness import nearest
+    from advice.hints.nearness import nearest
 
     names = [name for name in parser._option_string_actions if name.startswith("--")]
     meant = nearest(unknown[0].partition("=")[0], names)

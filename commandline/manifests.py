@@ -59,15 +59,15 @@ def treatment(value: dict[str, Any]) -> str:
         return ASK
     if (api_version, kind) in CONTEXT_KINDS:
         return CONTEXT
-    from validation.hints.versions import is_of_the_group
+    from advice.hints.versions import is_of_the_group
 
     return NOT_SERVED if is_of_the_group(api_version, kind) else SKIP
 
 
 def _untyped(value: dict[str, Any]) -> str:
     """An object without apiVersion or kind is a mistake if it is one of ours; others (a chart's values) are not."""
-    from validation.hints.nearness import nearest
-    from validation.hints.versions import FORMER_KINDS
+    from advice.hints.nearness import nearest
+    from advice.hints.versions import FORMER_KINDS
 
     kind = value.get("kind", value.get(nearest("kind", value)))
     if isinstance(kind, str) and (kind in FORMER_KINDS or kind in workloads.RESOURCES):

@@ -12,12 +12,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from commandline.batch import Batch, Knowledge, reviewer_of
-from commandline.handover import pack, unpack
 from commandline.options import outputs
 from commandline.progress import Progress
 from commandline.reading import read_files, read_named
 from commandline.reports import WITH_LINES
 from commandline.results import Outcome
+from commandline.serialization import pack, unpack
 from commandline.workers import Channel, Tickets, Worker, start
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ def validate_files(files: Files, options: Namespace, profile: Profile, processes
 def _load_ahead() -> None:
     """Load what would be loaded in every process: that is needed for the first claim, and takes as long as many."""
     from deviceselectors import compiler, lookups  # noqa: F401
-    from validation.lints import alternatives, droppedfields, expressions, selectors  # noqa: F401
 
 
 class _Share:

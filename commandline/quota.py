@@ -11,7 +11,7 @@ from commandline.target import add_server_options, profile_of
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from commandline.quotaaccount import Account
+    from commandline.quota_account import Account
 
 DESCRIPTION = "Show what claims count against ResourceQuotas, every alternative included, and what is left."
 EXAMPLES = """examples:
@@ -68,10 +68,10 @@ def run(options: Namespace) -> int:
 
     :raises UsageError: for a release or gates that do not exist.
     """
-    from commandline import quotareport
+    from commandline import quota_report
 
     account = make(options)
-    (quotareport.write_json if options.output == "json" else quotareport.write_text)(account, sys.stdout)
+    (quota_report.write_json if options.output == "json" else quota_report.write_text)(account, sys.stdout)
     if account.inventory.failures:
         return 2
     return 1 if any(statement.problems for statement in account.statements) else 0
@@ -80,8 +80,8 @@ def run(options: Namespace) -> int:
 def make(options: Namespace) -> Account:
     """The account of everything that the options name."""
     from commandline.context import Context
-    from commandline.quotaaccount import Account
-    from commandline.quotainventory import Inventory
+    from commandline.quota_account import Account
+    from commandline.quota_inventory import Inventory
     from commandline.reading import insist_on_one_reader, read, read_named
     from validation.server import Server
 

@@ -9,7 +9,7 @@ from commandline.errors import UsageError
 from commandline.results import ERROR, Failure, Finding, Result
 from documents import DocumentError, parse
 from documents.sources import STANDARD_INPUT, find_files, read_file
-from validation.rulenames import MALFORMED
+from validation.rule_names import MALFORMED
 
 if TYPE_CHECKING:
     from commandline.manifests import Manifest

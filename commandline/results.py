@@ -24,7 +24,7 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 class Finding:
     """One thing to tell the user, at one place of a source.
 
-    ``rule``: the server's reason (``FieldValueInvalid``), a name of :mod:`validation.rulenames` or a lint's code.
+    ``rule``: the server's reason (``FieldValueInvalid``), a name of :mod:`validation.rule_names` or a lint's code.
 
     ``field`` is the path in the version that the user wrote, ``pointer`` the same as RFC 6901 JSON pointer into the
     document.  ``line`` and ``column`` count from 1 (0: the whole file) and are those of the field, or of what should

@@ -10,12 +10,12 @@ from resourceapi.releases import KINDS
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 
 if TYPE_CHECKING:
+    from advice.lints import Facts
     from commandline.context import Context
     from commandline.findings import Interpreter
     from commandline.manifests import Manifest
     from commandline.stored import StoredObjects
-    from resourceapi.fieldpath import Path
-    from validation.lints import Facts
+    from resourceapi.field_path import Path
     from validation.server import Server
 
 
@@ -113,7 +113,7 @@ class Reviewer:
 
         It keeps what the stored object has; of a new object it drops the status in any case.
         """
-        from validation.hints.situation import MISSING, value_at
+        from advice.hints.scenario import MISSING, value_at
 
         if path[0] == "status" and not self.live and self.stored is None:
             return False
@@ -127,8 +127,8 @@ class Reviewer:
         return self._interpreter
 
     def _lint(self, result: Result, manifest: Manifest, answer: Answer, facts: Facts) -> None:
-        from validation.lints import lint
-        from validation.lints.table import DROPPED
+        from advice.lints import lint
+        from advice.lints.table import DROPPED
 
         facts.hidden_notes = 0
         for warning in lint(manifest.value, facts, notes=self.notes):

@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.situation import add_situation_options, read_situation
+from commandline.scenario import add_situation_options, read_situation
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -81,15 +81,15 @@ def run(options: Namespace) -> int:
     objectives = _objectives(options.compare)
     from allocator.budget import Budget
     from allocator.simulation import Limits
-    from commandline import simulatejson, simulatetext
-    from commandline.nodetemplates import read_templates
+    from commandline import simulate_json, simulate_text
+    from commandline.node_templates import read_templates
     from commandline.simulated import simulate
 
     situation = read_situation(options)
     templates = read_templates(options.node_template, situation.state)
     limits = Limits(Budget(options.timeout), POD_SECONDS)
     report: Report = simulate(situation, objectives, batch=options.batch, templates=templates, limits=limits)
-    write = simulatejson.write if options.output == "json" else simulatetext.write
+    write = simulate_json.write if options.output == "json" else simulate_text.write
     write(report, sys.stdout)
     if report.failures or report.problems or report.undecided:
         return 2

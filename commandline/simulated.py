@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allocator.explaining.changes import constraints_of
-from allocator.explaining.world import full_name, unknown_classes
+from allocator.explaining.snapshot import full_name, unknown_classes
 from allocator.fitting.leftover import Leftover, leftover
 from allocator.growing import Growth, Template, grow
 from allocator.packing import pack
-from allocator.podnodes import excluded
+from allocator.pod_nodes import excluded
 from allocator.scheduling import Cluster
 from allocator.simulation import MODES, Limits, Placement, Pod, Simulation
-from commandline.askers import Asker
 from commandline.results import Failure
-from commandline.situation import Situation
+from commandline.scenario import Situation
+from commandline.workloads import Asker
 
 BATCH = "batch"
 #: Pods of one workload at most.

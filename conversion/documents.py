@@ -8,12 +8,11 @@ from typing import Any
 from conversion.hub import from_hub, to_hub
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.equality import equal
-from resourceapi.fieldpath import Key, Path, render
+from resourceapi.field_path import Key, Path, render
 from resourceapi.model.versions import GROUP, SCHEMAS
+from resourceapi.objects import Object
 from resourceapi.releases import KINDS, split_api_version
 from resourceapi.schema import Schema
-
-Object = dict[str, Any]
 
 
 class ConversionError(Exception):

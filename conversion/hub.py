@@ -7,12 +7,10 @@ in ``basic``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from resourceapi.model import claims, slices
+from resourceapi.objects import EMPTY, Object
 
-Object = dict[str, Any]
-EMPTY: Object = {}
 EXACT_FIELDS = tuple(field.name for field in claims.ExactDeviceRequest.fields)
 DEVICE_FIELDS = tuple(field.name for field in slices.DEVICE_DETAILS)
 # lists that conversion to the hub makes nil if they are empty

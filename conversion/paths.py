@@ -7,7 +7,7 @@ the version that they wrote.
 from __future__ import annotations
 
 from conversion.hub import DEVICE_FIELDS, EXACT_FIELDS
-from resourceapi.fieldpath import Path
+from resourceapi.field_path import Path
 
 _REQUESTS = (("spec", "devices", "requests"), ("spec", "spec", "devices", "requests"))
 _DEVICES = ("spec", "devices")

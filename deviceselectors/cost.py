@@ -21,7 +21,7 @@ from deviceselectors.ast import (
     StructLiteral,
 )
 from deviceselectors.ast import MAP as MAP_NODE
-from deviceselectors.functioncosts import (
+from deviceselectors.function_costs import (
     LIST_COST,
     MAP_COST,
     MESSAGE_COST,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from resourceapi import limits
-from resourceapi.fielderrors import FORBIDDEN, INTERNAL, INVALID, FieldError, too_long
-from resourceapi.fieldpath import Path
+from resourceapi.field_errors import FORBIDDEN, INTERNAL, INVALID, FieldError, too_long
+from resourceapi.field_path import Path
 
 CONSUMABLE_CAPACITY, LIST_ATTRIBUTES = "DRAConsumableCapacity", "DRAListTypeAttributes"
 _MAX_KNOWN = 4096

@@ -1,7 +1,7 @@
 """Parsing of text with syntax errors, so that the errors are those of the API server.
 
 What the server's parser says after a first error depends on how exactly it goes on, so this parser does that rule by
-rule of CEL's grammar (`deviceselectors.errorstrategy` has the steps). Source: CEL's grammar in the language definition.
+rule of CEL's grammar (`deviceselectors.error_strategy` has the steps). Source: CEL's grammar in the language definition.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from deviceselectors.ast import (
     StructField,
     StructLiteral,
 )
-from deviceselectors.errorstrategy import END, AbortError, ErrorStrategy, Rule, RuleError, State, mask
+from deviceselectors.error_strategy import END, AbortError, ErrorStrategy, Rule, RuleError, State, mask
 from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
 from deviceselectors.issues import MISSING, NOWHERE, Issues
 from deviceselectors.lexer import (

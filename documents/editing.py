@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from documents import emitting
 from documents.errors import MalformedText
 from documents.tree import ALIAS, MAPPING, SCALAR, SEQUENCE, Node
-from documents.yamltree import read_nodes
-from documents.yamlvalues import is_merge, key_of, to_value
+from documents.yaml_tree import read_nodes
+from documents.yaml_values import is_merge, key_of, to_value
 
 if TYPE_CHECKING:
     from documents.document import Document

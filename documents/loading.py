@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from documents.blockstyle import NotBlockStyle, read_block_style
+from documents.block_style import NotBlockStyle, read_block_style
 from documents.document import Document
 from documents.errors import DocumentError, MalformedText
 from documents.garbage import CollectorPaused
@@ -91,8 +91,8 @@ def _document(source: Source, chunk: Chunk, index: int) -> Document | DocumentEr
 
 def _read_fully(text: str, chunk: Chunk) -> tuple[Any, int | None]:
     """The value of a YAML document by the full reader, and where text that is ignored begins."""
-    from documents.yamltree import offset_of_ignored_text, read_nodes
-    from documents.yamlvalues import to_value
+    from documents.yaml_tree import offset_of_ignored_text, read_nodes
+    from documents.yaml_values import to_value
 
     try:
         root, end = read_nodes(text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from documents.errors import MalformedText
 from documents.garbage import CollectorPaused
-from documents.jsontree import read_json_nodes
+from documents.json_tree import read_json_nodes
 from documents.tree import ALIAS, MAPPING, SCALAR, SEQUENCE, Node
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Positions:
 
     def in_scalar(self, path: Path, offset: int, length: int) -> Place:
         """A stretch of a string's value, cut at the end of the line on which it begins."""
-        from documents.scalartext import value_offsets
+        from documents.scalar_text import value_offsets
 
         _, node, exact = self._find(path)
         offsets = value_offsets(self._text, node) if exact and node.kind == SCALAR else None
@@ -156,7 +156,7 @@ def _nodes(text: str, is_json: bool) -> Node:
     try:
         if is_json:
             return read_json_nodes(text)
-        from documents.yamltree import read_nodes
+        from documents.yaml_tree import read_nodes
 
         root, _ = read_nodes(text if text[-1:] == "\n" else text + "\n")
     except MalformedText:
@@ -172,7 +172,7 @@ def _members(
     node: Node, members_of: Callable[[Node], dict[str, tuple[Node, Node]]]
 ) -> dict[str, tuple[Node, Node]]:
     """A mapping's keys with the nodes of key and value that count: the last ones, merges included."""
-    from documents.yamlvalues import is_merge, key_of, merge_sources
+    from documents.yaml_values import is_merge, key_of, merge_sources
 
     members: dict[str, tuple[Node, Node]] = {}
     for key, value in zip(node.children[::2], node.children[1::2], strict=True):
@@ -186,6 +186,6 @@ def _members(
 
 def _key_name(node: Node) -> str | None:
     """The JSON key that a key's node stands for; None for a merge."""
-    from documents.yamlvalues import is_merge, key_of
+    from documents.yaml_values import is_merge, key_of
 
     return None if is_merge(node) else key_of(_target(node))

@@ -61,7 +61,7 @@ def split(text: str) -> Iterator[Chunk]:
 
 
 def _json_then_yaml(text: str) -> Iterator[Chunk]:
-    from documents.jsontext import read_value, skip_blanks
+    from documents.json_text import read_value, skip_blanks
 
     position = 0
     count = 0

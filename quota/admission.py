@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quota import amounts
 from quota.amounts import Amounts
 from quota.evaluators import Evaluator
-from quota.resourcequotas import ResourceQuota
+from quota.resource_quotas import ResourceQuota
+from resourceapi.objects import Object
 from resourceapi.quantity import ZERO, Quantity
-
-Object = dict[str, Any]
 
 
 class Shortage(NamedTuple):

@@ -7,16 +7,14 @@ any of them asks for.  Requests add up.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quota.amounts import Amounts
 from quota.names import CLAIM_COUNT, devices_of
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.model.claims import ALL, EXACT_COUNT
+from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
-
-Object = dict[str, Any]
-EMPTY: Object = {}
 
 
 class Demand(NamedTuple):

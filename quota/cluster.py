@@ -10,21 +10,21 @@ from urllib.parse import quote
 
 from quota.amounts import Amounts, only, without_zeros
 from quota.api import Api, expect, items
-from quota.countedparts import counted_part_of_claim, counted_part_of_pod
-from quota.deviceclasses import ExtendedResources
+from quota.counted_parts import counted_part_of_claim, counted_part_of_pod
+from quota.device_classes import ExtendedResources
 from quota.evaluators import Evaluator, evaluator_for
 from quota.ledger import Charged
 from quota.names import REQUESTS
 from quota.namespace import HUB, Namespace
-from quota.podclaims import is_charged_to_pod, owner_of
+from quota.pod_claims import is_charged_to_pod, owner_of
 from quota.pods import usage as usage_of_pod
-from quota.resourcequotas import ResourceQuota, from_object
+from quota.resource_quotas import ResourceQuota, from_object
 from quota.turns import Turns
 from resourceapi.defaults import apply_defaults
 from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
 from validation.server import Server
 
-Object = dict[str, Any]
 CLAIM, POD = "ResourceClaim", "Pod"
 MAX_REMEMBERED = 10_000
 # Among so many claims of a namespace the one is looked for that a pod has been charged for.

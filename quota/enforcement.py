@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from threading import Event
-from typing import Any, Protocol
+from typing import Protocol
 
 from quota.admission import Verdict, admit
 from quota.claims import demands
 from quota.cluster import ClusterNamespaces
 from quota.controller import RecountController
-from quota.deviceclasses import ExtendedResources
+from quota.device_classes import ExtendedResources
 from quota.explanation import User, explain
 from quota.ledger import Charged
 from quota.names import CLAIM_COUNT
 from quota.reservations import NameTaken, Reservations
+from resourceapi.objects import Object
 from validation import statuses
 from validation.requests import Answer
 
-Object = dict[str, Any]
 RESOURCE = "resourceclaims"
 
 

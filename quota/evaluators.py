@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 from quota import claims, pods
 from quota.amounts import Amounts
-from quota.deviceclasses import ExtendedResources
+from quota.device_classes import ExtendedResources
 from quota.names import CLAIM_COUNT, CLASS_SUFFIX, REQUESTS, object_count
 from resourceapi.model.versions import GROUP
 from resourceapi.model.workloads import RESOURCES
+from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 from resourceapi.releases import KINDS, Profile
 
-Object = dict[str, Any]
 # What the pod of a claim has been charged for it, if the scheduler made the claim for a pod.
 ChargedToPod = Callable[[Object], Amounts]
 EXTENDED_RESOURCES_GATE = "DRAExtendedResource"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from quota.admission import Shortage
 from quota.claims import Demand
-from quota.deviceclasses import ExtendedResources
+from quota.device_classes import ExtendedResources
 from quota.names import CLAIM_COUNT
 from resourceapi.model.claims import ALL
 from resourceapi.quantity import Quantity

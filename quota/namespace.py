@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from quota.admission import Verdict, admit
 from quota.amounts import Amounts
-from quota.deviceclasses import ExtendedResources
+from quota.device_classes import ExtendedResources
 from quota.evaluators import Evaluator, evaluator_for
-from quota.podclaims import is_charged_to_pod, owner_of
-from quota.resourcequotas import ResourceQuota
+from quota.pod_claims import is_charged_to_pod, owner_of
+from quota.resource_quotas import ResourceQuota
 from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
 from resourceapi.releases import split_api_version
 from validation import statuses
 from validation.requests import Answer, Request
 from validation.server import Server
 
-Object = dict[str, Any]
 HUB = f"{GROUP}/v1"
 _NO_OBJECTS: dict[str, Object] = {}
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from quota import amounts
 from quota.amounts import Amounts
 from quota.names import COUNT, IMPLICIT_PREFIX, REQUESTS
+from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
-from validation.podresources import COMPUTE, HUGE_PAGES, aggregate, for_pods, is_extended, is_native
+from validation.pod_resources import COMPUTE, HUGE_PAGES, aggregate, for_pods, is_extended, is_native
 
-Object = dict[str, Any]
-EMPTY: Object = {}
 POD_COUNT = COUNT + "pods"
 EPHEMERAL = "ephemeral-storage"
 # Named as such, or with a prefix that says which of the two is meant.

@@ -11,17 +11,17 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Lock
 from time import monotonic, sleep
-from typing import Any, Protocol
+from typing import Protocol
 
 from quota.admission import Verdict, admit
 from quota.amounts import only, without_zeros
 from quota.evaluators import Evaluator
 from quota.ledger import EMPTY, Charged, Ledger, from_json, to_json
-from quota.resourcequotas import ResourceQuota
+from quota.resource_quotas import ResourceQuota
 from quota.store import Conflict, Store, Stored
+from resourceapi.objects import Object
 from resourceapi.quantity import ZERO
 
-Object = dict[str, Any]
 TOO_MANY_OTHERS = "the ledger of the namespace is being changed by too many others"
 # A ConfigMap holds 1 MiB at most.
 MAX_LEDGER_BYTES = 900 * 1024

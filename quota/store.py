@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-Object = dict[str, Any]
+from resourceapi.objects import Object
 
 
 class Conflict(Exception):

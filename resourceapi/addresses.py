@@ -6,8 +6,8 @@ leading zeros, IPv4 addresses mapped into IPv6), but only the canonical form (RF
 
 from __future__ import annotations
 
-from resourceapi.fielderrors import INVALID
-from resourceapi.gotext import quote
+from resourceapi.field_errors import INVALID
+from resourceapi.go_text import quote
 from resourceapi.names import Problem
 
 _DIGITS = "0123456789"

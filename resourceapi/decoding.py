@@ -5,7 +5,7 @@ one is reported) and decoding goes on; a bad quantity or time ends it at once an
 duplicate fields are reported together, in the order of the document, if nothing else is wrong.
 
 Normal form is described in :mod:`resourceapi.schema`.  Scalars are ``str``, ``int`` and ``bool``, quantities
-:class:`~resourceapi.quantity.Quantity`, times texts in RFC 3339 and UTC, raw JSON :class:`~resourceapi.jsontext.Raw`.
+:class:`~resourceapi.quantity.Quantity`, times texts in RFC 3339 and UTC, raw JSON :class:`~resourceapi.json_text.Raw`.
 A struct that is no pointer and has nothing set is absent, like any zero value; in lists and maps every entry stays.
 """
 
@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 from resourceapi import quantity, times
-from resourceapi.fieldpath import Key, Path
-from resourceapi.gotext import json_float, json_text, quote
-from resourceapi.jsontext import Raw, Sources
-from resourceapi.jsonvalues import Members, Number
+from resourceapi.field_path import Key, Path
+from resourceapi.go_text import json_float, json_text, quote
+from resourceapi.json_text import Raw, Sources
+from resourceapi.json_values import Members, Number
 from resourceapi.schema import STRING, Field, Schema, Type
 
 MAX_PROBLEMS = 100
@@ -76,7 +76,7 @@ def decode(
 
     ``kind`` and ``apiVersion`` are known fields, and left out of the result.
 
-    :param value: as :func:`resourceapi.jsontext.parse` or a YAML loader make it.
+    :param value: as :func:`resourceapi.json_text.parse` or a YAML loader make it.
     :param source: the JSON text that the value was read from, if any; it tells the true size of raw JSON.
     :param answered: a server wrote the value: where it has null for a time, that is the zero time, not none.
     :raises DecodingError: for values of the wrong type, bad quantities and times.

@@ -6,12 +6,10 @@ Defaults are applied to the hub; what they are stands at the fields (see :mod:`r
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from resourceapi.model import claims as model
+from resourceapi.objects import EMPTY, Object
 
-Object = dict[str, Any]
-EMPTY: Object = {}
 ALLOCATION_MODE = model.ExactDeviceRequest["allocationMode"]
 COUNT = model.ExactDeviceRequest["count"]
 OPERATOR = model.DeviceToleration["operator"]

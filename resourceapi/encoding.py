@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from resourceapi import times
-from resourceapi.gotext import Literal, json_text
+from resourceapi.go_text import Literal, json_text
 from resourceapi.schema import Field, Schema, Type
 
 _RETURNED, _PRINTED, _INTERNAL = "returned", "printed", "internal"
@@ -26,7 +26,7 @@ def encode(schema: Schema, struct: str, obj: dict[str, Any], *, verbatim: bool =
     """The JSON object that the server returns for an object, in Go's order of fields.
 
     ``kind`` and ``apiVersion`` are the caller's to add.  ``verbatim``: raw JSON is the very value that was decoded,
-    which may have a :class:`resourceapi.jsontext.Number`; otherwise its numbers are Python's.
+    which may have a :class:`resourceapi.json_text.Number`; otherwise its numbers are Python's.
     """
     form = _VERBATIM if verbatim else _RETURNED
     encoded: dict[str, Any] = _struct_encoder(schema, struct, form)(obj)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from resourceapi.gotext import listed, quote
+from resourceapi.go_text import listed, quote
 
 ALPHA, BETA, GA, DEPRECATED = "ALPHA", "BETA", "GA", "DEPRECATED"
 
@@ -178,14 +178,14 @@ def _apply(
     settings: Mapping[str, bool], minor: int, stages: dict[str, Stage], state: dict[str, bool]
 ) -> None:
     """Change ``state`` by the settings, for all gates that the server knows."""
-    from resourceapi import othergates  # long, and only needed where gates are set
+    from resourceapi import other_gates
 
-    _refuse_unknown(settings, GATES.keys() | othergates.STAGES.keys() | _ALL_OF_A_STAGE.keys())
-    for gate, letters in othergates.STAGES.items():
-        letter = letters[minor - othergates.OLDEST]
-        if letter != othergates.NOT_YET:
-            stage = othergates.MEANING.get(letter.lower(), GA)
-            stages[gate] = Stage(minor, stage, letter.isupper(), letter.lower() == othergates.LOCKED)
+    _refuse_unknown(settings, GATES.keys() | other_gates.STAGES.keys() | _ALL_OF_A_STAGE.keys())
+    for gate, letters in other_gates.STAGES.items():
+        letter = letters[minor - other_gates.OLDEST]
+        if letter != other_gates.NOT_YET:
+            stage = other_gates.MEANING.get(letter.lower(), GA)
+            stages[gate] = Stage(minor, stage, letter.isupper(), letter.lower() == other_gates.LOCKED)
             state[gate] = stages[gate].default
     _refuse_unsettable(settings, stages, minor)
     for name, value in settings.items():
@@ -194,7 +194,7 @@ def _apply(
             state.update((gate, value) for gate in concerned if gate not in settings)
         else:
             state[name] = value
-    _refuse_unmet_dependencies(state, {**DEPENDS_ON, **othergates.DEPENDS_ON})
+    _refuse_unmet_dependencies(state, {**DEPENDS_ON, **other_gates.DEPENDS_ON})
 
 
 def _refuse_unknown(settings: Iterable[str], known: Collection[str]) -> None:

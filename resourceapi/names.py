@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from resourceapi.fielderrors import INVALID, REQUIRED, TOO_LONG, Named
+from resourceapi.field_errors import INVALID, REQUIRED, TOO_LONG, Named
 
 DECLARATIVE = "declarative"
 HANDWRITTEN = "handwritten"
@@ -324,7 +324,7 @@ def _uuid_error(value: str) -> str:
     length = byte_length(value)
     if length == 45:
         if value[:9].lower() != "urn:uuid:":
-            from resourceapi.gotext import quote
+            from resourceapi.go_text import quote
 
             prefix = value.encode("utf-8", "surrogatepass")[:9].decode("utf-8", "surrogateescape")
             return f"invalid urn prefix: {quote(prefix)}"

@@ -9,11 +9,9 @@ API servers forbid that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from resourceapi.objects import Object
 from resourceapi.schema import Field, Schema, Type
-
-Object = dict[str, Any]
 
 _SCALARS: dict[str, Object] = {
     "string": {"type": "string"},

@@ -270,7 +270,7 @@ def from_json(value: object) -> Quantity:
         raise QuantityError(FORMAT_ERROR)  # a boolean, list or object, or no finite number
     if isinstance(value, int):
         return parse(_digits(value))
-    from resourceapi.gotext import json_float
+    from resourceapi.go_text import json_float
 
     return parse(json_float(value))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from resourceapi import limits, names
-from resourceapi.fielderrors import INVALID, FieldError, too_long
-from resourceapi.fieldpath import Path
+from resourceapi.field_errors import INVALID, FieldError, too_long
+from resourceapi.field_path import Path
 from resourceapi.model.slices import DeviceAttribute
-from validation.checks import Checks, Object
+from resourceapi.objects import Object
+from validation.checks import Checks
 
 LISTS = ("bools", "ints", "strings", "versions")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from resourceapi import names
-from resourceapi.fielderrors import DUPLICATE, INVALID
-from resourceapi.fieldpath import Path
+from resourceapi.field_errors import DUPLICATE, INVALID
+from resourceapi.field_path import Path
 from resourceapi.model import claims as model
-from validation.checks import Checks, Object
+from resourceapi.objects import Object
+from validation.checks import Checks
 
 CONDITIONS, FAILURES = "bindingConditions", "bindingFailureConditions"
 

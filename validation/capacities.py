@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from resourceapi import limits
-from resourceapi.fielderrors import FORBIDDEN, REQUIRED
-from resourceapi.fieldpath import Path
+from resourceapi.field_errors import FORBIDDEN, REQUIRED
+from resourceapi.field_path import Path
+from resourceapi.objects import Object
 from resourceapi.quantity import Quantity, parse
 from validation import formats
-from validation.checks import Checks, Object
+from validation.checks import Checks
 
 FRACTIONAL = "DRAFractionalCapacityRange"
 MAX_INT64 = 2**63 - 1

@@ -7,14 +7,12 @@ from typing import Any
 
 from deviceselectors.interface import ExpressionChecker
 from resourceapi.encoding import go_json
-from resourceapi.fielderrors import DUPLICATE, INVALID, FieldError, Verbatim, too_many
-from resourceapi.fieldpath import Key, Path
+from resourceapi.field_errors import DUPLICATE, INVALID, FieldError, Verbatim, too_many
+from resourceapi.field_path import Key, Path
 from resourceapi.names import Problem
 from resourceapi.releases import Profile
 from resourceapi.schema import Field, Schema, Type
 from validation import declared
-
-Object = dict[str, Any]
 
 
 class Checks:

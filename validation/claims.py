@@ -9,20 +9,20 @@ from collections.abc import Mapping
 
 from resourceapi import limits
 from resourceapi.equality import equal
-from resourceapi.fielderrors import FORBIDDEN, INVALID, REQUIRED, Named, not_supported
-from resourceapi.fieldpath import Path
+from resourceapi.field_errors import FORBIDDEN, INVALID, REQUIRED, Named, not_supported
+from resourceapi.field_path import Path
 from resourceapi.model import claims as model
+from resourceapi.objects import EMPTY, Object
 from validation import formats
-from validation.checks import Checks, Object
+from validation.checks import Checks
 from validation.configuration import check_configuration, check_selectors
-from validation.objectmeta import check_metadata, check_metadata_update, check_template_metadata
+from validation.object_meta import check_metadata, check_metadata_update, check_template_metadata
 from validation.tolerations import check_toleration
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 REQUEST_REFERENCE = (
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 )
-EMPTY: Object = {}
 _REQUESTS = model.DeviceClaim["requests"]
 _CONSTRAINTS = model.DeviceClaim["constraints"]
 _CONFIG = model.DeviceClaim["config"]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from resourceapi.equality import equal
 from resourceapi.model import classes as model
 from resourceapi.model.formats import LONG_NAME
-from validation.checks import Checks, Object
+from resourceapi.objects import EMPTY, Object
+from validation.checks import Checks
 from validation.configuration import check_configuration, check_selectors
-from validation.objectmeta import check_metadata, check_metadata_update
-
-EMPTY: Object = {}
+from validation.object_meta import check_metadata, check_metadata_update
 
 
 def check_class(device_class: Object, checks: Checks) -> None:

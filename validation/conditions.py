@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from resourceapi import names
-from resourceapi.fielderrors import DUPLICATE, REQUIRED, not_supported, too_long
-from resourceapi.fieldpath import Path
+from resourceapi.field_errors import DUPLICATE, REQUIRED, not_supported, too_long
+from resourceapi.field_path import Path
+from resourceapi.objects import Object
 from validation import formats
-from validation.checks import Checks, Object
+from validation.checks import Checks
 
 STATUSES = ("False", "True", "Unknown")
 REASON_BYTES = 1024

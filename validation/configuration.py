@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from resourceapi import limits, names
-from resourceapi.fielderrors import INVALID, REQUIRED, TOO_LONG, too_long
-from resourceapi.fieldpath import Path
-from resourceapi.jsontext import Raw
+from resourceapi.field_errors import INVALID, REQUIRED, TOO_LONG, too_long
+from resourceapi.field_path import Path
+from resourceapi.json_text import Raw
 from resourceapi.model import claims as model
 from resourceapi.model import formats
-from validation.checks import Checks, Object
+from resourceapi.objects import Object
+from validation.checks import Checks
 
 
 def check_selectors(

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from resourceapi import fielderrors as errors
+from resourceapi import field_errors as errors
 from resourceapi import rules
 from resourceapi.encoding import go_json
 from resourceapi.equality import equal, equal_fields
-from resourceapi.fielderrors import FieldError, Verbatim
-from resourceapi.fieldpath import Key, Path
+from resourceapi.field_errors import FieldError, Verbatim
+from resourceapi.field_path import Key, Path
 from resourceapi.schema import Field, Schema, Struct, Type
 
 Walk = Callable[[Any, Any, Path, list[FieldError]], None]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from resourceapi import fielderrors as errors
+from resourceapi import field_errors as errors
 from resourceapi import rules
-from resourceapi.fielderrors import FieldError
-from resourceapi.fieldpath import Path
+from resourceapi.field_errors import FieldError
+from resourceapi.field_path import Path
 from resourceapi.schema import Field
 
 Check = Callable[[Any, Any, Path, list[FieldError]], bool]

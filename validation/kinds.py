@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from resourceapi.gotext import quote
-from validation import claims, claimstatus, classes, nodefeatures, slices, statuses, taintrules
-from validation.checks import Checks, Object
-from validation.objectmeta import check_common_metadata, check_common_metadata_update
+from resourceapi.go_text import quote
+from resourceapi.objects import EMPTY, Object
+from validation import claim_status, claims, classes, node_features, slices, statuses, taint_rules
+from validation.checks import Checks
+from validation.object_meta import check_common_metadata, check_common_metadata_update
 from validation.requests import CREATE, STATUS, Answer
 
 if TYPE_CHECKING:
     from validation.setting import Setting
 
-EMPTY: Object = {}
 Labels = Mapping[str, str]
 CheckNew = Callable[[Object, Checks, Labels], None]
 CheckChanged = Callable[[Object, Object, Checks, Labels], None]
@@ -80,14 +80,14 @@ class KindRules:
     def tidy_status(self, obj: Object, old: Object) -> None:
         """Reports on devices that a status update has deallocated go with them."""
         if self.name == "ResourceClaim":
-            claimstatus.drop_deallocated(obj, old)
+            claim_status.drop_deallocated(obj, old)
 
     def admit(self, obj: Object, setting: Setting) -> Answer | None:
         """What admission refuses once the rules hold."""
-        if self.name == "ResourceSlice" and nodefeatures.FEATURE in setting.profile.gates:
+        if self.name == "ResourceSlice" and node_features.FEATURE in setting.profile.gates:
             try:
-                reason = nodefeatures.refuse_slice(obj, setting.nodes)
-            except nodefeatures.UnusableSelector as error:
+                reason = node_features.refuse_slice(obj, setting.nodes)
+            except node_features.UnusableSelector as error:
                 return statuses.bad_request(str(error))
             if reason:
                 return statuses.forbidden("resourceslices", obj["metadata"]["name"], reason)
@@ -138,7 +138,7 @@ RULES = {
             "ResourceClaimSpec",
             new=claims.check_claim,
             changed=lambda obj, old, checks, labels: claims.check_claim_update(obj, old, checks),
-            status=claimstatus.check_claim_status,
+            status=claim_status.check_claim_status,
             namespaced=True,
         ),
         KindRules(
@@ -163,9 +163,9 @@ RULES = {
         KindRules(
             "DeviceTaintRule",
             "DeviceTaintRuleSpec",
-            new=lambda obj, checks, labels: taintrules.check_rule(obj, checks),
-            changed=lambda obj, old, checks, labels: taintrules.check_rule_update(obj, old, checks),
-            status=lambda obj, old, checks, labels: taintrules.check_rule_status(obj, old, checks),
+            new=lambda obj, checks, labels: taint_rules.check_rule(obj, checks),
+            changed=lambda obj, old, checks, labels: taint_rules.check_rule_update(obj, old, checks),
+            status=lambda obj, old, checks, labels: taint_rules.check_rule_status(obj, old, checks),
             unconditional=("v1beta2", "v1alpha3"),
         ),
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from resourceapi import fielderrors as errors
-from resourceapi.fielderrors import FieldError
-from resourceapi.fieldpath import Path
+from resourceapi import field_errors as errors
+from resourceapi.field_errors import FieldError
+from resourceapi.field_path import Path
 
 
 def merge(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from resourceapi.objects import EMPTY, Object
 from validation import statuses
-from validation.checks import Object
-from validation.objectmeta import EMPTY
 from validation.requests import Answer
 
 REPEATED_OWNERS = (

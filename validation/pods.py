@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode
 from resourceapi.equality import equal
-from resourceapi.fielderrors import FORBIDDEN, FieldError
-from resourceapi.fieldpath import Key, Path, render
+from resourceapi.field_errors import FORBIDDEN, FieldError
+from resourceapi.field_path import Key, Path, render
 from resourceapi.model import workloads
+from resourceapi.objects import Object
 from resourceapi.releases import Kind, Lifecycle
 from validation import formats, statuses
-from validation.checks import Checks, Object
+from validation.checks import Checks
 from validation.merging import merge
-from validation.objectmeta import check_metadata, check_metadata_update
+from validation.object_meta import check_metadata, check_metadata_update
 from validation.owners import without_repeated_owners
-from validation.poddefaults import default_pod, drop_disabled, prepare_pod
-from validation.podspecs import MIRROR, check_images, check_pod_spec
+from validation.pod_defaults import default_pod, drop_disabled, prepare_pod
+from validation.pod_specs import MIRROR, check_images, check_pod_spec
 from validation.requests import CREATE, STATUS, Answer, Request
 from validation.workloads import check_workload, default_workload, label_job, template_of
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from resourceapi.decoding import Problem
-from resourceapi.fielderrors import FieldError
-from resourceapi.fieldpath import Path
+from resourceapi.field_errors import FieldError
+from resourceapi.field_path import Path
 
 CREATE, UPDATE, STATUS = "create", "update", "status"
 STRICT, WARN = "Strict", "Warn"

@@ -8,11 +8,11 @@ from conversion.hub import from_hub, to_hub
 from conversion.paths import to_hub as path_to_hub
 from resourceapi.decoding import decode
 from resourceapi.defaults import apply_defaults
-from resourceapi.fielderrors import FieldError
+from resourceapi.field_errors import FieldError
 from resourceapi.gating import drop_disabled
+from resourceapi.objects import EMPTY, Object
 from resourceapi.releases import Kind
 from validation import statuses
-from validation.checks import Object
 from validation.kinds import RULES, KindRules
 from validation.merging import merge
 from validation.owners import without_repeated_owners
@@ -21,8 +21,6 @@ from validation.requests import CREATE, STATUS, Answer, Request
 if TYPE_CHECKING:
     from resourceapi.schema import Schema
     from validation.setting import Setting
-
-EMPTY: Object = {}
 
 
 class Review:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
 from resourceapi.releases import KINDS, deprecation_warning, split_api_version
-from resourceapi.requestbody import BadRequest
-from resourceapi.requestbody import read as read_request_body
+from resourceapi.request_body import BadRequest
+from resourceapi.request_body import read as read_request_body
 from validation import statuses
-from validation.checks import Object
 from validation.headers import in_headers
 from validation.kinds import RULES
 from validation.requests import STATUS, STRICT, WARN, Answer, Request

@@ -10,9 +10,10 @@ from deviceselectors.interface import Compiler, ExpressionChecker
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode
 from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
 from resourceapi.releases import Profile, split_api_version
-from resourceapi.requestbody import schemas_of
-from validation.checks import Checks, Object
+from resourceapi.request_body import schemas_of
+from validation.checks import Checks
 from validation.declarative import DeclarativePass
 
 Labels = Mapping[str, str]

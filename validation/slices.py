@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from resourceapi import limits, names
 from resourceapi.equality import equal
-from resourceapi.fielderrors import REQUIRED, Named, not_found
-from resourceapi.fieldpath import Key, Path
+from resourceapi.field_errors import REQUIRED, Named, not_found
+from resourceapi.field_path import Key, Path
 from resourceapi.model import slices as model
 from resourceapi.model.core import NodeSelector
+from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from resourceapi.schema import Struct
 from validation import formats
 from validation.attributes import check_attribute
 from validation.bindings import check_binding_conditions, check_skipped_operations
 from validation.capacities import check_capacity
-from validation.checks import Checks, Object, map_key
-from validation.nodeselectors import check_node_selector
-from validation.objectmeta import check_metadata, check_metadata_update
+from validation.checks import Checks, map_key
+from validation.node_selectors import check_node_selector
+from validation.object_meta import check_metadata, check_metadata_update
 from validation.tolerations import check_taint
 
-EMPTY: Object = {}
 SPEC: Path = ("spec",)
 LISTS = ("ints", "bools", "strings", "versions")
 QUALIFIED_NAME_BYTES = limits.DOMAIN_BYTES + 1 + limits.IDENTIFIER_BYTES

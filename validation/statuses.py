@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from resourceapi.fielderrors import FieldError
-from resourceapi.fielderrors import invalid as invalid_value
-from resourceapi.gotext import listed, quote
+from resourceapi.field_errors import FieldError
+from resourceapi.field_errors import invalid as invalid_value
+from resourceapi.go_text import listed, quote
 from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
 from resourceapi.releases import Kind
 from validation.requests import Answer, Request
 
-Object = dict[str, Any]
 BAD_REQUEST = 400
 GENERATED_NAME_BYTES = 58  # room for a random suffix of five characters
 SUFFIX = "xxxxx"  # stands for it

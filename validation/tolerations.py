@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from resourceapi import names
-from resourceapi.fieldpath import Path
+from resourceapi.field_path import Path
 from resourceapi.model import claims as model
 from resourceapi.model import slices
-from validation.checks import Checks, Object
+from resourceapi.objects import Object
+from validation.checks import Checks
 
 
 def check_toleration(toleration: Object, path: Path, checks: Checks) -> None:

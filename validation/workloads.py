@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from resourceapi.fielderrors import FORBIDDEN, REQUIRED, Verbatim, not_supported
-from resourceapi.fieldpath import Path
-from resourceapi.gotext import json_text, quote
+from resourceapi.field_errors import FORBIDDEN, REQUIRED, Verbatim, not_supported
+from resourceapi.field_path import Path
+from resourceapi.go_text import json_text, quote
 from resourceapi.model.workloads import TEMPLATES
-from validation import formats, labelselectors
-from validation.checks import Checks, Object
-from validation.objectmeta import check_annotations, check_labels
-from validation.poddefaults import default_pod_spec
-from validation.podspecs import ALWAYS, check_pod_spec
+from resourceapi.objects import Object
+from validation import formats, label_selectors
+from validation.checks import Checks
+from validation.object_meta import check_annotations, check_labels
+from validation.pod_defaults import default_pod_spec
+from validation.pod_specs import ALWAYS, check_pod_spec
 
 CRON_JOB_NAME_CHARACTERS = 52
 JOB_RESTART_POLICIES = ("OnFailure", "Never")
@@ -143,19 +144,19 @@ def _check_selector(workload: Workload, spec: Object, template: Object, checks: 
     path: Path = ("spec", "selector")
     selector: Object | None = spec.get("selector")
     if selector is not None:
-        labelselectors.check_selector(selector, path, checks)
+        label_selectors.check_selector(selector, path, checks)
     elif workload.required:
         checks.report(REQUIRED, path)
-    usable = selector is None or labelselectors.is_usable(selector, checks)
-    empty = selector is not None and labelselectors.is_empty(selector)
+    usable = selector is None or label_selectors.is_usable(selector, checks)
+    empty = selector is not None and label_selectors.is_empty(selector)
     labels = template.get("metadata", {}).get("labels")
     if empty and workload.required:
         _report_empty(workload, selector, checks)
     if not usable and workload.required:
         detail = "" if workload.empty_name == "statefulset" else "invalid label selector"
-        checks.invalid(path, labelselectors.shown(selector), detail)
+        checks.invalid(path, label_selectors.shown(selector), detail)
         return False
-    if usable and not labelselectors.selects(selector, labels or {}):
+    if usable and not label_selectors.selects(selector, labels or {}):
         checks.invalid(("spec", "template", "metadata", "labels"), Verbatim(json_text(labels)), NOT_SELECTED)
     if empty and not workload.required:
         _report_empty(workload, selector, checks)
@@ -164,7 +165,7 @@ def _check_selector(workload: Workload, spec: Object, template: Object, checks: 
 
 def _report_empty(workload: Workload, selector: Object | None, checks: Checks) -> None:
     detail = f"empty selector is invalid for {workload.empty_name}"
-    checks.invalid(("spec", "selector"), labelselectors.shown(selector), detail)
+    checks.invalid(("spec", "selector"), label_selectors.shown(selector), detail)
 
 
 def _check_plain_selector(spec: Object, template: Object | None, path: Path, checks: Checks) -> None:

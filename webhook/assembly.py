@@ -7,36 +7,36 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from advice.lints import Facts
+from cluster.client import TIMEOUT, ApiServer
+from cluster.watching import Connection
 from documents.document import Document
 from documents.errors import DocumentError
 from documents.loading import load
 from quota.cluster import ClusterNamespaces
-from quota.configmaps import ConfigMapStore
+from quota.config_maps import ConfigMapStore
 from quota.controller import RecountController
 from quota.enforcement import ObservedQuota, QuotaCheck, ReservedQuota, held_for_custom_resources
 from quota.reservations import Reservations
 from resourceapi.gates import GateError
+from resourceapi.manifests import name_of
+from resourceapi.objects import Object
 from resourceapi.releases import Profile, UnknownRelease
-from validation.lints import Facts
-from validation.lints.shapes import name_of
+from serving.logs import log
 from validation.server import Server
-from webhook.apiserver import TIMEOUT, ApiServer
 from webhook.cluster import CLAIMS, DEVICES, NAMESPACES, NODES, Cluster
 from webhook.config import Config, ConfigError, misread_keys
 from webhook.context import OFF, WARN, Context, Policy
 from webhook.devices import KnownDevices
 from webhook.feasibility import Feasibility
-from webhook.known import HostNames, Labels, labels_of
-from webhook.labelguard import LabelGuard
+from webhook.label_guard import LabelGuard
 from webhook.labels import LabelRule
-from webhook.logs import log
+from webhook.object_cache import HostNames, Labels, labels_of
 from webhook.policies import AdminAccess, OpaqueParameters, SchemaKey
 from webhook.prescheduled import PreScheduledPods
 from webhook.schemas import SchemaError, compile_schema
-from webhook.watching import Connection
 
 Step = str | int
-Object = dict[str, Any]
 WATCH = "Watch"
 NAMESPACE = "claimcheck-system"
 _NO_CLIENTS = (

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from threading import Event, Thread
-from typing import Any
 
+from cluster.watching import Connection, Receiver, Watch
+from resourceapi.manifests import name_of
+from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from validation.lints.shapes import name_of
 from webhook.devices import KnownDevices
 from webhook.fitting import Fitting
-from webhook.known import Claims, HostNames, Labels, labels_of
-from webhook.watching import Connection, Receiver, Watch
+from webhook.object_cache import Claims, HostNames, Labels, labels_of
 
-Object = dict[str, Any]
 NAMESPACES, NODES, DEVICES, CLAIMS = "namespaces", "nodes", "devices", "claims"
 GROUP_PATH = "/apis/resource.k8s.io/v1"
 

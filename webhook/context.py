@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from advice.lints import Facts
 from quota.enforcement import QuotaCheck
-from resourceapi.fielderrors import FieldError
-from resourceapi.fieldpath import Path
-from validation.lints import Facts
+from resourceapi.field_errors import FieldError
+from resourceapi.field_path import Path
 from validation.requests import Answer
 from validation.server import Server
-from webhook.knownspecs import KnownSpecs
+from webhook.admission_objects import Subject
 from webhook.reviews import AdmissionRequest
-from webhook.subjects import Subject
+from webhook.verdict_cache import KnownSpecs
 
 ENFORCE, WARN, OFF = "Enforce", "Warn", "Off"
 
@@ -36,7 +36,7 @@ class Policy(Protocol):
 
 
 class LabelPolicy(Protocol):
-    """Who may label namespaces.  See :class:`webhook.labelguard.LabelGuard`."""
+    """Who may label namespaces.  See :class:`webhook.label_guard.LabelGuard`."""
 
     @property
     def name(self) -> str: ...

@@ -6,14 +6,14 @@ from typing import Any
 
 from deviceselectors.budget import Budget
 from resourceapi.decoding import DecodingError
-from resourceapi.fieldpath import render
+from resourceapi.field_path import render
 from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
 from resourceapi.releases import KINDS, split_api_version
 from validation.server import Server
 from webhook.context import Context
 from webhook.reviews import converted, not_converted, parse_conversion
 
-Object = dict[str, Any]
 # A request of thousands of broken objects gets an answer of a readable size.
 MAX_REPORTED = 10
 

@@ -7,13 +7,12 @@ find no difference.  Admission and conversion are left to the webhooks.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
+from resourceapi.objects import Object
 from resourceapi.openapi import struct_schema
 from resourceapi.releases import KINDS, Kind, deprecation_warning
 
-Object = dict[str, Any]
 STORAGE_VERSION = "v1"
 CRD_VERSIONS = ("v1", "v1beta2", "v1beta1")
 SERVICE_PATH = "/convert"

@@ -10,18 +10,17 @@ import logging
 from collections.abc import Iterable, Iterator
 from functools import partial
 from threading import Lock
-from typing import Any
 
 from allocator.devices import Device, DeviceId, PoolId, Slice
 from allocator.scheduling import Cluster
 from conversion.hub import to_hub
 from resourceapi.decoding import DecodingError, decode
+from resourceapi.manifests import name_of, text
+from resourceapi.objects import Object
 from resourceapi.releases import Profile, split_api_version
-from validation.lints.shapes import name_of, text
+from serving.logs import log
 from webhook.fitting import Fitting
-from webhook.logs import log
 
-Object = dict[str, Any]
 V1 = "resource.k8s.io/v1"
 
 

@@ -11,18 +11,16 @@ import logging
 from collections import OrderedDict
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any
 
 from deviceselectors.environment import Environment
 from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES
-from resourceapi.fieldpath import Path
+from resourceapi.field_path import Path
+from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
+from serving.logs import log
+from webhook.device_search import Demand, OverBudget, Search, expressions
 from webhook.devices import DeviceKind, KnownDevices
-from webhook.devicesearch import Demand, OverBudget, Search, expressions
-from webhook.logs import log
 
-Object = dict[str, Any]
-EMPTY: Object = {}
 # What a review may wait for this, which it could do without.  Where more is needed, the next review of the same
 # selectors goes on from there.
 SECONDS = 0.003

@@ -11,17 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from time import perf_counter, sleep
-from typing import Any
 
 from allocator.errors import AllocationError, NodeError
 from allocator.features import Features
 from allocator.kinds import canonical
 from allocator.scheduling import FATAL, Cluster, Mode
 from resourceapi.defaults import apply_defaults
-from webhook.logs import LOGGER
+from resourceapi.objects import EMPTY, Object
+from serving.logs import LOGGER
 
-Object = dict[str, Any]
-EMPTY: Object = {}
 # Longer work is followed by a rest.
 SHORT = 0.003
 MOST_PENDING = 50

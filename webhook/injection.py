@@ -13,8 +13,8 @@ from threading import Event
 from typing import Any, NamedTuple
 
 from quota.api import Api, Unavailable
-from validation.lints.shapes import entries, mapping
-from webhook.logs import log
+from resourceapi.manifests import entries, mapping
+from serving.logs import log
 
 SECONDS = 5.0
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"

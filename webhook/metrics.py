@@ -21,7 +21,7 @@ from prometheus_client import (
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from resourceapi.releases import KINDS
-from webhook.known import ClaimLabels
+from webhook.object_cache import ClaimLabels
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from resourceapi.fielderrors import DUPLICATE, FieldError
+from resourceapi.field_errors import DUPLICATE, FieldError
+from resourceapi.manifests import mapping
 from resourceapi.model.versions import SCHEMAS
+from resourceapi.objects import Object
 from resourceapi.releases import split_api_version
 from validation.headers import in_headers
 from validation.kinds import RULES
-from validation.lints.shapes import mapping
 from validation.requests import Answer
+from webhook.admission_objects import ask
 from webhook.context import Context
-from webhook.filledin import without_filled_in
-from webhook.jsonpatch import Operation, difference
+from webhook.json_patch import Operation, difference
 from webhook.reviews import UPDATE, AdmissionRequest, allow, deny, parse_admission
-from webhook.subjects import ask
+from webhook.schema_defaults import without_filled_in
 
-Object = dict[str, Any]
 BAD_REQUEST = 400
 # Names, revisions and managers are filled in by the API server itself, whoever serves the kind.
 _NOT_OURS = ("apiVersion", "kind", "metadata")

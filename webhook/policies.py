@@ -7,17 +7,16 @@ from typing import Any, NamedTuple
 
 from jsonschema.protocols import Validator
 
-from resourceapi.fielderrors import FieldError, Verbatim, forbidden, invalid, not_supported, required
-from resourceapi.fieldpath import Path
-from resourceapi.gotext import quote
-from resourceapi.jsontext import Raw
-from resourceapi.jsonvalues import Members, is_deeper
+from resourceapi.field_errors import FieldError, Verbatim, forbidden, invalid, not_supported, required
+from resourceapi.field_path import Path
+from resourceapi.go_text import quote
+from resourceapi.json_text import Raw
+from resourceapi.json_values import Members, is_deeper
+from resourceapi.objects import EMPTY, Object
 from resourceapi.shortening import shortened
+from webhook.admission_objects import Subject, claim_spec
 from webhook.labels import LabelRule
-from webhook.subjects import Subject, claim_spec
 
-Object = dict[str, Any]
-EMPTY: Object = {}
 # Parameters are up to 10 KiB; whatever they break, the answer stays readable.
 MAX_REPORTED = 10
 MAX_SHOWN = 200

@@ -8,16 +8,14 @@ Source: Kubernetes documentation, "Dynamic Resource Allocation", section "Pre-sc
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from allocator.podnodes import passed_over
-from validation.lints.shapes import entries, mapping, text
+from allocator.pod_nodes import passed_over
+from resourceapi.manifests import entries, mapping, text
 from webhook.context import ENFORCE, Treatment
-from webhook.jsonpatch import difference
-from webhook.known import HOSTNAME
+from webhook.json_patch import difference
+from webhook.object_cache import HOSTNAME
 from webhook.reviews import CREATE, AdmissionRequest
 
-Object = dict[str, Any]
 # the image of a static pod, which a kubelet creates for a pod that runs already
 MIRROR = "kubernetes.io/config.mirror"
 

@@ -12,10 +12,10 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from resourceapi.gotext import json_text
+from resourceapi.go_text import json_text
+from resourceapi.objects import Object
 from resourceapi.shortening import shortened
 
-Object = dict[str, Any]
 ADMISSION = ("admission.k8s.io/v1", "AdmissionReview")
 CONVERSION = ("apiextensions.k8s.io/v1", "ConversionReview")
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"

@@ -21,24 +21,25 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from deviceselectors.budget import Budget, BudgetSpentError, within
-from resourceapi.gotext import json_parts
-from resourceapi.jsonmemory import JSONMemory, most_values
-from resourceapi.jsontext import may_have_literals, parse
-from resourceapi.jsonvalues import JSONError
+from resourceapi.go_text import json_parts
+from resourceapi.json_memory import JSONMemory, most_values
+from resourceapi.json_text import may_have_literals, parse
+from resourceapi.json_values import JSONError
 from resourceapi.limits import CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES
+from resourceapi.objects import Object
+from serving.connections import Connections
+from serving.fast_http import DirectConnection, Head
+from serving.http_server import Handler, Response, in_spoken_version, refusal
+from serving.http_server import text as _text
+from serving.logs import LOGGER, log
+from serving.shared_slot import SharedSlot
 from webhook.callers import Caller, seconds_to_answer
 from webhook.clients import NONE_SHOWN, Clients
-from webhook.connections import Connections
 from webhook.context import Context
 from webhook.converting import convert
-from webhook.direct import DirectConnection, Head
-from webhook.httpserver import Handler, Response, in_spoken_version, refusal
-from webhook.httpserver import text as _text
-from webhook.logs import LOGGER, log
 from webhook.metrics import Metrics
 from webhook.mutating import mutate
 from webhook.reviews import WebhookError
-from webhook.sharedslot import SharedSlot
 from webhook.validating import asks_quota, begin
 
 if TYPE_CHECKING:
@@ -75,7 +76,6 @@ SPOKEN = web.RequestKey("spoken", bool)  # whether the version of HTTP is
 _CROWDED = "too many large reviews wait"
 PLAIN = "text/plain; charset=utf-8"
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
-Object = dict[str, Any]
 
 
 def _written(answer: Object) -> bytes:

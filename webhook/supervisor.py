@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 from deviceselectors.runtime import compilation
 from quota.api import Unavailable
-from webhook.accepting import Shares
+from serving.accepting import Shares
+from serving.certificate_store import Conflict
+from serving.logs import LOGGER, configure_logs, log
 from webhook.assembly import make_cluster, make_context
-from webhook.certsetup import make_injection, make_keeper, make_tls
-from webhook.certstore import Conflict
+from webhook.certificate_setup import make_injection, make_keeper, make_tls
 from webhook.config import Config
-from webhook.logs import LOGGER, configure_logs, log
 from webhook.warmup import warm_up
 
 # How often certificates are looked after.

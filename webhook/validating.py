@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from advice.lints import lint
 from conversion.paths import to_version
 from deviceselectors.budget import Budget
 from quota.api import Unavailable
 from quota.enforcement import RESOURCE
 from quota.reservations import Busy
-from resourceapi.fielderrors import FieldError, forbidden
-from resourceapi.fieldpath import render
+from resourceapi.field_errors import FieldError, forbidden
+from resourceapi.field_path import render
+from resourceapi.manifests import name_of
 from resourceapi.names import short_name
+from resourceapi.objects import Object
 from resourceapi.releases import KINDS, split_api_version
 from validation import statuses
 from validation.headers import in_headers
-from validation.lints import lint
-from validation.lints.shapes import name_of
+from webhook.admission_objects import Subject, ask, claim_spec, new_claim, subject_of
 from webhook.callers import Caller
 from webhook.context import ENFORCE, Context
 from webhook.reviews import (
@@ -29,9 +31,7 @@ from webhook.reviews import (
     deny,
     parse_admission,
 )
-from webhook.subjects import Subject, ask, claim_spec, new_claim, subject_of
 
-Object = dict[str, Any]
 QUOTA = "quota"
 # Of larger reviews there are no lints: they compile expressions once more, and look at each device.
 LINTED_BYTES = 256 * 1024

@@ -13,17 +13,17 @@ from threading import Event, Thread
 from typing import NamedTuple
 
 from deviceselectors.runtime import compilation
-from webhook.accepting import Acceptor, Shares
+from serving.accepting import Acceptor, Shares
+from serving.connections import Connections
+from serving.logs import LOGGER, log
+from serving.shared_slot import SharedSlot
+from serving.tls import CertificateError
 from webhook.assembly import make_cluster, make_context, watched_files
-from webhook.certsetup import injects_itself, make_injection, make_tls
+from webhook.certificate_setup import injects_itself, make_injection, make_tls
 from webhook.clients import Clients
 from webhook.config import Config, ConfigError, load_config
-from webhook.connections import Connections
-from webhook.logs import LOGGER, log
 from webhook.metrics import Metrics
 from webhook.service import Limits, Service
-from webhook.sharedslot import SharedSlot
-from webhook.tls import CertificateError
 
 POLL_SECONDS = 1.0
 # What a process opens besides connections: files, sockets to the API server.

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from allocator.demand import Alternative, ClaimDemand
-from allocator.devices import Object
 from allocator.explaining.changes import requests_of, with_alternatives
+from allocator.explaining.snapshot import allocation_of, full_name
 from allocator.explaining.trials import Trials, Undecided, Variation
-from allocator.explaining.world import allocation_of, full_name
 from allocator.results import rank_in
 from allocator.scheduling import NodeAnswer
 from resourceapi.limits import ALLOCATION_RESULTS
+from resourceapi.objects import Object
 
 
 class AlternativeNote(NamedTuple):

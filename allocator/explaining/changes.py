@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from allocator.devices import Object
+from resourceapi.objects import Object
 
 Change = Callable[[Object], Object]
 

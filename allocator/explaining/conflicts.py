@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from allocator.devices import Object
 from allocator.explaining.changes import constraints_of, requests_of, without
+from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Trials, Undecided, Variation
-from allocator.explaining.world import full_name
+from resourceapi.objects import Object
 
 REQUEST, CONSTRAINT, CLAIM, ALLOCATED = "request", "constraint", "claim", "allocated"
 

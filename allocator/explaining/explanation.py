@@ -9,19 +9,20 @@ from typing import NamedTuple
 
 from allocator.budget import Budget, OutOfTime
 from allocator.demand import Alternative, ClaimDemand
-from allocator.devices import DeviceId, Object
+from allocator.devices import DeviceId
 from allocator.explaining import alternatives, conflicts, constraints, remedies
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraints import Clash
 from allocator.explaining.remedies import Finder, Remedy
 from allocator.explaining.selecting import Expressions
+from allocator.explaining.snapshot import World, unknown_classes
 from allocator.explaining.steps import NodeView, Passed
 from allocator.explaining.trials import Trials, Undecided
 from allocator.explaining.verdicts import SELECTING, Step
-from allocator.explaining.world import World, unknown_classes
 from allocator.fate import Fate
 from allocator.scheduling import FATAL, NodeAnswer
+from resourceapi.objects import Object
 
 FITS, MISFIT, ERROR, CHANCE, UNDECIDED = (each.value for each in Fate)
 #: Kinds of nodes that are looked at for conflicts and remedies, and remedies that are looked for.

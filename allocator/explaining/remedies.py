@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from allocator.devices import Object
-from allocator.explaining import requestremedies
+from allocator.explaining import request_remedies
 from allocator.explaining.changes import parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
+from allocator.explaining.snapshot import Taint, taint_of
 from allocator.explaining.steps import NodeView, blocking_taints, taint_text
 from allocator.explaining.trials import MAX_NODES, Trials, Variation
-from allocator.explaining.world import Taint, taint_of
 from allocator.fate import Fate
 from allocator.features import GATES, Features
-from allocator.podnodes import HOSTNAME
+from allocator.pod_nodes import HOSTNAME
+from resourceapi.objects import Object
 
 NODE, COUNT, CAPACITY, SELECTOR, TOLERATION, TAINT, RELEASE, GATE, ALTERNATIVE = (
     "node",
@@ -77,9 +77,9 @@ def find(finder: Finder) -> Iterator[Remedy]:
     """Remedies, those that the pod's owner can apply first."""
     claims = finder.trials.claims
     for part in parts(claims):
-        yield from requestremedies.find(finder, part)
-    yield from requestremedies.class_guards(finder)
-    yield from requestremedies.common_count(finder)
+        yield from request_remedies.find(finder, part)
+    yield from request_remedies.class_guards(finder)
+    yield from request_remedies.common_count(finder)
     yield from _dropped(finder, CONSTRAINT)
     yield from _tolerations(finder)
     if len([each for each in demands(claims) if each.kind == REQUEST]) > 1:

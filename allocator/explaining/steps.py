@@ -13,10 +13,11 @@ from allocator.attempt import OPTIONAL_NODE_OPERATIONS
 from allocator.capacity import CapacityError, added, consumed, has_room
 from allocator.constraints import extended, published
 from allocator.demand import Alternative
-from allocator.devices import Device, Object
+from allocator.devices import Device
 from allocator.errors import AllocationError
-from allocator.explaining.accounts import Accounts
+from allocator.explaining.objections import Accounts
 from allocator.explaining.selecting import Expressions
+from allocator.explaining.snapshot import World
 from allocator.explaining.verdicts import (
     ALLOCATED,
     ATTRIBUTE,
@@ -38,11 +39,11 @@ from allocator.explaining.verdicts import (
     judged,
     named,
 )
-from allocator.explaining.world import World
 from allocator.kinds import value_of
 from allocator.pools import pools_of
 from allocator.selection import Selectors
 from allocator.taints import prevents
+from resourceapi.objects import Object
 
 
 class Passed(NamedTuple):

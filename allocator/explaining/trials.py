@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 from allocator.budget import Budget
-from allocator.devices import Object
 from allocator.errors import GAVE_UP
-from allocator.explaining.world import Change, Taint, World, allocation_of, full_name
+from allocator.explaining.snapshot import Change, Taint, World, allocation_of, full_name
 from allocator.fate import Fate, fate
 from allocator.features import Features
 from allocator.scheduling import FATAL, Mode, NodeAnswer
+from resourceapi.objects import Object
 
 #: So many nodes that are closed to the pod are tried at most, of those closed for one reason.
 MAX_NODES = 200

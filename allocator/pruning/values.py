@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from allocator.constraints import State, scalar_of, values_of
-from allocator.devices import Object
 from allocator.pruning.bits import bits
 from allocator.pruning.matching import Demand
+from resourceapi.objects import Object
 
 Value = tuple[str, Any]
 """The type of an attribute and one of its values."""

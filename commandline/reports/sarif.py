@@ -9,17 +9,17 @@ from urllib.parse import quote
 
 from commandline.reports.escaping import write_json
 from commandline.results import Finding, Outcome, Result
-from validation import rulenames
+from validation import rule_names
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _RULES = {
-    rulenames.MALFORMED: "The document is no YAML or JSON that kubectl can read.",
-    rulenames.UNKNOWN_FIELD: "The field does not exist in this version of the API.",
-    rulenames.DUPLICATE_FIELD: "The field is there twice.",
-    rulenames.WRONG_TYPE: "The value has another type than the API wants.",
-    rulenames.NOT_SERVED: "The release does not serve this version or kind.",
-    rulenames.REFUSED: "kube-apiserver refuses the object.",
-    rulenames.SERVER_WARNING: "kube-apiserver accepts the object with a warning.",
+    rule_names.MALFORMED: "The document is no YAML or JSON that kubectl can read.",
+    rule_names.UNKNOWN_FIELD: "The field does not exist in this version of the API.",
+    rule_names.DUPLICATE_FIELD: "The field is there twice.",
+    rule_names.WRONG_TYPE: "The value has another type than the API wants.",
+    rule_names.NOT_SERVED: "The release does not serve this version or kind.",
+    rule_names.REFUSED: "kube-apiserver refuses the object.",
+    rule_names.SERVER_WARNING: "kube-apiserver accepts the object with a warning.",
     "FieldValueRequired": "A value is missing.",
     "FieldValueDuplicate": "A value must be unique and is not.",
     "FieldValueInvalid": "A value is not allowed.",
@@ -78,7 +78,7 @@ def _rule(rule: str) -> dict[str, Any]:
     """A rule with all that GitHub's code scanning asks for: both descriptions and a help text."""
     if not rule.startswith("CC"):
         return {"id": rule, **_described(_RULES.get(rule, rule), _HELP)}
-    from validation.lints import LINTS
+    from advice.lints import LINTS
 
     lint = LINTS[rule]
     return {

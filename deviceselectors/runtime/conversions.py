@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from deviceselectors.runtime import effort, times
-from deviceselectors.runtime.numbertext import format_double
+from deviceselectors.runtime.number_text import format_double
 from deviceselectors.runtime.operators import checked_int
 from deviceselectors.runtime.values import (
     INT_MAX,

@@ -24,7 +24,7 @@ from deviceselectors.runtime.values import (
     find,
     type_name,
 )
-from resourceapi.gotext import quote
+from resourceapi.go_text import quote
 
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _STRING_ERROR = (

@@ -37,7 +37,7 @@ from deviceselectors.runtime.values import (
     type_name,
     type_text,
 )
-from resourceapi.gotext import quote
+from resourceapi.go_text import quote
 from resourceapi.quantity import Quantity
 
 _PREFIX = "google.protobuf."

@@ -6,7 +6,7 @@ Addresses are parsed here and not by `ipaddress`, because the errors name what i
 from __future__ import annotations
 
 from deviceselectors.runtime.values import CelError, register_type
-from resourceapi.gotext import quote
+from resourceapi.go_text import quote
 
 _HEX = {c: int(c, 16) for c in "0123456789abcdefABCDEF"}
 _ADDRESS_ERROR = "IP Address {} parse error during conversion from string: {}"

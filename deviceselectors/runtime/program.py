@@ -110,7 +110,7 @@ class Program:
         return self._fast
 
     def _generate_fast(self) -> Any:
-        from deviceselectors.runtime.fastpath import FastGenerator
+        from deviceselectors.runtime.fast_path import FastGenerator
 
         return FastGenerator(self._plan).program()
 

@@ -18,8 +18,8 @@ from collections import OrderedDict
 from typing import Any, Protocol
 
 from deviceselectors.runtime import effort
-from deviceselectors.runtime.characterclasses import Ranges
-from deviceselectors.runtime.regexsyntax import Expression, RegexError, parse, problem
+from deviceselectors.runtime.character_classes import Ranges
+from deviceselectors.runtime.regex_syntax import Expression, RegexError, parse, problem
 from deviceselectors.runtime.values import CelError
 
 _CACHE_SIZE = 256

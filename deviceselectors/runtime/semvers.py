@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.values import UINT_MAX, CelError, register_type
-from resourceapi.gotext import quote
+from resourceapi.go_text import quote
 
 _DIGITS = frozenset("0123456789")
 _IDENTIFIER = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")

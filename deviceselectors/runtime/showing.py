@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deviceselectors.runtime import effort
-from deviceselectors.runtime.numbertext import format_double, format_duration
+from deviceselectors.runtime.number_text import format_double, format_duration
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MAP_CLASSES,

@@ -10,9 +10,9 @@ from datetime import UTC
 from typing import Any
 
 from deviceselectors.runtime import effort
-from deviceselectors.runtime.numbertext import fixed_double
+from deviceselectors.runtime.number_text import fixed_double
 from deviceselectors.runtime.values import INT_MAX, CelError, Duration, Timestamp
-from resourceapi.gotext import quote
+from resourceapi.go_text import quote
 
 _UNITS = {
     "ns": 1,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.network import AddressError, parse_address
 from deviceselectors.runtime.values import CelError, register_type
-from resourceapi.gotext import quote
+from resourceapi.go_text import quote
 
 _UNRESERVED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
 _PATH = _UNRESERVED | frozenset("$&+,/:;=@")

@@ -7,9 +7,9 @@ from random import Random
 
 from allocator.scheduling import Cluster
 from allocator.simulation import Pod
+from resourceapi.objects import Object
 from tests.allocator.objects import (
     DRIVER,
-    Object,
     claim,
     cluster,
     counter_slice,

@@ -10,8 +10,8 @@ from allocator.features import GATES, Features
 from allocator.scheduling import Cluster, Mode, NodeAnswer
 from resourceapi.decoding import decode
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
+from resourceapi.objects import Object
 
-Object = dict[str, Any]
 ALL_FEATURES = Features(GATES)
 DRIVER = "gpu.example.com"
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from allocator.devices import Object
+from resourceapi.objects import Object
 from tests.allocator.objects import (
     DRIVER,
     alternative,

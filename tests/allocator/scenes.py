@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from random import Random
 
+from resourceapi.objects import Object
 from tests.allocator.objects import (
     DRIVER,
-    Object,
     alternative,
     claim,
     counter_slice,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
+from resourceapi.objects import Object
 from tests.allocator.objects import (
     DRIVER,
-    Object,
     alternative,
     claim,
     counter_slice,

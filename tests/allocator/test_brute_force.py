@@ -7,10 +7,10 @@ from random import Random
 import pytest
 
 from allocator.scheduling import FATAL
+from resourceapi.objects import Object
 from tests.allocator.brute_force import Claim, Part, Request, Way, first_solution
 from tests.allocator.objects import (
     DRIVER,
-    Object,
     alternative,
     ask,
     claim,

@@ -7,9 +7,9 @@ import copy
 import pytest
 
 from allocator.scheduling import Mode, feasible_nodes
+from resourceapi.objects import Object
 from tests.allocator.objects import (
     DRIVER,
-    Object,
     ask,
     claim,
     cluster,

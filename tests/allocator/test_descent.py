@@ -11,9 +11,9 @@ import pytest
 from allocator.descent import Descent, is_short
 from allocator.errors import AllocationError
 from allocator.search import Search, UndecidedError
+from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
-    Object,
     alternative,
     ask,
     claim,

@@ -9,14 +9,14 @@ import pytest
 
 from allocator.errors import ExpressionError, RefusedDeviceError, UnreadyPoolError
 from allocator.explaining.explanation import CHANCE, ERROR, FITS, Explanation, explain
-from allocator.explaining.world import World
+from allocator.explaining.snapshot import World
 from allocator.fate import Fate, fate
 from allocator.scheduling import Mode
 from allocator.simulation import Pod, Simulation
+from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
     DRIVER,
-    Object,
     claim,
     cluster,
     device,

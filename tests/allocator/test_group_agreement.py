@@ -14,7 +14,8 @@ from random import Random
 import pytest
 
 from allocator.scheduling import Cluster, Mode
-from tests.allocator.objects import Object, claim, cluster, counter_slice, device, draws, exactly, slice_of
+from resourceapi.objects import Object
+from tests.allocator.objects import claim, cluster, counter_slice, device, draws, exactly, slice_of
 
 Declared = dict[str, frozenset[str]]
 """What a device declares for each counter set that it consumes."""

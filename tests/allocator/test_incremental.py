@@ -9,12 +9,13 @@ import pytest
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
 from allocator.demand import name_of
-from allocator.devices import Object, node_name
+from allocator.devices import node_name
 from allocator.errors import AllocationError, NodeError
 from allocator.features import GATES, Features
 from allocator.inventory import Inventory
 from allocator.scheduling import FATAL, NODE, Cluster, Mode, NodeAnswer
-from allocator.taintrules import with_rules
+from allocator.taint_rules import with_rules
+from resourceapi.objects import Object
 from tests.allocator.objects import DRIVER, claim, device, device_class, exactly, node, slice_of
 from tests.allocator.random_clusters import (
     NODES,

@@ -8,16 +8,8 @@ from allocator.devices import PoolId
 from allocator.features import GATES, Features
 from allocator.inventory import Inventory
 from allocator.pools import pools_of
-from tests.allocator.objects import (
-    ALL_FEATURES,
-    Object,
-    counter_slice,
-    device,
-    draws,
-    node,
-    slice_of,
-    without,
-)
+from resourceapi.objects import Object
+from tests.allocator.objects import ALL_FEATURES, counter_slice, device, draws, node, slice_of, without
 
 NODE = node("n", {"zone": "a"})
 ZONE_A = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]}

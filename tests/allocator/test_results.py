@@ -9,10 +9,10 @@ import pytest
 from allocator.features import Features
 from resourceapi.encoding import encode
 from resourceapi.model.versions import SCHEMAS
+from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
     DRIVER,
-    Object,
     alternative,
     ask,
     claim,

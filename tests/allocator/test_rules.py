@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from allocator.features import Features
+from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
-    Object,
     alternative,
     ask,
     claim,

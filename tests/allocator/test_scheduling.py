@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from allocator.scheduling import FATAL, NODE, Cluster, Mode
+from resourceapi.objects import Object
 from tests.allocator.objects import (
-    Object,
     claim,
     cluster,
     counter_slice,

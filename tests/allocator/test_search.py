@@ -6,9 +6,9 @@ import pytest
 
 from allocator.features import Features
 from allocator.scheduling import FATAL, NODE, NodeAnswer
+from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
-    Object,
     alternative,
     ask,
     claim,

@@ -11,10 +11,10 @@ from allocator.growing import Growth, Template, grow
 from allocator.packing import pack
 from allocator.scheduling import Cluster, Mode
 from allocator.simulation import Placement, Pod, Simulation
+from resourceapi.objects import Object
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, wanted
 from tests.allocator.objects import (
     DRIVER,
-    Object,
     alternative,
     claim,
     cluster,

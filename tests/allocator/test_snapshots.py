@@ -8,10 +8,10 @@ from allocator.features import GATES, Features
 from allocator.scheduling import Cluster, Mode
 from resourceapi.decoding import decode
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
+from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
     DRIVER,
-    Object,
     ask,
     claim,
     cluster,

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from allocator.scheduling import Cluster, Mode
 from deviceselectors import compiler
 from tests.bench.scenarios import Replay, decoded
-from tests.e2e import allocatorpeer
+from tests.e2e import allocator_peer
 from tests.e2e.referee import shared
 
 PREFIXES = (
@@ -72,14 +72,14 @@ def main() -> None:
         print(_memory())
         return
     _changes()
-    if not allocatorpeer.is_available():
+    if not allocator_peer.is_available():
         print("no comparison of allocators: the peer's sources are not there (CLAIMCHECK_SHARED)")
         return
     if options.growth:
         _growth()
         return
     with tempfile.TemporaryDirectory(prefix="claimcheck-bench-") as name:
-        _table(allocatorpeer.write_scenarios(Path(name), options.prefix), options.timeout)
+        _table(allocator_peer.write_scenarios(Path(name), options.prefix), options.timeout)
 
 
 # --- beside the peer
@@ -125,7 +125,7 @@ def _ask(scenario: dict[str, Any]) -> _Result:
 
 
 def _ask_peer(file: Path, timeout: str) -> _Result:
-    answer = allocatorpeer.answers_of_file(file, "-results", "none", "-timeout", timeout)
+    answer = allocator_peer.answers_of_file(file, "-results", "none", "-timeout", timeout)
     nanoseconds = answer["prefilterNS"] + min(answer["allocateNS"], answer["allocateCPUNS"])
     every = answer["mode"] == Mode.ALL_NODES.value
     placed = [str(pod["nodesFound"]) if every else pod.get("node", "") for pod in answer["pods"]]

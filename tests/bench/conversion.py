@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from resourceapi.gotext import json_text
-from resourceapi.jsontext import parse
+from resourceapi.go_text import json_text
+from resourceapi.json_text import parse
+from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from tests.webhook.examples import conversion
 from validation.server import Server
@@ -24,7 +25,6 @@ from webhook.service import converted_text
 
 ROUNDS = 5
 SECONDS = 0.4
-Object = dict[str, Any]
 
 
 def a_claim() -> Object:

@@ -21,8 +21,9 @@ from allocator.features import GATES, Features
 from allocator.packing import pack
 from allocator.scheduling import Cluster, Mode
 from allocator.simulation import Placement, Pod, Simulation
+from resourceapi.objects import Object
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, random_layouts, wanted
-from tests.allocator.objects import Object, decoded
+from tests.allocator.objects import decoded
 
 _NODES, _GPUS = 4, 4
 _SHARED = Path(os.environ.get("CLAIMCHECK_SHARED") or Path(__file__).parents[3] / "shared")

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from tests.e2e.binaries import KUBERNETES
-from tests.e2e.controlplane import control_plane
+from tests.e2e.control_plane import control_plane
 
 _VERSION = "v0.0.4"
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "claimcheck"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from allocator.demand import name_of
 from allocator.features import GATES, Features
 from allocator.scheduling import Cluster, Mode
 from resourceapi.decoding import decode
 from resourceapi.model.versions import SCHEMAS
-
-Object = dict[str, Any]
+from resourceapi.objects import Object
 
 
 class Run(NamedTuple):

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from commandline.main import main
-from tests.webhook.clientcerts import write_client_certificates
+from tests.webhook.client_certificates import write_client_certificates
 
 GROUP = "/apis/resource.k8s.io"
 TOKEN = "secret"

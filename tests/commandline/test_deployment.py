@@ -13,9 +13,9 @@ import yaml
 from commandline import deployment
 from commandline.kustomize import KustomizeError, render, render_value
 from commandline.main import main
+from resourceapi.objects import Object
 
 ROOT = Path(__file__).parents[2]
-Object = dict[str, Any]
 
 
 @pytest.fixture

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from advice.lints import Facts
 from commandline.context import Context
-from commandline.handover import pack, unpack
 from commandline.manifests import ASK, treatment
 from commandline.reports import FORMATS, write
 from commandline.results import Outcome
 from commandline.review import Reviewer
+from commandline.serialization import pack, unpack
 from documents import Document, parse
 from resourceapi.releases import RELEASES, Profile
-from validation.lints import Facts
 from validation.server import Server
 
 EXAMPLES = Path(__file__).parents[2] / "manifests" / "examples"

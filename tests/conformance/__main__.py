@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from deviceselectors.runtime import compilation
 from tests.conformance.answers import Case
 from tests.conformance.cases import is_about_cel, read_cases
-from tests.conformance.linekinds import LineKind, heading, is_measured, kind_of
+from tests.conformance.line_kinds import LineKind, heading, is_measured, kind_of
 from tests.conformance.report import Tally, difference, table
 
 

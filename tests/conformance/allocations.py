@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from allocator.demand import name_of
 from allocator.features import GATES, Features
@@ -11,11 +10,11 @@ from allocator.scheduling import Cluster, Mode, NodeAnswer
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode
 from resourceapi.model.versions import SCHEMAS
+from resourceapi.objects import Object
 from tests.conformance.answers import Case, Json, same_json
 from tests.conformance.comparison import Comparison
 
 _SCHEMA = SCHEMAS["v1"]
-Object = dict[str, Any]
 
 
 def answer(case: Case) -> Object:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from resourceapi.gotext import quote
+from resourceapi.go_text import quote
 
 Json = Any
 Case = dict[str, Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from quota import amounts
-from quota.deviceclasses import ExtendedResources
+from quota.device_classes import ExtendedResources
 from quota.namespace import Namespace
-from quota.resourcequotas import from_object, review
+from quota.resource_quotas import from_object, review
 from resourceapi.releases import Profile
 from tests.conformance.answers import Case, Json, expectation, same_json
 from tests.conformance.comparison import PARTS, Comparison, part_of

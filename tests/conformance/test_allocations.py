@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from resourceapi.objects import Object
 from tests.conformance import allocations
-
-Object = dict[str, Any]
 
 
 def scenario(*slices: Object) -> Object:

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conversion.documents import ConversionError, convert_document
+from resourceapi.objects import Object
 from resourceapi.releases import KINDS
 from tests.e2e.cases import valid_object
 from tests.e2e.parts import Parts
-
-Object = dict[str, Any]
 
 
 def claim(*requests: Object, version: str = "v1") -> Object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conversion.paths import to_hub, to_version
-from resourceapi.fieldpath import Path
+from resourceapi.field_path import Path
 
 REQUEST = ("spec", "devices", "requests", 0)
 IN_TEMPLATE = ("spec", "spec", "devices", "requests", 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deviceselectors.interface import Compiler
 from resourceapi import limits
-from resourceapi.fielderrors import FORBIDDEN, INVALID, TOO_LONG
+from resourceapi.field_errors import FORBIDDEN, INVALID, TOO_LONG
 
 PATH = ("spec", "selectors", 0, "cel", "expression")
 GATES = frozenset(("DRAConsumableCapacity",))

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from resourceapi.objects import Object
 from tests.conformance.answers import WORKLOADS, Case
 from tests.conformance.profiles import PROFILES
 from tests.e2e.mutations import Mutator, learn
-from tests.e2e.parts import Object, Parts, in_version
-from tests.e2e.rawbodies import raw_body
+from tests.e2e.parts import Parts, in_version
+from tests.e2e.raw_bodies import raw_body
 from tests.e2e.tables import FIELDS, NAMESPACES, WEIGHTS, pick
 
 _GROUP = "resource.k8s.io"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.controlplane import ApiServer, control_plane
+from tests.e2e.control_plane import ApiServer, control_plane
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

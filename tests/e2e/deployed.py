@@ -13,13 +13,13 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
 
 import yaml
 
 from commandline import deployment
+from resourceapi.objects import Object
 from tests.e2e.client import Answer, Client
-from tests.e2e.controlplane import ApiServer
+from tests.e2e.control_plane import ApiServer
 from tests.webhook.running import Running
 
 NAMESPACE = "claimcheck-system"
@@ -30,7 +30,6 @@ LONGEST_WAIT = 30
 
 All programs of a test share a few processors, also with other tests.
 """
-Object = dict[str, Any]
 
 
 def objects_of(overlay: str, certificates: str = "secret", *, with_quota: bool = False) -> list[Object]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from tests.conformance.profiles import PROFILES
 from tests.e2e.cases import cases
-from tests.e2e.controlplane import control_plane
+from tests.e2e.control_plane import control_plane
 from tests.e2e.prober import Prober
 
 

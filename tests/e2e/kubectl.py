@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.e2e.binaries import tool
-from tests.e2e.controlplane import ApiServer
+from tests.e2e.control_plane import ApiServer
 
 _SECONDS = 180
 

@@ -6,9 +6,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from resourceapi.objects import Object
 from tests.e2e.tables import EXPRESSIONS
-
-Object = dict[str, Any]
 
 _DRIVERS = ("gpu.example.com", "nic.example.org", "d", "x9.dra.test")
 _CLASSES = ("gpu", "gpu.example.com", "a.b.c", "large-gpu", "9")

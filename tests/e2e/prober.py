@@ -18,7 +18,7 @@ from tests.conformance.answers import (
 )
 from tests.conformance.profiles import PROFILES
 from tests.e2e.client import Answer
-from tests.e2e.controlplane import ApiServer
+from tests.e2e.control_plane import ApiServer
 from tests.e2e.tables import NAMESPACES
 
 _STRICT = {"dryRun": "All", "fieldValidation": "Strict"}

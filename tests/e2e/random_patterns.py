@@ -6,7 +6,7 @@ import json
 import random
 from pathlib import Path
 
-from deviceselectors.runtime import characterclasses
+from deviceselectors.runtime import character_classes
 
 _NAMES: list[str] = []
 _LETTERS = "abkKsS xX1_-.é日\u212aſßΣσςǅαЖ\n\t\U00010400\U0001f600ÿİı"  # noqa: RUF001
@@ -55,7 +55,7 @@ _GROUPS = (
 def names() -> list[str]:
     """All names that `\\p{...}` knows."""
     if not _NAMES:
-        file = Path(characterclasses.__file__).with_suffix(".json")
+        file = Path(character_classes.__file__).with_suffix(".json")
         tables = json.loads(file.read_text("utf-8"))
         _NAMES.extend(
             [*tables["categories"], *tables["scripts"], *tables["aliases"], "Any", "ASCII", "Assigned", "lc"]

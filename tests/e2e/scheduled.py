@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from resourceapi.encoding import encode
 from resourceapi.model.versions import SCHEMAS
+from resourceapi.objects import Object
 from tests.e2e.client import Answer, Client
 
-Object = dict[str, Any]
 GROUP = "/apis/resource.k8s.io/v1"
 NAMESPACE = "ns"
 LABEL = "situation"

@@ -14,7 +14,7 @@ from tests.conformance.comparison import Comparison, compare
 from tests.conformance.replay import answer
 from tests.conformance.report import difference
 from tests.e2e.cases import cases
-from tests.e2e.controlplane import ApiServer
+from tests.e2e.control_plane import ApiServer
 from tests.e2e.prober import Prober
 
 SEED = os.environ.get("CLAIMCHECK_E2E_SEED") or secrets.token_hex(4)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 
 from allocator.features import GATES
 from resourceapi.encoding import encode
 from resourceapi.model.versions import SCHEMAS
+from resourceapi.objects import Object
 from tests.allocator.objects import device_class
 from tests.allocator.random_clusters import (
     NODES,
@@ -19,11 +19,13 @@ from tests.allocator.random_clusters import (
     random_slice,
 )
 from tests.conformance import allocations
-from tests.e2e import allocatorpeer
+from tests.e2e import allocator_peer
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.skipif(not allocatorpeer.is_available(), reason="no allocator peer here (CLAIMCHECK_SHARED)"),
+    pytest.mark.skipif(
+        not allocator_peer.is_available(), reason="no allocator peer here (CLAIMCHECK_SHARED)"
+    ),
 ]
 
 DEFAULT = (
@@ -35,7 +37,6 @@ DEFAULT = (
     "DRAPrioritizedList",
     "DRAResourceClaimDeviceStatus",
 )
-Object = dict[str, Any]
 
 
 def random_scenario(number: int, mode: str) -> Object:
@@ -91,7 +92,7 @@ def test_same_answers(mode: str) -> None:
     """The same devices on the same nodes, the same errors, the same node for each pod."""
     scenarios = [random_scenario(number, mode) for number in range(400)]
     different = []
-    for scenario, peer in zip(scenarios, allocatorpeer.answers(scenarios), strict=True):
+    for scenario, peer in zip(scenarios, allocator_peer.answers(scenarios), strict=True):
         shares: dict[str, str] = {}
         theirs = [plain(pod, shares) for pod in peer["pods"]]
         case = {"id": scenario["name"], "scenario": scenario}

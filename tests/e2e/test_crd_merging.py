@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from resourceapi.model.versions import SCHEMAS
+from resourceapi.objects import Object
 from resourceapi.openapi import struct_schema
 from resourceapi.releases import KINDS
 from tests.e2e.client import Answer, Client
-from tests.e2e.controlplane import ApiServer
-from tests.e2e.customresources import GROUP, Served, served_by_crds
+from tests.e2e.control_plane import ApiServer
+from tests.e2e.custom_resources import GROUP, Served, served_by_crds
 from webhook.crds import definitions
 
 PROFILE = "1.37-all"
@@ -26,7 +27,6 @@ SERVED = [
     for version in definition["spec"]["versions"]
 ]
 MERGING = ("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type")
-Object = dict[str, Any]
 
 
 @pytest.fixture(scope="module")

@@ -18,13 +18,13 @@ from tests.conformance.answers import Case, same_json, without_storage_fields
 from tests.conformance.cases import read_cases
 from tests.e2e.cases import cases
 from tests.e2e.client import Answer
-from tests.e2e.controlplane import ApiServer
-from tests.e2e.customresources import GROUP, Served, served_by_crds
+from tests.e2e.control_plane import ApiServer
+from tests.e2e.custom_resources import GROUP, Served, served_by_crds
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.prober import Prober
 from validation.requests import CREATE, STATUS, UPDATE, Request
 from validation.server import Server
-from webhook.filledin import without_filled_in
+from webhook.schema_defaults import without_filled_in
 
 FILES = ("resourceclaim", "resourceclaimtemplate", "deviceclass", "resourceslice")
 PROFILE = "1.37"

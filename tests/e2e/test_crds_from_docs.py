@@ -11,11 +11,12 @@ from typing import Any
 
 import yaml
 
+from resourceapi.objects import Object
 from tests.e2e.client import Client
-from tests.e2e.controlplane import ApiServer, component, control_plane, free_port
+from tests.e2e.control_plane import ApiServer, component, control_plane, free_port
 from tests.e2e.deployed import apply, objects_of
 from tests.e2e.documented import Shell, blocks, flags, shell
-from webhook.filledin import without_filled_in
+from webhook.schema_defaults import without_filled_in
 
 PAGE = "how-to/crds.md"
 FLAGS = flags(PAGE, "The control plane")
@@ -34,7 +35,6 @@ BY_DEFAULT: list[str] = []
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 PODS = "/api/v1/namespaces/default/pods"
 _PATIENCE_SECONDS = 120
-Object = dict[str, Any]
 
 
 def of_tests(given: list[str]) -> list[str]:

@@ -10,13 +10,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-from tests.e2e.controlplane import ApiServer, control_plane
-from tests.e2e.customresources import FLAGS
+from resourceapi.objects import Object
+from tests.e2e.control_plane import ApiServer, control_plane
+from tests.e2e.custom_resources import FLAGS
 from tests.e2e.deployed import account_token, configuration, injecting
 from tests.e2e.kubectl import Kubectl
 from tests.webhook.examples import ADMIN, claim
@@ -27,7 +27,6 @@ GROUP = "resource.k8s.io"
 # Without kube-proxy the API server has to go to the endpoints itself.
 ROUTING = "--enable-aggregator-routing=true"
 _PATIENCE_SECONDS = 180
-Object = dict[str, Any]
 
 
 def own_address() -> str:

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from resourceapi.objects import Object
 from tests.e2e.binaries import tool
 from tests.e2e.client import Client
-from tests.e2e.controlplane import control_plane
+from tests.e2e.control_plane import control_plane
 from tests.e2e.deployed import NAMESPACE, add_account, configuration, objects_of, register_overlay
 from tests.e2e.kubectl import Kubectl, Output
 from tests.webhook.examples import ADMIN, claim
@@ -28,7 +29,6 @@ DEVICES = "gpu.example.com.deviceclass.resource.k8s.io/devices"
 JANE = "jane"
 DEPLOYER = "system:serviceaccount:infra:deployer"
 _PATIENCE_SECONDS = 180
-Object = dict[str, Any]
 
 
 class World(NamedTuple):

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from resourceapi.objects import Object
+from serving.certificates import BUNDLE, Terms, advance
 from tests.e2e.client import Client
-from tests.e2e.controlplane import control_plane
-from tests.e2e.customresources import FLAGS
-from tests.e2e.deployed import Object, account_token, apply, objects_of
-from webhook.certificates import BUNDLE, Terms, advance
+from tests.e2e.control_plane import control_plane
+from tests.e2e.custom_resources import FLAGS
+from tests.e2e.deployed import account_token, apply, objects_of
 from webhook.injection import Target, client_configs
 
 KINDS = {

@@ -9,22 +9,21 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from commandline import deployment
+from resourceapi.objects import Object
 from tests.e2e.binaries import tool
-from tests.e2e.controlplane import ApiServer, control_plane
-from tests.e2e.customresources import FLAGS
+from tests.e2e.control_plane import ApiServer, control_plane
+from tests.e2e.custom_resources import FLAGS
 from tests.e2e.deployed import apply
 from tests.e2e.kubectl import Kubectl
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 NAMESPACE = "claimcheck-system"
 AUTHORITY = "authority.crt"
-Object = dict[str, Any]
 
 
 def render(directory: Path) -> list[Object]:

@@ -22,15 +22,15 @@ from typing import Any, NamedTuple, Self
 import pytest
 from cryptography import x509
 
+from serving.certificate_store import DirectoryStore, maintain
+from serving.certificates import BUNDLE, Terms
 from tests.e2e.balancer import Balancer, balancing
 from tests.e2e.client import Client
-from tests.e2e.controlplane import ApiServer, control_plane
+from tests.e2e.control_plane import ApiServer, control_plane
 from tests.e2e.deployed import LONGEST_WAIT
 from tests.e2e.test_webhook import POLICIES, connection_to, create, namespace, register, until
 from tests.webhook.examples import claim
 from tests.webhook.running import PATIENCE_SECONDS, Running, running, write_config
-from webhook.certificates import BUNDLE, Terms
-from webhook.certstore import DirectoryStore, maintain
 
 NAME, PLACE = "claimcheck-operated", "operated"
 SECRET, SYSTEM = "claimcheck-certificates", "claimcheck-system"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.client import Answer, Client
-from tests.e2e.controlplane import control_plane
-from tests.e2e.customresources import GROUP, served_by_crds
+from tests.e2e.control_plane import control_plane
+from tests.e2e.custom_resources import GROUP, served_by_crds
 from tests.e2e.deployed import NAMESPACE, apply, objects_of, register_overlay
 from tests.webhook.examples import claim
 from tests.webhook.running import PATIENCE_SECONDS, running

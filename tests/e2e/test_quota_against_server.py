@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from tests.conformance import quotas
 from tests.conformance.report import difference
-from tests.e2e.controlplane import ApiServer
-from tests.e2e.quotacases import QuotaProber, quota_cases
+from tests.e2e.control_plane import ApiServer
+from tests.e2e.quota_cases import QuotaProber, quota_cases
 
 SEED = os.environ.get("CLAIMCHECK_E2E_SEED") or secrets.token_hex(4)
 CASES = 60

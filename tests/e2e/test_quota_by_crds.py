@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from tests.e2e.admissionconfig import write_admission_configuration
+from tests.e2e.admission_config import write_admission_configuration
 from tests.e2e.client import Answer, Client
-from tests.e2e.controlplane import control_plane
-from tests.e2e.customresources import FLAGS, GROUP, install
+from tests.e2e.control_plane import control_plane
+from tests.e2e.custom_resources import FLAGS, GROUP, install
 from tests.e2e.deployed import add_account, configuration, objects_of
 from tests.e2e.test_quota_webhook import controller_manager, follows_claims
 from tests.e2e.test_webhook import until
-from tests.webhook.clientcerts import write_client_certificates
+from tests.webhook.client_certificates import write_client_certificates
 from tests.webhook.examples import ADMIN, admission, claim
 from tests.webhook.running import Running, running
 from validation.server import Server
@@ -27,7 +28,6 @@ from webhook.crds import definitions
 
 VERSIONS = ("v1", "v1beta2", "v1beta1")
 DEVICES = ".deviceclass.resource.k8s.io/devices"
-Object = dict[str, Any]
 SERVER = Server(Profile("1.37"))
 
 

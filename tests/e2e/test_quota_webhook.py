@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.e2e.admissionconfig import write_admission_configuration
+from tests.e2e.admission_config import write_admission_configuration
 from tests.e2e.balancer import balanced
 from tests.e2e.binaries import tool
 from tests.e2e.client import Client
-from tests.e2e.controlplane import ApiServer, control_plane
+from tests.e2e.control_plane import ApiServer, control_plane
 from tests.e2e.test_webhook import GROUP, crd, create, namespace, register, registration, until
-from tests.webhook.clientcerts import write_client_certificates
+from tests.webhook.client_certificates import write_client_certificates
 from tests.webhook.examples import admission, claim
 from tests.webhook.running import Running, running
 

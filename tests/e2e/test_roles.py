@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from resourceapi.objects import Object
 from tests.e2e.client import Answer, Client
-from tests.e2e.controlplane import control_plane
-from tests.e2e.customresources import FLAGS, GROUP, install
+from tests.e2e.control_plane import control_plane
+from tests.e2e.custom_resources import FLAGS, GROUP, install
 from tests.e2e.deployed import (
     ACCOUNT,
     INJECTOR,
     NAMESPACE,
-    Object,
     add_account,
     apply,
     configuration,

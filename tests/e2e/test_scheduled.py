@@ -14,16 +14,16 @@ import pytest
 
 from allocator.budget import UNLIMITED
 from allocator.explaining.explanation import ERROR, FITS, MISFIT, Explanation, explain
-from allocator.explaining.world import full_name
+from allocator.explaining.snapshot import full_name
 from allocator.features import GATES
-from allocator.podnodes import excluded
+from allocator.pod_nodes import excluded
 from allocator.scheduling import Cluster
 from allocator.simulation import MODES, Pod, Simulation
 from tests.e2e.binaries import tool
 from tests.e2e.client import Client
-from tests.e2e.controlplane import control_plane
+from tests.e2e.control_plane import control_plane
 from tests.e2e.scheduled import BOUND, FAILED, UNSCHEDULABLE, Setting, schedule
-from tests.e2e.scheduledsituations import CLASSES, helped, setting, world_of
+from tests.e2e.scheduled_scenarios import CLASSES, helped, setting, world_of
 
 SEEDS = range(1_000, 1_060)
 _OUTCOMES = {FITS: BOUND, ERROR: FAILED, MISFIT: UNSCHEDULABLE}

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.client import Answer, Client
-from tests.e2e.controlplane import ApiServer, control_plane
+from tests.e2e.control_plane import ApiServer, control_plane
 from tests.e2e.deployed import LONGEST_WAIT
 from tests.webhook.examples import claim
 from tests.webhook.running import Running, running

@@ -29,7 +29,7 @@ from deviceselectors.runtime import zones
 from deviceselectors.runtime.device import Device, prepare_device
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError
 from tests.fuzz.auditing import Watch
-from tests.fuzz.hostiletexts import HostileCase
+from tests.fuzz.hostile_texts import HostileCase
 
 MIN_COMPILED = 0.5
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-Object = dict[str, Any]
+from resourceapi.objects import Object
 
 
 def exactly(name: str, device_class: str, count: int | None = 1, mode: str = "ExactCount") -> Object:

@@ -8,9 +8,9 @@ import pytest
 
 from quota import amounts
 from quota.admission import admit
-from quota.deviceclasses import ExtendedResources
+from quota.device_classes import ExtendedResources
 from quota.evaluators import ClaimEvaluator, PodEvaluator
-from quota.resourcequotas import ResourceQuota
+from quota.resource_quotas import ResourceQuota
 from resourceapi.releases import Profile
 from tests.quota.objects import alternative, claim, container, exactly, first_of, pod
 

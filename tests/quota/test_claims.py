@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from quota.amounts import written
 from quota.claims import charges, demands, devices_by_class
-from quota.deviceclasses import ExtendedResources
+from quota.device_classes import ExtendedResources
 from quota.evaluators import ClaimEvaluator
 from tests.quota.objects import alternative, claim, device_class, exactly, first_of
 

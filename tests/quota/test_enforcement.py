@@ -9,14 +9,14 @@ import pytest
 
 from quota.api import Unavailable
 from quota.cluster import ClusterNamespaces
-from quota.configmaps import ConfigMapStore
+from quota.config_maps import ConfigMapStore
 from quota.controller import RecountController
 from quota.enforcement import ObservedQuota, ReservedQuota, held_for_custom_resources
 from quota.ledger import from_json
-from quota.podclaims import ANNOTATION
+from quota.pod_claims import ANNOTATION
 from quota.reservations import Reservations
 from resourceapi.releases import Profile
-from tests.quota.fakeapi import ALL_QUOTAS, CLAIMS, CLASSES, LEDGERS, PODS, QUOTAS, FakeApi, quota
+from tests.quota.fake_api import ALL_QUOTAS, CLAIMS, CLASSES, LEDGERS, PODS, QUOTAS, FakeApi, quota
 from tests.quota.objects import alternative, claim, container, device_class, exactly, first_of, pod
 from validation.server import Server
 

@@ -6,7 +6,7 @@ import pytest
 
 from quota.admission import Shortage
 from quota.claims import demands
-from quota.deviceclasses import ExtendedResources
+from quota.device_classes import ExtendedResources
 from quota.explanation import User, explain
 from resourceapi.quantity import Quantity
 from tests.quota.objects import alternative, claim, device_class, exactly, first_of

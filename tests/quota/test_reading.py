@@ -13,17 +13,17 @@ from quota import api as apis
 from quota import cluster
 from quota.api import TooLarge, Unavailable, items
 from quota.cluster import ClusterNamespaces
-from quota.countedparts import counted_part_of_claim, counted_part_of_pod
-from quota.podclaims import ANNOTATION
+from quota.counted_parts import counted_part_of_claim, counted_part_of_pod
+from quota.pod_claims import ANNOTATION
 from quota.turns import Turns
+from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from tests.quota.fakeapi import CLAIMS, CLASSES, PODS, QUOTAS, FakeApi, quota
+from tests.quota.fake_api import CLAIMS, CLASSES, PODS, QUOTAS, FakeApi, quota
 from tests.quota.objects import claim, container, device_class, exactly, pod
 from validation.server import Server
 
 PATIENCE_SECONDS = 60
 EXTENDED = "requests.example.com/gpu"
-Object = dict[str, Any]
 
 
 class Pages(FakeApi):

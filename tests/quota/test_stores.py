@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from quota.api import Unavailable
-from quota.configmaps import ConfigMapStore
+from quota.config_maps import ConfigMapStore
 from quota.store import Conflict, Store
-from tests.quota.fakeapi import LEDGERS, FakeApi
+from tests.quota.fake_api import LEDGERS, FakeApi
 from tests.quota.world import MemoryStore
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from typing import Any
 
 from quota import amounts
 from quota.amounts import Amounts
-from quota.deviceclasses import ExtendedResources
+from quota.device_classes import ExtendedResources
 from quota.evaluators import ClaimEvaluator, Evaluator
 from quota.ledger import Charged
 from quota.names import devices_of
-from quota.resourcequotas import ResourceQuota
+from quota.resource_quotas import ResourceQuota
 from quota.store import Conflict, Stored
+from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
-Object = dict[str, Any]
 NAMESPACE, GPU = "team", devices_of("gpu")
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.e2e.binaries import binaries
 from tests.e2e.client import Client
-from tests.e2e.controlplane import control_plane
+from tests.e2e.control_plane import control_plane
 
 DATA = Path(__file__).parent / "data"
 RELEASES = ("1.34", "1.35", "1.36", "1.37")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resourceapi.addresses import interface_address
-from resourceapi.fielderrors import INVALID
+from resourceapi.field_errors import INVALID
 from tests.resourceapi.tables import table
 
 

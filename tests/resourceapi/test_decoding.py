@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from resourceapi.decoding import DecodingError, decode
-from resourceapi.fieldpath import Key
-from resourceapi.jsontext import Raw, parse
+from resourceapi.field_path import Key
+from resourceapi.json_text import Raw, parse
 from resourceapi.model.versions import V1, V1BETA1
 from resourceapi.quantity import Quantity
 from resourceapi.quantity import parse as quantity

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from resourceapi.defaults import apply_defaults
+from resourceapi.objects import Object
 
 NOW = "2026-01-02T03:04:05Z"
-Object = dict[str, Any]
 
 
 def claim(*requests: Object) -> Object:

@@ -10,7 +10,7 @@ import pytest
 
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode, go_json
-from resourceapi.jsontext import parse
+from resourceapi.json_text import parse
 from resourceapi.model.versions import SCHEMAS, V1, V1BETA1
 from resourceapi.schema import Schema
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resourceapi import othergates
+from resourceapi import other_gates
 from resourceapi.gates import DEPENDS_ON, GATES, GateError, effective, parse, stage_of
 from tests.resourceapi.tables import content, table
 
@@ -43,29 +43,29 @@ def test_gates_are_in_the_recorded_stages(release: str) -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_other_gates_are_in_the_recorded_stages(release: str) -> None:
     """All other gates of the server are known, with stage (as far as it matters), default and lock."""
-    index = minor(release) - othergates.OLDEST
+    index = minor(release) - other_gates.OLDEST
     letters = {
         gate: stages[index]
-        for gate, stages in othergates.STAGES.items()
-        if stages[index] != othergates.NOT_YET
+        for gate, stages in other_gates.STAGES.items()
+        if stages[index] != other_gates.NOT_YET
     }
     assert letters == {gate: _letter(text) for gate, text in recorded(release).items() if gate not in GATES}
 
 
 def _letter(text: str) -> str:
     stage, default = text.split()[:2]
-    letter = othergates.LOCKED if "locked" in text else {"ALPHA": "a", "BETA": "b"}.get(stage, "s")
+    letter = other_gates.LOCKED if "locked" in text else {"ALPHA": "a", "BETA": "b"}.get(stage, "s")
     return letter.upper() if default == "on" else letter
 
 
 def test_dependencies_are_gates() -> None:
     """Gates depend on gates that are in the tables, not on misspelled ones."""
-    known = GATES.keys() | othergates.STAGES.keys()
-    dependencies = {**DEPENDS_ON, **othergates.DEPENDS_ON}
+    known = GATES.keys() | other_gates.STAGES.keys()
+    dependencies = {**DEPENDS_ON, **other_gates.DEPENDS_ON}
     assert dependencies.keys() <= known
     assert {other for needed in dependencies.values() for other in needed} <= known
-    assert not DEPENDS_ON.keys() & othergates.DEPENDS_ON.keys()
-    assert not GATES.keys() & othergates.STAGES.keys()
+    assert not DEPENDS_ON.keys() & other_gates.DEPENDS_ON.keys()
+    assert not GATES.keys() & other_gates.STAGES.keys()
 
 
 @pytest.mark.parametrize("case", table("refusals"))
@@ -115,7 +115,7 @@ def test_a_profile_can_have_gates_on_by_default() -> None:
 @given(
     st.sampled_from(sorted(map(minor, RELEASES))),
     st.dictionaries(
-        st.sampled_from([*GATES, *othergates.STAGES, *ALL_OF_A_STAGE]), st.booleans(), max_size=6
+        st.sampled_from([*GATES, *other_gates.STAGES, *ALL_OF_A_STAGE]), st.booleans(), max_size=6
     ),
 )
 def test_settings_are_kept_or_refused(release: int, settings: dict[str, bool]) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from resourceapi.gating import drop_disabled
+from resourceapi.objects import Object
 from resourceapi.schema import INT64, STRING, Field, Schema, Struct, list_of, map_of, ref
 
-Object = dict[str, Any]
 SCHEMA = Schema(
     "v1",
     (

@@ -17,11 +17,11 @@ from typing import Any
 import yaml
 
 from tests.conformance.answers import Case
-from tests.e2e.controlplane import ApiServer, control_plane
+from tests.e2e.control_plane import ApiServer, control_plane
 from tests.e2e.prober import Prober
 from tests.validation.patches import changes
 from tests.validation.profiles import known_profile
-from tests.validation.rulecases import CASES, PROFILE_SEPARATOR, RuleCase, areas, summary
+from tests.validation.rule_cases import CASES, PROFILE_SEPARATOR, RuleCase, areas, summary
 
 _STORING = "1.37-all"
 

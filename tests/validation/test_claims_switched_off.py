@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from tests.validation.podrequests import CLAIM, Object, container, texts
+from tests.validation.pod_requests import CLAIM, container, texts
 from validation.requests import CREATE, UPDATE, Answer, Request
 from validation.server import Server
 

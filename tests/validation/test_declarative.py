@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from resourceapi import rules
-from resourceapi.fielderrors import INVALID
+from resourceapi.field_errors import INVALID
 from resourceapi.names import Problem
+from resourceapi.objects import Object
 from resourceapi.rules import STANDARD
 from resourceapi.schema import STRING, Field, Schema, Struct, list_of, map_of, named, ref
 from validation.declarative import DeclarativePass
 
-Object = dict[str, Any]
 BETA_GATE = "DeclarativeValidationBeta"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conversion.paths import to_hub
-from resourceapi.fielderrors import DUPLICATE, INVALID, REQUIRED, TOO_MANY, FieldError
-from resourceapi.fieldpath import Path
+from resourceapi.field_errors import DUPLICATE, INVALID, REQUIRED, TOO_MANY, FieldError
+from resourceapi.field_path import Path
 from validation.merging import merge
 
 A: Path = ("spec", "a")

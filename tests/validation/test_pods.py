@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.validation.podrequests import (
+from resourceapi.objects import Object
+from tests.validation.pod_requests import (
     CLAIM,
     KEY_NAME,
     LABEL,
     NO_LIMIT,
     SUBDOMAIN,
-    Object,
     asking,
     container,
     post,

@@ -19,6 +19,7 @@ from resourceapi.encoding import encode
 from resourceapi.gates import GATES
 from resourceapi.gating import drop_disabled
 from resourceapi.model.versions import SCHEMAS
+from resourceapi.objects import Object
 from resourceapi.releases import KINDS, Profile
 from tests.conformance.replay import NODES
 from tests.e2e.cases import valid_object
@@ -27,7 +28,6 @@ from tests.fuzz.objects import make_object
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 from validation.server import Server
 
-Object = dict[str, Any]
 NOW = "2026-01-02T03:04:05Z"
 NAMESPACE = "team-a"
 GROUP = "resource.k8s.io"

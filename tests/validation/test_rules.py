@@ -9,7 +9,7 @@ import pytest
 
 from tests.conformance.replay import answer
 from tests.validation.profiles import known_profile
-from tests.validation.rulecases import PROFILE_SEPARATOR, RuleCase, as_stored, rule_cases, summary
+from tests.validation.rule_cases import PROFILE_SEPARATOR, RuleCase, as_stored, rule_cases, summary
 
 CASES = list(rule_cases())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from resourceapi.releases import Profile
-from tests.validation.rulecases import fixture
+from tests.validation.rule_cases import fixture
 from validation.requests import CREATE, STATUS, UPDATE, Request
 from validation.server import Server
 

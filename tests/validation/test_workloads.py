@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from resourceapi.model.workloads import KINDS, TEMPLATES
+from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from tests.validation.podrequests import KEY_NAME, LABEL, SUBDOMAIN, Object, asking, container, post, texts
+from tests.validation.pod_requests import KEY_NAME, LABEL, SUBDOMAIN, asking, container, post, texts
 from validation.requests import Request
 from validation.server import Server
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import yaml
 
-Object = dict[str, Any]
+from resourceapi.objects import Object
+
 Right = tuple[str, str, str, str, str]
 """Group, resource, verb, and the namespace and name that it is limited to."""
 Account = tuple[str, str]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from webhook import known
-from webhook.known import Claims, claim_labels
+from resourceapi.objects import Object
+from webhook import object_cache
 from webhook.metrics import Metrics
+from webhook.object_cache import Claims, claim_labels
 
-Object = dict[str, Any]
 SUB = [{"name": "s", "deviceClassName": "c"}]
 
 
@@ -86,7 +86,7 @@ def _shown(metrics: Metrics) -> dict[str, float]:
 
 def test_deleted_claims_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The latest that have gone, by uid; one of the same name that is made anew is another one."""
-    monkeypatch.setattr(known, "MOST_DELETED", 2)
+    monkeypatch.setattr(object_cache, "MOST_DELETED", 2)
     claims = Claims()
     for uid in ("1", "2", "3"):
         obj = claim()

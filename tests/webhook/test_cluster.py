@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from resourceapi.releases import Profile
+from serving.certificate_store import DirectoryStore, maintain
+from serving.certificates import Terms
 from tests.webhook.test_config import TLS, load
 from webhook.assembly import make_cluster, make_context
-from webhook.certificates import Terms
-from webhook.certstore import DirectoryStore, maintain
 from webhook.cluster import Nodes
 from webhook.config import ConfigError
 from webhook.devices import KnownDevices
 from webhook.fitting import Fitting
-from webhook.known import HostNames
+from webhook.object_cache import HostNames
 
 WATCHING = """
 apiServer:

@@ -14,7 +14,7 @@ from commandline.main import main
 from tests.webhook.examples import admission
 from webhook.assembly import make_context, own_namespace, watched_files
 from webhook.config import ConfigError, load_config, schema_of_config
-from webhook.labelguard import BUILT_IN, LabelGuard
+from webhook.label_guard import BUILT_IN, LabelGuard
 from webhook.labels import LabelRule
 from webhook.policies import AdminAccess, OpaqueParameters
 from webhook.prescheduled import PreScheduledPods

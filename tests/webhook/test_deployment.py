@@ -6,26 +6,25 @@ import re
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
+from cluster.client import TIMEOUT
 from commandline import deployment
 from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
 from resourceapi.releases import KINDS
-from webhook.apiserver import TIMEOUT
 from webhook.config import Config, load_config
 from webhook.crds import CRD_VERSIONS
 from webhook.injection import COLLECTIONS
-from webhook.labelguard import BUILT_IN
+from webhook.label_guard import BUILT_IN
 from webhook.service import WEBHOOKS
 from webhook.supervisor import KILL_AFTER_SECONDS
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 OVERLAYS = ("built-in-guard", "crd-served")
 KUSTOMIZED = sorted(file.parent for file in MANIFESTS.rglob("kustomization.yaml"))
-Object = dict[str, Any]
 
 
 def objects(file: Path) -> list[Object]:

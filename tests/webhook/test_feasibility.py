@@ -15,17 +15,17 @@ from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import Cluster, Mode
 from deviceselectors.budget import Budget
+from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from tests.allocator import objects, random_clusters
 from tests.webhook.examples import admission, context
 from tests.webhook.running import PATIENCE_SECONDS
-from webhook import devicesearch, feasibility
+from webhook import device_search, feasibility
 from webhook.callers import Caller
 from webhook.devices import KnownDevices
 from webhook.feasibility import Feasibility
 from webhook.validating import validate
 
-Object = dict[str, Any]
 DRIVER = "gpu.example.com"
 PROFILE = Profile("1.37", {})
 
@@ -299,7 +299,7 @@ def test_time_is_bounded(
 ) -> None:
     """A review gets its answer when the time is up; with the next ones the search goes on where it was."""
     ticks = _clock()
-    for module in (feasibility, devicesearch):
+    for module in (feasibility, device_search):
         monkeypatch.setattr(module, "perf_counter", lambda: next(ticks))
     monkeypatch.setattr(
         feasibility, "SECONDS", 300.0
@@ -325,7 +325,7 @@ def _clock() -> Iterator[float]:
 def test_reviews_share_what_time_there_is(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many reviews come, only a share of the time goes into this; what is known already is said for nothing."""
     now = [0.0]
-    for module in (feasibility, devicesearch):
+    for module in (feasibility, device_search):
         monkeypatch.setattr(module, "perf_counter", lambda: now[0])
     allowance = feasibility.Allowance()
     spent = 0.0

@@ -14,6 +14,7 @@ import pytest
 from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import Cluster
+from resourceapi.objects import Object
 from tests.allocator import objects, random_clusters
 from tests.webhook.running import PATIENCE_SECONDS
 from tests.webhook.test_feasibility import (
@@ -33,7 +34,6 @@ from webhook import feasibility, fitting
 from webhook.devices import KnownDevices
 from webhook.feasibility import Feasibility
 
-Object = dict[str, Any]
 ROOT = "resource.kubernetes.io/pcieRoot"
 
 

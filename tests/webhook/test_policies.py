@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from resourceapi.jsontext import parse
+from resourceapi.json_text import parse
 from tests.webhook.examples import admission, claim, context
 from tests.webhook.serving import DIRECT, GENERAL, serving
 from webhook.labels import LabelRule

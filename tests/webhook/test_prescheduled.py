@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.webhook.examples import admission, apply, context, patch_of
-from webhook.known import HostNames
 from webhook.mutating import mutate
+from webhook.object_cache import HostNames
 from webhook.prescheduled import PreScheduledPods
 
 HOSTNAME = "kubernetes.io/hostname"

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from commandline import deployment
+from resourceapi.objects import Object
 from tests.webhook.rights import INJECTOR, MODES, granted, needed
 
-Object = dict[str, Any]
 Path = tuple[str | int, ...]
 WITH_QUOTA = "-with-quota"
 

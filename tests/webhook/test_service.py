@@ -17,11 +17,11 @@ from typing import Any, Self
 
 import pytest
 
-from tests.webhook.clientcerts import write_client_certificates
+from serving.certificate_store import DirectoryStore, maintain
+from serving.certificates import Terms
+from tests.webhook.client_certificates import write_client_certificates
 from tests.webhook.examples import admission, claim, conversion
 from tests.webhook.running import PATIENCE_SECONDS, Running, running, write_config
-from webhook.certificates import Terms
-from webhook.certstore import DirectoryStore, maintain
 from webhook.service import ADMISSION_BYTES
 
 JSON = {"Content_Type": "application/json"}

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from serving import tls as tls_module
+from serving.certificate_store import DirectoryStore, maintain
+from serving.certificates import LEAF, LEAF_KEY, Terms
+from serving.tls import CertificateError, ServerTLS
 from tests.webhook.running import running
-from webhook import tls as tls_module
-from webhook.certificates import LEAF, LEAF_KEY, Terms
-from webhook.certstore import DirectoryStore, maintain
-from webhook.tls import CertificateError, ServerTLS
 
 DAY = timedelta(days=1)
 NOW = datetime.now(UTC)
@@ -39,8 +39,8 @@ def test_certificates_that_cannot_be_written(
     store = DirectoryStore(tmp_path)
     first = maintain(store, TERMS, NOW)
     name = {
-        "mkdtemp": "webhook.certstore.mkdtemp",
-        "open": "webhook.certstore.os.open",
+        "mkdtemp": "serving.certificate_store.mkdtemp",
+        "open": "serving.certificate_store.os.open",
         "symlink": "pathlib.Path.symlink_to",
     }
     with monkeypatch.context() as patched:
@@ -105,8 +105,8 @@ def test_shortage_of_descriptors_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     """When nothing can be opened while changes are looked for, that is a line without a traceback, and goes on."""
+    from serving.connections import Connections
     from webhook import worker as worker_module
-    from webhook.connections import Connections
 
     rounds: list[int] = []
 

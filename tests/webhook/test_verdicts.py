@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resourceapi.jsontext import parse
+from advice.lints import Facts
+from resourceapi.json_text import parse
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS
 from tests.fuzz.objects import make_object
@@ -25,7 +26,6 @@ from tests.webhook.examples import (
     patch_of,
     server,
 )
-from validation.lints import Facts
 from validation.requests import Request
 from webhook.context import Context
 from webhook.converting import convert

@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
+from advice.lints import Facts
 from deviceselectors import compiler
 from deviceselectors.budget import Budget, BudgetSpentError, within
 from quota.api import Unavailable
-from resourceapi import jsontext
+from resourceapi import json_text
+from serving.connections import Connections
 from tests.webhook.examples import admission, claim, context, conversion
 from tests.webhook.running import PATIENCE_SECONDS
 from tests.webhook.serving import DIRECT, GENERAL, answer, serving
-from validation.lints import Facts
 from validation.requests import Answer
 from webhook import service as services
 from webhook.callers import Caller, seconds_to_answer
-from webhook.connections import Connections
 from webhook.context import Context
 from webhook.converting import convert
 from webhook.metrics import Metrics
@@ -397,7 +397,7 @@ def test_bodies_that_would_take_too_much_memory(
 ) -> None:
     """They are refused before they are read; one of the same size, with as many bytes in strings, is not."""
     read: list[int] = []
-    real = jsontext.parse
+    real = json_text.parse
 
     def counting(body: bytes, **how: Any) -> Any:
         read.append(len(body))

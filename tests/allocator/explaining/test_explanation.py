@@ -10,10 +10,10 @@ from allocator import allocation
 from allocator.budget import Budget
 from allocator.errors import SearchLimitError
 from allocator.explaining.explanation import MISFIT, UNDECIDED, explain
-from allocator.explaining.world import World
+from allocator.explaining.snapshot import World
+from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
-    Object,
     alternative,
     claim,
     device_class,

@@ -16,12 +16,12 @@ from allocator.explaining.conflicts import ALLOCATED, CLAIM, CONSTRAINT, REQUEST
 from allocator.explaining.explanation import FITS, Explanation, explain
 from allocator.explaining.remedies import COUNT, RELEASE, TAINT, TOLERATION, Remedy
 from allocator.explaining.selecting import Expressions
+from allocator.explaining.snapshot import World, full_name
 from allocator.explaining.steps import NodeView
-from allocator.explaining.world import World, full_name
 from allocator.ledgers import Ledger
 from allocator.selection import Selectors
-from tests.allocator.explaining.situations import Situation, fits, situation
-from tests.allocator.objects import Object
+from resourceapi.objects import Object
+from tests.allocator.explaining.scenarios import Situation, fits, situation
 
 EXAMPLES = 30
 Explained = tuple[Situation, World, Explanation]

@@ -15,7 +15,7 @@ import pytest
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime import verifier
-from deviceselectors.runtime.fastpath import FastGenerator
+from deviceselectors.runtime.fast_path import FastGenerator
 from deviceselectors.runtime.generator import Generator
 from deviceselectors.runtime.planning import Plan, ProgramError
 from deviceselectors.runtime.program import COST_LIMIT

@@ -14,7 +14,7 @@ from deviceselectors.environment import Environment
 from deviceselectors.runtime import compilation
 from deviceselectors.runtime import program as programs
 from deviceselectors.runtime.device import MAX_TEXT, prepare_device
-from deviceselectors.runtime.fastpath import FastGenerator
+from deviceselectors.runtime.fast_path import FastGenerator
 from deviceselectors.runtime.generator import Generator
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from deviceselectors.runtime.verifier import UnsafeCodeError

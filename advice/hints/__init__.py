@@ -1,0 +1,37 @@
+"""Hints: how to mend what the server refuses, for the mistakes that people really make.
+
+Each is a row of a table (:class:`advice.hints.table.Hint`): a condition and a text.  The first that applies wins.
+Nothing of it is imported before something is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from advice.hints.scenario import Situation
+    from advice.hints.table import Hint
+
+
+def hints() -> tuple[Hint, ...]:
+    """All hints, in the order in which they are tried."""
+    from advice.hints import fields, gates, placeholders, pods, selectors, values, versions
+
+    return (
+        *placeholders.HINTS,
+        *versions.HINTS,
+        *selectors.HINTS,
+        *pods.HINTS,
+        *gates.HINTS,
+        *fields.HINTS,
+        *values.HINTS,
+    )
+
+
+def hint_for(situation: Situation) -> tuple[str, str]:
+    """The first hint that applies: its name and its text, or two empty strings."""
+    for hint in hints():
+        advice = hint.advice(situation)
+        if advice:
+            return hint.name, advice
+    return "", ""

@@ -1,0 +1,84 @@
+"""Hints for the claims of pods and of workloads' pod templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from advice.hints.nearness import nearest
+from advice.hints.scenario import Situation, value_at
+from advice.hints.snippet import yaml
+from advice.hints.table import Hint
+from resourceapi.field_errors import DUPLICATE, INVALID, NOT_FOUND, REQUIRED
+from resourceapi.manifests import entries, pod_spec, text
+from validation.rule_names import WRONG_TYPE
+
+CONTAINER_CLAIM = r"ontainers\[\]\.resources\.claims\[\]"
+
+
+def pod_claim_names(manifest: Any) -> list[str]:
+    """The names under `resourceClaims` of a pod, or of a workload's pod template."""
+    _, spec = pod_spec(manifest)
+    return [name for claim in entries(spec, "resourceClaims") if (name := text(claim, "name"))]
+
+
+def _bare_claim_name(situation: Situation) -> str:
+    """`- gpu` instead of `- name: gpu`."""
+    value = situation.value
+    while not isinstance(value, str):
+        if not isinstance(value, list) or not value:
+            return ""
+        value = value[0]
+    return f"a claim is a mapping: `- name: {value}`"
+
+
+def _bare_pod_claim(situation: Situation) -> str:
+    value = situation.value
+    if isinstance(value, list) and value:
+        value = value[0]
+    if not isinstance(value, str):
+        return ""
+    return "name the claim or the template that it stands for:\n" + yaml(
+        [{"name": value, "resourceClaimTemplateName": f"{value}-template"}]
+    )
+
+
+def _subrequest(situation: Situation) -> str:
+    value = situation.value
+    if not isinstance(value, str) or "/" not in value:
+        return ""
+    main = value.partition("/")[0]
+    return f"a pod names the request only, whichever alternative was chosen: `request: {main}`"
+
+
+def _unknown_claim(situation: Situation) -> str:
+    name = value_at(situation.value, ("name",))
+    names = pod_claim_names(situation.object)
+    meant = nearest(name, names) if isinstance(name, str) else ""
+    if meant:
+        return f"did you mean `{meant}`?"
+    if not names:
+        entry = {"name": name, "resourceClaimTemplateName": f"{name}-template"}
+        return "add an entry to the pod's `resourceClaims`:\n" + yaml([entry])
+    return ""
+
+
+HINTS = (
+    Hint("bare-claim-name", (WRONG_TYPE,), _bare_claim_name, place=CONTAINER_CLAIM + r"?$|claims$"),
+    Hint("bare-pod-claim", (WRONG_TYPE,), _bare_pod_claim, place=r"resourceClaims(\[\])?$"),
+    Hint("subrequest-in-pod", (INVALID,), _subrequest, place=CONTAINER_CLAIM + r"\.request$"),
+    Hint("unknown-pod-claim", (NOT_FOUND,), _unknown_claim, place=CONTAINER_CLAIM + "$"),
+    Hint(
+        "pod-claim-without-source",
+        (REQUIRED, INVALID),
+        "say where the claim comes from, with `resourceClaimName` for one that exists or `resourceClaimTemplateName` "
+        "for one of its own for each pod",
+        place=r"resourceClaims\[\]$",
+        message="must specify one of",
+    ),
+    Hint(
+        "claim-used-twice",
+        (DUPLICATE,),
+        "a container lists a claim once as a whole, or some of its requests, each once",
+        place=CONTAINER_CLAIM + "$",
+    ),
+)

@@ -1,0 +1,117 @@
+"""Hints for CEL expressions: idioms that people try and that do not work.
+
+These look at the text only; what an expression really means is the business of the CEL compiler.
+"""
+
+from __future__ import annotations
+
+import re
+
+from advice.hints.nearness import nearest
+from advice.hints.scenario import Situation
+from advice.hints.table import Hint
+from resourceapi.field_errors import FORBIDDEN, INVALID
+
+DEVICE_FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
+NAMES = ("device", "quantity", "semver")
+# Names that the server declares if the gate is on (k8s.io/dynamic-resource-allocation, cel package).
+GATED = {"allowMultipleAllocations": "DRAConsumableCapacity", "includes": "DRAListTypeAttributes"}
+EXPRESSION = r"(cel|derivedAttributes\[\])\.expression$"
+
+
+def _quantity_field(situation: Situation) -> str:
+    """`.quantity >= …` and `.value >= …`, as if a capacity were a struct."""
+    if not re.search(r"capacity\b.*\.(quantity|value)\b", _expression(situation)):
+        return ""
+    return 'a capacity is a quantity itself: `device.capacity["<driver>"].memory.compareTo(quantity("10Gi")) >= 0`'
+
+
+def _quantity_literal(situation: Situation) -> str:
+    """`80.GiB`, `80Gi` without quotes."""
+    matched = re.search(r"(?<![\w\"'.])([0-9]+)\.?([KMGTPE]i)B?\b(?![\"'])", _expression(situation))
+    return f'write the quantity as text: `quantity("{matched[1]}{matched[2]}")`' if matched else ""
+
+
+def _quantity_operator(situation: Situation) -> str:
+    if not re.search(r"[<>]=?\s*quantity\(|quantity\([^)]*\)\s*[<>]=?", _expression(situation)):
+        return ""
+    return 'quantities have no < and >: write `….compareTo(quantity("10Gi")) >= 0` or `.isGreaterThan(…)`'
+
+
+def _attribute_without_domain(situation: Situation) -> str:
+    matched = re.search(
+        r"attributes\[(['\"])([\w-]+)\1\]\s*(==|!=|<|>|\.startsWith|\.matches)", _expression(situation)
+    )
+    if not matched:
+        return ""
+    return f'attributes are looked up by domain, then by name: `device.attributes["<driver>"].{matched[2]}`'
+
+
+def _misspelt(situation: Situation) -> str:
+    """A field of the device, or the device itself, with a slip."""
+    matched = re.search(r"undefined field '(\w+)'|undeclared reference to '(\w+)'", situation.message)
+    if not matched:
+        return ""
+    meant = nearest(matched[1], DEVICE_FIELDS) if matched[1] else nearest(matched[2], NAMES)
+    return f"did you mean `{meant}`?" if meant else ""
+
+
+def _gated(situation: Situation) -> str:
+    """A name that is only there with a feature gate."""
+    from advice.hints.gates import explain
+
+    for name, gate in GATED.items():
+        if f"'{name}'" in situation.message and gate not in situation.profile.gates:
+            return f"`{name}` cannot be used: {explain(gate, situation.profile)}"
+    return ""
+
+
+def _unbalanced(situation: Situation) -> str:
+    """Brackets outside of texts that do not match."""
+    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(situation))
+    for opening, closing in ("()", "[]", "{}"):
+        missing = bare.count(opening) - bare.count(closing)
+        if missing:
+            lacking, extra = (closing, opening) if missing > 0 else (opening, closing)
+            return f"brackets do not match: a `{lacking}` is missing, or there is one `{extra}` too many"
+    return ""
+
+
+def _single_equals(situation: Situation) -> str:
+    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(situation))
+    return "equality is written `==`" if re.search(r"[^=!<>]=[^=]", bare) else ""
+
+
+def _words(situation: Situation) -> str:
+    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(situation))
+    matched = re.search(r"\b(and|or|not|AND|OR|NOT)\b", bare)
+    if not matched:
+        return ""
+    word = matched[1].lower()
+    return f"`{matched[1]}` is written `{ {'and': '&&', 'or': '||', 'not': '!'}[word] }` in CEL"
+
+
+def _expression(situation: Situation) -> str:
+    return situation.value if isinstance(situation.value, str) else ""
+
+
+WRONG = (INVALID,)
+HINTS = (
+    Hint("capacity-field", WRONG, _quantity_field, place=EXPRESSION),
+    Hint("quantity-literal", WRONG, _quantity_literal, place=EXPRESSION),
+    Hint("quantity-operator", WRONG, _quantity_operator, place=EXPRESSION),
+    Hint("attribute-without-domain", WRONG, _attribute_without_domain, place=EXPRESSION),
+    Hint("gated-name", WRONG, _gated, place=EXPRESSION),
+    Hint("misspelt-name", WRONG, _misspelt, place=EXPRESSION),
+    Hint("unbalanced-brackets", WRONG, _unbalanced, place=EXPRESSION),
+    Hint("words-for-operators", WRONG, _words, place=EXPRESSION),
+    Hint("single-equals", WRONG, _single_equals, place=EXPRESSION),
+    Hint(
+        "too-complex",
+        (FORBIDDEN,),
+        "the server estimates the cost at worst: compare the texts of attributes directly, without nested loops and "
+        "without functions on texts of unknown length",
+        place=EXPRESSION,
+        message="exceeds cost limit",
+    ),
+)

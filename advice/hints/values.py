@@ -1,0 +1,287 @@
+"""Hints for values: of the wrong type, or not what the field wants."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from advice.hints import schema_walk
+from advice.hints.nearness import nearest
+from advice.hints.scenario import MISSING, Situation, value_at
+from advice.hints.snippet import scalar, yaml
+from advice.hints.table import Hint
+from resourceapi.field_errors import FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED
+from validation.rule_names import WRONG_TYPE
+from validation.version_texts import as_semantic_version
+
+WRONG = (WRONG_TYPE,)
+REFERENCE = r"(constraints|config)\[\]\.requests\[\]$"
+ATTRIBUTE_NAME = r"(matchAttribute|distinctAttribute)$"
+
+
+# --- values of the wrong type -----------------------------------------------------------------------------------
+
+
+def _match_attribute_list(situation: Situation) -> str:
+    names = situation.value
+    if not isinstance(names, list) or not names:
+        return ""
+    if len(names) == 1:
+        return f"one name, no list: `{situation.key}: {scalar(names[0])}`"
+    constraints = yaml([{situation.key: name} for name in names])
+    return (
+        f"a constraint has one `{situation.key}`; several attributes need a constraint each:\n{constraints}"
+    )
+
+
+def _plain_attribute(situation: Situation) -> str:
+    """`model: a100` instead of `model: {string: a100}`."""
+    value = situation.value
+    types = {str: "string", bool: "bool", int: "int"}
+    if type(value) not in types:
+        return ""
+    return "an attribute names its type:\n" + yaml({situation.key: {types[type(value)]: value}})
+
+
+def _plain_capacity(situation: Situation) -> str:
+    """`memory: 40Gi`, as v1alpha3 had it, instead of `memory: {value: 40Gi}`."""
+    value = situation.value
+    if not isinstance(value, (str, int, float)):
+        return ""
+    return "the quantity stands under `value`:\n" + yaml({situation.key: {"value": value}})
+
+
+def _plain_cel(situation: Situation) -> str:
+    value = situation.value
+    if not isinstance(value, str):
+        return "`cel` holds an `expression`"
+    return "the expression stands under `expression`:\n" + yaml({"cel": {"expression": value}})
+
+
+def _quotes(situation: Situation) -> str:
+    """Text where the API wants a number or boolean, or the other way round."""
+    wanted = _wanted(situation)
+    value = situation.value
+    if wanted == "string" and isinstance(value, (bool, int, float)):
+        text = situation.written.strip()
+        text = text if re.fullmatch(r"[\w.+-]+", text) else scalar(value)
+        return f'YAML reads a {_yaml_type(value)} here; quote the value: `{situation.key}: "{text}"`'
+    if wanted in ("int64", "int32", "bool") and isinstance(value, str):
+        name = "boolean" if wanted == "bool" else "whole number"
+        bare = value.strip()
+        fits = (
+            bare in ("true", "false") if wanted == "bool" else re.fullmatch(r"-?\d{1,19}", bare) is not None
+        )
+        return (
+            f"a {name}, so without quotes: `{situation.key}: {bare}`" if fits else f"a {name} is wanted here"
+        )
+    return ""
+
+
+def _shape(situation: Situation) -> str:
+    """A list instead of a mapping and so on."""
+    wanted, value = _wanted(situation), situation.value
+    if wanted == "list" and isinstance(value, (dict, str)):
+        return "a list is wanted here, each entry with a `-` in front"
+    if wanted in ("struct", "map") and isinstance(value, list):
+        return "one mapping is wanted here, no list; without the `-`"
+    if wanted == "struct" and value is None:
+        return ""
+    if wanted in ("struct", "map"):
+        return "a mapping is wanted here; its keys stand on the next lines, indented further"
+    return ""
+
+
+def _wanted(situation: Situation) -> str:
+    if situation.schema is None:
+        return ""
+    type = schema_walk.type_at(situation.schema, situation.kind, situation.path)
+    return type.kind if type is not None else ""
+
+
+def _yaml_type(value: Any) -> str:
+    return "boolean" if isinstance(value, bool) else "number"
+
+
+def _quantity(situation: Situation) -> str:
+    value = situation.value
+    if not isinstance(value, str):
+        return "a quantity is a number with a unit such as `40Gi`, `500m` or `2`"
+    slip = re.fullmatch(r"\s*([+-]?[0-9.]+)\s*([kmgtpe]i?)b?(?:ytes)?\s*", value, re.IGNORECASE)
+    if slip is None:
+        return "a quantity is a number with a unit such as `40Gi`, `500m` or `2`"
+    number, unit = slip[1], slip[2]
+    unit = unit[0].upper() + unit[1:].lower() if len(unit) == 2 or unit[0] not in "km" else unit
+    return f"quantities have units such as `Ki`, `Mi`, `Gi` or `k`, `M`, `G`, without a B: `{number}{unit}`"
+
+
+# --- names and references ---------------------------------------------------------------------------------------
+
+
+def _request_reference(situation: Situation) -> str:
+    """A constraint or config that names no request: a slip, or a subrequest without its request."""
+    value = situation.value
+    if not isinstance(value, str):
+        return ""
+    names = _request_names(situation.object)
+    bare = value.strip("\"' ")
+    if bare != value and bare in names:
+        return f"the quotes are part of this name, one of them is missing; write `{bare}`"
+    with_main = [name for name in names if name.endswith("/" + value)]
+    if with_main:
+        return f"a subrequest is named together with its request: `{with_main[0]}`"
+    meant = nearest(value, names)
+    if meant:
+        return f"did you mean `{meant}`?"
+    return (
+        "requests of this claim: " + ", ".join(f"`{name}`" for name in names) if 0 < len(names) <= 12 else ""
+    )
+
+
+def _request_names(claim: Any) -> list[str]:
+    """The names that a constraint may use: of requests, and of subrequests with their request."""
+    spec = value_at(claim, ("spec",))
+    if isinstance(value_at(spec, ("spec",)), dict):
+        spec = spec["spec"]
+    requests = value_at(spec, ("devices", "requests"))
+    names: list[str] = []
+    for request in requests if isinstance(requests, list) else ():
+        name = value_at(request, ("name",))
+        if not isinstance(name, str):
+            continue
+        names.append(name)
+        subrequests = value_at(request, ("firstAvailable",))
+        for subrequest in subrequests if isinstance(subrequests, list) else ():
+            sub = value_at(subrequest, ("name",))
+            if isinstance(sub, str):
+                names.append(f"{name}/{sub}")
+    return names
+
+
+def _unqualified_attribute(situation: Situation) -> str:
+    value = situation.value
+    if not isinstance(value, str) or "/" in value or not value:
+        return ""
+    return (
+        f"write the attribute with its domain; one without a domain in the ResourceSlice has the driver's name as "
+        f"domain: `<driver>/{value}`"
+    )
+
+
+def _unsupported(situation: Situation) -> str:
+    """A value of an enumeration in wrong case or with a slip."""
+    value = situation.value
+    supported = re.findall(r'"([^"]*)"', situation.message.partition("supported values:")[2])
+    if not isinstance(value, str):
+        return ""
+    meant = nearest(value, supported)
+    return f"did you mean `{meant}`?" if meant else ""
+
+
+def _dns_name(situation: Situation) -> str:
+    """A name with capitals, underscores or blanks: show what it could be."""
+    value = situation.value
+    if not isinstance(value, str) or not value.isascii() or len(value) > 63:
+        return ""
+    dots = "" if "label" in situation.message else "."
+    fixed = re.sub(rf"[^a-z0-9{dots}-]+", "-", value.lower()).strip("-.")
+    return f"for example `{fixed}`" if fixed and fixed != value else ""
+
+
+def _identifier(situation: Situation) -> str:
+    """`driver-version`, the name of an attribute or capacity: show what it could be."""
+    matched = re.match(r'Invalid value: "([^"\\]*)"', situation.message)
+    fixed = re.sub(r"\W", "_", matched[1], flags=re.ASCII) if matched is not None else ""
+    if fixed[:1].isdigit():
+        fixed = f"_{fixed}"
+    return f"for example `{fixed}`" if fixed and matched is not None and fixed != matched[1] else ""
+
+
+def _version(situation: Situation) -> str:
+    version = as_semantic_version(situation.value) if isinstance(situation.value, str) else ""
+    if not version or version == situation.value:
+        return "a semantic version has three numbers: `1.2.3`; write any other text as `string`"
+    return f"a semantic version has three numbers, without zeros or a v in front: `{version}`"
+
+
+def _parameters(situation: Situation) -> str:
+    if not isinstance(situation.value, str):
+        return "`parameters` is an object of the driver's own, usually with apiVersion and kind"
+    return "write the parameters as YAML under `parameters:`, not as a text that contains them"
+
+
+# --- unions, namespaces, updates --------------------------------------------------------------------------------
+
+
+def _neither(situation: Situation) -> str:
+    """A request without `exactly` and `firstAvailable` (or the flat fields of v1beta1)."""
+    if situation.version == "v1beta1":
+        return "give the request a `deviceClassName`, or alternatives in `firstAvailable`"
+    return "give the request `exactly` (with a `deviceClassName`) or alternatives in `firstAvailable`"
+
+
+def _both(situation: Situation) -> str:
+    if situation.version == "v1beta1":
+        return "beside `firstAvailable` a v1beta1 request has nothing but its `name`"
+    return "keep one of them; `firstAvailable` holds alternatives, `exactly` a request without alternatives"
+
+
+def _admin_namespace(situation: Situation) -> str:
+    from shlex import quote  # the commands may be copied into a shell
+
+    namespace = situation.namespace or "default"
+    label = "resource.kubernetes.io/admin-access=true"
+    text = (
+        f"label the namespace (kubectl label namespace {quote(namespace)} {label}); if it is, say so with "
+        f"--namespace-labels {quote(f'{namespace}:{label}')}"
+    )
+    if "resource.k8s.io/admin-access" in situation.namespace_labels:
+        text += "; resource.k8s.io/admin-access counted up to 1.33 only"
+    return text
+
+
+def _node_selection(situation: Situation) -> str:
+    """A slice that says nothing about nodes; those with nothing but shared counters need it as well."""
+    if value_at(situation.object, ("spec", "sharedCounters")) is MISSING:
+        return "say which nodes have the devices: `nodeName: <node>`, `allNodes: true` or a `nodeSelector`"
+    return (
+        "a slice with shared counters needs one of them, too: the same as the pool's slices with devices have, "
+        "e.g. `nodeName: <node>`"
+    )
+
+
+def _immutable(situation: Situation) -> str:
+    if situation.kind in ("ResourceClaim", "ResourceClaimTemplate") and situation.key == "spec":
+        return f"the spec of a {situation.kind} never changes; create one with another name, or delete this one first"
+    return ""
+
+
+HINTS = (
+    Hint("match-attribute-list", WRONG, _match_attribute_list, place=ATTRIBUTE_NAME),
+    Hint("plain-attribute", WRONG, _plain_attribute, place=r"attributes\{\}$"),
+    Hint("plain-capacity", WRONG, _plain_capacity, place=r"^spec\.devices\[\](\.basic)?\.capacity\{\}$"),
+    Hint("plain-counter", WRONG, _plain_capacity, place=r"\.counters\{\}$"),
+    Hint("plain-cel", WRONG, _plain_cel, place=r"selectors\[\]\.cel$"),
+    Hint("quantity", WRONG, _quantity, message="quantities must match"),
+    Hint("quotes", WRONG, _quotes),
+    Hint("shape", WRONG, _shape),
+    Hint("request-reference", (INVALID,), _request_reference, place=REFERENCE),
+    Hint("unqualified-attribute", (INVALID, REQUIRED), _unqualified_attribute, place=ATTRIBUTE_NAME),
+    Hint("unsupported-value", (NOT_SUPPORTED,), _unsupported),
+    Hint("opaque-parameters", (INVALID,), _parameters, place=r"opaque\.parameters$"),
+    Hint("identifier", (INVALID,), _identifier, message="a valid C identifier"),
+    Hint("version", (INVALID,), _version, message="compatible with semver.org"),
+    Hint("dns-name", (INVALID,), _dns_name, message="RFC 1123"),
+    Hint("neither-exactly-nor-alternatives", (REQUIRED,), _neither, message="`exactly` or `firstAvailable`"),
+    Hint("both-exactly-and-alternatives", (INVALID,), _both, message="`exactly` or `firstAvailable`"),
+    Hint("admin-namespace", (FORBIDDEN,), _admin_namespace, message="admin access to devices requires"),
+    Hint("node-selection", (REQUIRED,), _node_selection, message="exactly one of `nodeName`"),
+    Hint(
+        "counters-beside-devices",
+        (INVALID,),
+        "since 1.35 shared counters stand in slices of their own; move `sharedCounters` into another ResourceSlice of "
+        "the same pool, and count it in `resourceSliceCount`",
+        message="only one of `sharedCounters` or `devices`",
+    ),
+    Hint("immutable", (INVALID,), _immutable, message="immutable"),
+)

@@ -1,0 +1,68 @@
+"""Lints: warnings about objects that the server takes, and that still are not what their author means.
+
+Each has a code that stays (``CC001``) and a page in ``docs/reference/lints/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from advice.lints.facts import Facts
+from advice.lints.table import LINTS, Lint, Warning
+from resourceapi.manifests import POD_SPECS, has_alternatives
+from resourceapi.model.versions import GROUP
+
+__all__ = ["LINTS", "Facts", "Lint", "Warning", "lint"]
+
+
+def lint(manifest: dict[str, Any], facts: Facts, *, notes: bool = False) -> Iterator[Warning]:
+    """All warnings about one object, with ``notes`` also those that are notes only; otherwise they are counted.
+
+    ``facts`` must have learnt of all objects before.  Objects with mistakes are linted as far as they can be understood.
+    """
+    kind, api_version = manifest.get("kind"), manifest.get("apiVersion")
+    if not isinstance(kind, str) or not isinstance(api_version, str):
+        return
+    if kind in POD_SPECS and "DynamicResourceAllocation" not in facts.profile.gates:
+        from advice.lints import dropped_fields
+
+        yield from dropped_fields.check_pod(manifest, facts.profile)
+    elif kind in POD_SPECS:
+        from advice.lints import references
+
+        yield from references.check_pod(manifest, facts)
+    elif api_version.startswith(GROUP + "/"):
+        yield from _lint_of_group(manifest, kind, facts, notes)
+    yield from _dropped_fields(manifest, api_version, facts)
+
+
+def _lint_of_group(manifest: dict[str, Any], kind: str, facts: Facts, notes: bool) -> Iterator[Warning]:
+    if kind in ("ResourceClaim", "ResourceClaimTemplate"):
+        from advice.lints import selectors
+
+        if has_alternatives(manifest):
+            from advice.lints import alternatives
+
+            yield from alternatives.check(manifest)
+        if facts.classes_known:
+            from advice.lints import references
+
+            yield from references.check_classes(manifest, facts)
+        yield from selectors.check(manifest, facts, notes=notes)
+    elif kind == "DeviceClass":
+        from advice.lints import selectors
+
+        yield from selectors.check(manifest, facts, notes=notes)
+    elif kind == "ResourceSlice":
+        from advice.lints import counters
+
+        yield from counters.check(manifest, facts)
+
+
+def _dropped_fields(manifest: dict[str, Any], api_version: str, facts: Facts) -> Iterator[Warning]:
+    from advice.lints import dropped_fields
+
+    schema = facts.profile.schemas.get(api_version.rpartition("/")[2])
+    if schema is not None:
+        yield from dropped_fields.check(manifest, schema, facts.profile)

@@ -1,0 +1,243 @@
+"""CC011, CC014 and CC015: what selectors give on the devices of an inventory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from advice.lints.expressions import Remark, guard, read
+from advice.lints.table import RARE, TYPE_LOOKUP, UNGUARDED, UNSATISFIED
+from deviceselectors.environment import Environment
+from deviceselectors.lookups import ATTRIBUTES, Key, Lookup
+from deviceselectors.runtime.program import EvaluationError, Program, ProgramError
+from deviceselectors.runtime.semvers import Semver
+
+if TYPE_CHECKING:
+    from advice.lints.expressions import Expression
+    from deviceselectors.runtime.device import Device
+    from validation.inventory import Alike, Inventory
+
+#: Attributes that at most one device in so many has are rare.
+_RARE = 100
+_MAX_KNOWN = 4096
+_MAX_KNOWN_CANDIDATES = 256
+_MOST_VALUES = 6
+MATCH, NO_MATCH, FAILED = 1, 0, 2
+
+
+class Candidates:
+    """Devices that a selector is asked about: the indexes of groups that are alike, and how many devices they have.
+
+    What has been found out about selectors that are asked about them is kept, by their texts.
+    """
+
+    __slots__ = ("indexes", "matching", "remarks", "total")
+
+    def __init__(self, indexes: list[int], total: int) -> None:
+        self.indexes = indexes
+        self.total = total
+        self.matching: dict[str, Candidates] = {}
+        self.remarks: dict[str, list[Remark]] = {}
+
+
+class Judge:
+    """Evaluates each distinct selector once on each group of devices that are alike."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self.groups: list[Alike] = inventory.groups
+        self.everything = self._candidates(list(range(len(self.groups))))
+        self._outcomes: dict[str, bytearray] = {}
+        self._present: dict[Key, bytes] = {}
+        self._names: dict[str, dict[str, set[str]]] = {}
+        self._classes: dict[tuple[str, ...], Candidates] = {}
+        self._drivers: dict[frozenset[str], Candidates] = {}
+
+    def of_class(self, selectors: Iterable[str]) -> Candidates:
+        """The devices that all selectors of a class let through."""
+        key = tuple(selectors)
+        found = self._classes.get(key)
+        if found is None:
+            found = self.everything
+            for selector in key:
+                expression = read(selector, Environment("stored"))
+                if expression is not None:
+                    found = self.matching(expression, found)
+            self._classes[key] = found
+        return found
+
+    def of_drivers(self, drivers: frozenset[str]) -> Candidates:
+        """The devices of these drivers; all if there are none."""
+        found = self._drivers.get(drivers)
+        if found is None:
+            indexes = [index for index, alike in enumerate(self.groups) if alike.device.driver in drivers]
+            found = self._drivers[drivers] = self._candidates(indexes) if indexes else self.everything
+        return found
+
+    def matching(self, expression: Expression, among: Candidates) -> Candidates:
+        """Those of the devices that satisfy a selector."""
+        found = among.matching.get(expression.text)
+        if found is None:
+            outcomes = self._judge(expression)
+            found = self._candidates([index for index in among.indexes if outcomes[index] == MATCH])
+            if len(among.matching) >= _MAX_KNOWN_CANDIDATES:
+                among.matching.clear()
+            among.matching[expression.text] = found
+        return found
+
+    def remarks(self, expression: Expression, among: Candidates) -> list[Remark]:
+        """What there is to say about a selector that is asked about these devices."""
+        found = among.remarks.get(expression.text)
+        if found is None:
+            if len(among.remarks) >= _MAX_KNOWN:
+                among.remarks.clear()
+            found = among.remarks[expression.text] = list(self._remarks(expression, among))
+        return found
+
+    def _candidates(self, indexes: list[int]) -> Candidates:
+        return Candidates(indexes, self._count(indexes))
+
+    def _remarks(self, expression: Expression, among: Candidates) -> Iterator[Remark]:
+        total = among.total
+        absent: set[Key] = set()
+        for lookup in expression.lookups:
+            present = self._presence(lookup)
+            having = self._count(index for index in among.indexes if present[index])
+            if having * _RARE <= total:
+                absent.add(lookup.key)
+                yield self._rare(lookup, having, total)
+        if expression.constant is not None:
+            return
+        outcomes = self._judge(expression)
+        failed = [index for index in among.indexes if outcomes[index] == FAILED]
+        for lookup in expression.unguarded:
+            present = self._presence(lookup)
+            failing = [index for index in failed if not present[index]]
+            if failing and lookup.key not in absent:
+                yield _unguarded(lookup, self._count(failing), total)
+        if not any(outcomes[index] == MATCH for index in among.indexes):
+            yield self._unsatisfied(expression, among)
+
+    def gives_version(self, lookup: Lookup, among: Candidates) -> bool:
+        """Whether the attribute is a version on any of the devices."""
+        for index in among.indexes:
+            entries = self.groups[index].device.attributes.get(lookup.domain)
+            if entries is not None and isinstance(entries.get(lookup.name), Semver):
+                return True
+        return False
+
+    def _judge(self, expression: Expression) -> bytearray:
+        found = self._outcomes.get(expression.text)
+        if found is None:
+            if len(self._outcomes) >= _MAX_KNOWN:
+                self._outcomes.clear()
+            found = self._outcomes[expression.text] = self._evaluate(expression)
+        return found
+
+    def _evaluate(self, expression: Expression) -> bytearray:
+        try:
+            program = Program(expression.root)
+        except ProgramError:
+            return bytearray([FAILED]) * len(self.groups)
+        outcomes = bytearray(len(self.groups))
+        for index, alike in enumerate(self.groups):
+            try:
+                outcomes[index] = MATCH if program.matches(alike.device) else NO_MATCH
+            except EvaluationError:
+                outcomes[index] = FAILED
+        return outcomes
+
+    def _count(self, indexes: Iterable[int]) -> int:
+        return sum(len(self.groups[index]) for index in indexes)
+
+    def _presence(self, lookup: Lookup) -> bytes:
+        """Of each group whether its devices have the attribute or capacity."""
+        found = self._present.get(lookup.key)
+        if found is None:
+            if len(self._present) >= _MAX_KNOWN:
+                self._present.clear()
+            found = self._present[lookup.key] = bytes([_has(alike.device, lookup) for alike in self.groups])
+        return found
+
+    def _rare(self, lookup: Lookup, having: int, total: int) -> Remark:
+        noun = "attribute" if lookup.map == ATTRIBUTES else "capacity"
+        what = f'the {noun} "{lookup.name}" in the domain "{lookup.domain}"'
+        lint, hint = RARE, ""
+        if having:
+            message = f"{having:,} of {_devices(total)} {'has' if having == 1 else 'have'} {what}"
+        else:
+            message = (
+                f"none of {_devices(total)} has {what}" if total > 1 else f"the only device has no {what[4:]}"
+            )
+            if self._is_attribute(lookup.domain):
+                lint = TYPE_LOOKUP
+                hint = f'"{lookup.domain}" is the name of an attribute: look it up in its domain'
+            else:
+                hint = self._near(lookup)
+        return Remark(lint, lookup.position, lookup.length, message, hint)
+
+    def _known(self, map_: str) -> dict[str, set[str]]:
+        """The names of attributes or capacities by domain, over all devices."""
+        found = self._names.get(map_)
+        if found is None:
+            found = self._names[map_] = {}
+            for alike in self.groups:
+                domains = alike.device.attributes if map_ == ATTRIBUTES else alike.device.capacity
+                for domain, entries in domains.items():
+                    found.setdefault(domain, set()).update(entries)
+        return found
+
+    def _is_attribute(self, name: str) -> bool:
+        """Whether devices have an attribute of this name, and no domain is called so."""
+        known = self._known(ATTRIBUTES)
+        return name not in known and any(name in names for names in known.values())
+
+    def _near(self, lookup: Lookup) -> str:
+        """What was perhaps meant: a similar name in the domain, or a similar domain."""
+        from advice.hints.nearness import nearest
+
+        known = self._known(lookup.map)
+        names = known.get(lookup.domain)
+        candidates = sorted(names or known)
+        meant = nearest(lookup.name if names else lookup.domain, candidates)
+        if meant:
+            return f"did you mean `{meant}`?" if names else f"did you mean the domain `{meant}`?"
+        listed = ", ".join(f"`{name}`" for name in candidates[:_MOST_VALUES])
+        if not listed:
+            return ""
+        return f"this domain has {listed}" if names else f"the domains here are {listed}"
+
+    def _unsatisfied(self, expression: Expression, among: Candidates) -> Remark:
+        total = among.total
+        message = (
+            f"none of {_devices(total)} satisfies the selector"
+            if total > 1
+            else "the only device does not satisfy the selector"
+        )
+        return Remark(UNSATISFIED, 0, len(expression.text), message, self._reason(expression, among))
+
+    def _reason(self, expression: Expression, among: Candidates) -> str:
+        """Why the most frequent kind of device does not satisfy the selector."""
+        from deviceselectors.explaining import Explainer
+
+        most = max(among.indexes, key=lambda index: len(self.groups[index]))
+        reasons = Explainer(expression.root).explain(self.groups[most].device)
+        return f"for example {self.groups[most].members[0]}: {reasons[0]}" if reasons else ""
+
+
+def _has(device: Device, lookup: Lookup) -> bool:
+    domains = device.attributes if lookup.map == ATTRIBUTES else device.capacity
+    entries = domains.get(lookup.domain)
+    return entries is not None and lookup.name in entries
+
+
+def _unguarded(lookup: Lookup, failing: int, total: int) -> Remark:
+    noun = "attribute" if lookup.map == ATTRIBUTES else "capacity"
+    message = (
+        f'{failing:,} of {_devices(total)} {"has" if failing == 1 else "have"} no {noun} "{lookup.name}" in the domain '
+        f'"{lookup.domain}": the selector fails there, and with it the scheduling of the pod'
+    )
+    return Remark(UNGUARDED, lookup.position, lookup.length, message, guard(lookup))
+
+
+def _devices(count: int) -> str:
+    return "1 device" if count == 1 else f"{count:,} devices"

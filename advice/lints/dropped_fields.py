@@ -1,0 +1,106 @@
+"""CC006: fields that the server drops in silence, because a feature gate is off.
+
+Where the gate's field is in use in the stored object an update keeps it; so what the server gave back decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from advice.hints.schema_walk import fields_of
+from advice.lints.table import DROPPED, Warning
+from resourceapi.field_path import Key, Path
+from resourceapi.manifests import containers, mapping, pod_spec
+from resourceapi.releases import Profile
+from resourceapi.schema import Schema, Struct, Type
+
+CLAIMS_GATE = "DynamicResourceAllocation"
+# For each field name of a struct: the gate that is off (or nothing), and what to look for inside.
+Plan = dict[str, tuple[str, "Plan | None", int]]
+
+
+def check(manifest: dict[str, Any], schema: Schema, profile: Profile) -> Iterator[Warning]:
+    """Every field whose gate is off."""
+    kind = manifest.get("kind")
+    if not isinstance(kind, str) or kind not in schema:
+        return
+    plan = schema.compiled(
+        ("dropped fields", kind, profile.gates), lambda: _plan(schema, schema[kind], profile, set())
+    )
+    found: list[tuple[Path, str]] = []
+    if plan:
+        _collect(manifest, plan, (), found)
+    for path, gate in found:
+        from advice.hints.gates import explain
+
+        yield Warning(
+            DROPPED.code, path, f"the server drops `{path[-1]}` in silence: {explain(gate, profile)}"
+        )
+
+
+def check_pod(manifest: dict[str, Any], profile: Profile) -> Iterator[Warning]:
+    """Claims of a pod or of a pod template, where claims are switched off."""
+    from advice.hints.gates import explain
+
+    path, spec = pod_spec(manifest)
+    places = [(*path, "resourceClaims")] if spec.get("resourceClaims") else []
+    places += [
+        (*path, *at, "resources", "claims")
+        for at, container in containers(spec)
+        if mapping(container, "resources").get("claims")
+    ]
+    for place in places:
+        text = f"the server drops `{place[-1]}` in silence: {explain(CLAIMS_GATE, profile)}"
+        yield Warning(DROPPED.code, place, text)
+
+
+def _plan(schema: Schema, struct: Struct, profile: Profile, above: set[str]) -> Plan | None:
+    """What to look for in a struct; None if nothing in it depends on a gate that is off."""
+    plan: Plan = {}
+    for field in fields_of(schema, struct):
+        gate = next((gate for gate in field.gates if gate not in profile.gates), "")
+        if gate:
+            plan[field.name] = (gate, None, 0)
+            continue
+        element, depth = _innermost(field.type)
+        if element.kind == "struct" and element.struct in schema and element.struct not in above:
+            inner = _plan(schema, schema[element.struct], profile, above | {struct.name})
+            if inner:
+                plan[field.name] = ("", inner, depth)
+    return plan or None
+
+
+def _innermost(type: Type) -> tuple[Type, int]:
+    """The element type of nested lists and maps, and how many there are."""
+    depth = 0
+    while type.element is not None:
+        type, depth = type.element, depth + 1
+    return type, depth
+
+
+def _collect(value: Any, plan: Plan, path: Path, found: list[tuple[Path, str]]) -> None:
+    """Add the places of fields whose gate is off, with the gate."""
+    if not isinstance(value, dict):
+        return
+    for name, (gate, inner, depth) in plan.items():
+        item = value.get(name)
+        if item is None:
+            continue
+        if gate:
+            if item not in ([], {}, "", 0, False):
+                found.append(((*path, name), gate))
+        elif inner is not None:
+            _collect_inside(item, depth, inner, (*path, name), found)
+
+
+def _collect_inside(value: Any, depth: int, plan: Plan, path: Path, found: list[tuple[Path, str]]) -> None:
+    """The same for what is inside of so many lists and maps."""
+    if not depth:
+        _collect(value, plan, path, found)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _collect_inside(item, depth - 1, plan, (*path, index), found)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _collect_inside(item, depth - 1, plan, (*path, Key(key)), found)

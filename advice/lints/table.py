@@ -1,0 +1,104 @@
+"""What a lint is: a code that stays, and a name and summary for people."""
+
+from __future__ import annotations
+
+from resourceapi.field_path import Path
+
+
+class Lint:
+    """One kind of warning about objects that the server takes.  ``code`` never changes its meaning."""
+
+    __slots__ = ("code", "name", "summary")
+
+    def __init__(self, code: str, name: str, summary: str) -> None:
+        self.code = code
+        self.name = name
+        self.summary = summary
+
+
+class Warning:
+    """One warning about the field at ``path``, in the version that the user wrote.
+
+    ``stretch``: offset and length of the part of the field's text that it is about, in code points, if not all of it.
+    ``is_note``: it is usual to write so, and may be right; shown only when asked for.
+    """
+
+    __slots__ = ("code", "hint", "is_note", "message", "path", "stretch")
+
+    def __init__(
+        self,
+        code: str,
+        path: Path,
+        message: str,
+        hint: str = "",
+        *,
+        stretch: tuple[int, int] | None = None,
+        is_note: bool = False,
+    ) -> None:
+        self.code = code
+        self.path = path
+        self.message = message
+        self.hint = hint
+        self.stretch = stretch
+        self.is_note = is_note
+
+    def __repr__(self) -> str:
+        return f"<Warning {self.code} {self.message}>"
+
+
+UNREACHABLE = Lint(
+    "CC001",
+    "unreachable-alternative",
+    "An alternative can never be chosen, because an earlier one asks for no more.",
+)
+UNKNOWN_CLASS = Lint("CC002", "unknown-device-class", "A request names a DeviceClass that is not there.")
+UNKNOWN_TEMPLATE = Lint(
+    "CC003", "unknown-claim-template", "A pod names a ResourceClaimTemplate that is not there."
+)
+UNKNOWN_CLAIM = Lint("CC004", "unknown-claim", "A pod names a ResourceClaim that is not there.")
+UNKNOWN_REQUEST = Lint(
+    "CC005", "unknown-request", "A container names a request that its claim does not have."
+)
+DROPPED = Lint(
+    "CC006", "dropped-field", "The server drops a field in silence, because its feature gate is off."
+)
+TYPE_LOOKUP = Lint(
+    "CC007",
+    "attribute-looked-up-by-type",
+    "A CEL expression takes the type of an attribute's value for its name, or its name for a domain.",
+)
+UNKNOWN_COUNTER = Lint("CC008", "unknown-counter", "A device consumes a counter that its pool does not have.")
+REPEATED_KEY = Lint("CC009", "repeated-key", "A key is there twice; kubectl sends the last value only.")
+IGNORED_TEXT = Lint("CC010", "ignored-text", "kubectl passes over a part of the file in silence.")
+UNGUARDED = Lint(
+    "CC011", "unguarded-look-up", "A selector looks up an attribute and fails on devices that do not have it."
+)
+AS_TEXT = Lint("CC012", "compared-as-text", "A selector compares versions, quantities or numbers as texts.")
+CONSTANT = Lint("CC013", "constant-selector", "A selector gives the same for every device.")
+UNSATISFIED = Lint("CC014", "unsatisfied-selector", "No device of the inventory satisfies a selector.")
+RARE = Lint(
+    "CC015",
+    "rare-attribute",
+    "A selector looks up an attribute that few or no devices of the inventory have.",
+)
+
+LINTS = {
+    lint.code: lint
+    for lint in (
+        UNREACHABLE,
+        UNKNOWN_CLASS,
+        UNKNOWN_TEMPLATE,
+        UNKNOWN_CLAIM,
+        UNKNOWN_REQUEST,
+        DROPPED,
+        TYPE_LOOKUP,
+        UNKNOWN_COUNTER,
+        REPEATED_KEY,
+        IGNORED_TEXT,
+        UNGUARDED,
+        AS_TEXT,
+        CONSTANT,
+        UNSATISFIED,
+        RARE,
+    )
+}

@@ -1,0 +1,290 @@
+"""What would make a pod fit if one of its requests, or alternatives, asked for less or for something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cmp_to_key, partial
+from typing import TYPE_CHECKING
+
+from allocator.capacity import CapacityError, consumed
+from allocator.demand import ALL, EXACT_COUNT
+from allocator.explaining.changes import Part, details_of, parts, requests_of, with_alternatives, with_details
+from allocator.explaining.snapshot import full_name
+from allocator.explaining.trials import Variation
+from allocator.kinds import value_of
+from resourceapi.limits import ALLOCATION_RESULTS
+from resourceapi.objects import Object
+from resourceapi.quantity import Quantity
+
+if TYPE_CHECKING:
+    from allocator.explaining.remedies import Finder, Remedy
+
+Claims = tuple[Object, ...]
+#: Different amounts of a capacity that are tried at most.
+MAX_AMOUNTS = 16
+#: Look-ups of one selector that are guarded at most.
+MAX_GUARDS = 4
+
+
+def find(finder: Finder, part: Part) -> Iterator[Remedy]:
+    """Remedies in one request or alternative."""
+    claims = finder.trials.claims
+    if claims[part.claim].get("status", {}).get("allocation") is not None:
+        return
+    yield from _class(finder, part)
+    yield from _count(finder, part)
+    yield from _capacity(finder, part)
+    yield from _selectors(finder, part)
+    yield from _without_alternative(finder, part)
+
+
+def subject(claims: Claims, part: Part) -> str:
+    """`namespace/claim:main/sub`."""
+    return f"{full_name(claims[part.claim])}:{part.name}"
+
+
+def spoken(claims: Claims, part: Part) -> str:
+    """The request as people speak of it."""
+    kind = "request" if part.sub is None else "alternative"
+    return f"{kind} {part.name} of claim {full_name(claims[part.claim])}"
+
+
+def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
+    """The class that is called almost like one that is not there."""
+    claims, classes = finder.trials.claims, finder.trials.world.classes
+    named = details_of(claims, part).get("deviceClassName", "")
+    if named in classes:
+        return
+    from advice.hints.nearness import nearest
+
+    meant = nearest(named, classes)
+    if not meant:
+        return
+    changed = with_details(claims, part, lambda each: {**each, "deviceClassName": meant})
+    if finder.claims_work(changed):
+        text = f"with class {meant} in {spoken(claims, part)}"
+        yield from finder.confirm("class", text, subject(claims, part), meant, Variation(changed))
+
+
+def _count(finder: Finder, part: Part) -> Iterator[Remedy]:
+    claims = finder.trials.claims
+    details = details_of(claims, part)
+    takes_all = details.get("allocationMode") == ALL
+    most = ALLOCATION_RESULTS if takes_all else details.get("count", 0) - 1
+
+    def fewer(count: int) -> Claims:
+        return with_details(claims, part, lambda each: _with_count(each, count))
+
+    count = _largest(most, lambda count: finder.claims_work(fewer(count)))
+    if count:
+        text = f"with count <= {count} in {spoken(claims, part)}"
+        text += " (ExactCount instead of All)" if takes_all else ""
+        yield from finder.confirm("count", text, subject(claims, part), count, Variation(fewer(count)))
+
+
+def common_count(finder: Finder) -> Iterator[Remedy]:
+    """The same lower count in all requests of a claim that want the same number, as those do that belong together."""
+    claims = finder.trials.claims
+    for index, claim in enumerate(claims):
+        counted: dict[int, list[Part]] = {}
+        for part in parts(claims):
+            count = details_of(claims, part).get("count", 0)
+            if part.claim == index and part.sub is None and count > 1:
+                counted.setdefault(count, []).append(part)
+        for count, together in counted.items():
+            if len(together) > 1:
+                yield from _common_count(finder, full_name(claim), together, count - 1)
+
+
+def _common_count(finder: Finder, claim: str, together: Sequence[Part], most: int) -> Iterator[Remedy]:
+    def fewer(count: int) -> Claims:
+        changed = finder.trials.claims
+        for part in together:
+            changed = with_details(changed, part, lambda each: _with_count(each, count))
+        return changed
+
+    count = _largest(most, lambda count: finder.claims_work(fewer(count)))
+    if count:
+        names = ", ".join(part.name for part in together)
+        text = f"with count <= {count} in each of the requests {names} of claim {claim}"
+        yield from finder.confirm("count", text, f"{claim}:{names}", count, Variation(fewer(count)))
+
+
+def _with_count(details: Object, count: int) -> Object:
+    return {**details, "allocationMode": EXACT_COUNT, "count": count}
+
+
+def _largest(most: int, works: Callable[[int], bool]) -> int:
+    """The largest number up to `most` that works, 0 if none does; if one works, so do all that are smaller."""
+    least = 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        if works(middle):
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
+    """The largest amount of each capacity that is asked for with which it works, or without it if no device has it."""
+    claims = finder.trials.claims
+    wanted: Object = (details_of(claims, part).get("capacity") or {}).get("requests") or {}
+    for name, amount in wanted.items():
+        if amount is None:
+            continue
+
+        def less(other: Quantity, name: str = name) -> Claims:
+            return with_details(claims, part, lambda each: _with_amount(each, name, other))
+
+        for other in _amounts(finder, name, amount):
+            if finder.claims_work(less(other)):
+                text = f"with at most {other} of {name} in {spoken(claims, part)}"
+                yield from finder.confirm(
+                    "capacity", text, subject(claims, part), str(other), Variation(less(other))
+                )
+                break
+        else:
+            dropped = with_details(claims, part, partial(_without_amount, name))
+            if finder.claims_work(dropped):
+                text = f"without the capacity {name} in {spoken(claims, part)}"
+                yield from finder.confirm("capacity", text, subject(claims, part), None, Variation(dropped))
+
+
+def _amounts(finder: Finder, name: str, wanted: Quantity) -> list[Quantity]:
+    """What devices have left of a capacity, if it is less than wanted; the largest first."""
+    found: dict[str, Quantity] = {}
+    for view in finder.views.values():
+        for device in view.devices():
+            if name not in device.capacity:
+                continue
+            left = value_of(device.capacity[name])
+            used = view.world.allocated.capacity.get(device.id) or {}
+            if name in used:
+                left = left.sub(used[name])
+            usable = _down_to_policy(name, left, device.capacity, view.features.fractional_capacity_range)
+            if usable.cmp(wanted) < 0 and usable.sign() > 0:
+                found.setdefault(str(usable), usable)
+    amounts = list(found.values())
+    amounts.sort(key=cmp_to_key(Quantity.cmp), reverse=True)
+    return amounts[:MAX_AMOUNTS]
+
+
+def _down_to_policy(name: str, left: Quantity, capacity: Object, fractional: bool) -> Quantity:
+    """The largest amount within `left` that the policy of a capacity admits, as far as it lists them."""
+    policy: Object = (capacity[name] or {}).get("requestPolicy") or {}
+    for value in reversed(policy.get("validValues") or ()):
+        if value.cmp(left) <= 0:
+            return value  # type: ignore[no-any-return]
+    try:
+        rounded = (consumed({name: left}, {name: capacity[name]}, fractional) or {}).get(name)
+    except CapacityError:
+        return left
+    step: Quantity | None = (policy.get("validRange") or {}).get("step")
+    if rounded is not None and rounded.cmp(left) > 0 and step is not None:
+        return rounded.sub(step)
+    return left
+
+
+def _with_amount(details: Object, name: str, amount: Quantity) -> Object:
+    capacity = details.get("capacity") or {}
+    return {**details, "capacity": {**capacity, "requests": {**capacity["requests"], name: amount}}}
+
+
+def _without_amount(name: str, details: Object) -> Object:
+    capacity = details.get("capacity") or {}
+    requests = {each: amount for each, amount in capacity["requests"].items() if each != name}
+    return {**details, "capacity": {**capacity, "requests": requests}}
+
+
+def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
+    """Without one of its own selectors, or with a guard for an attribute that some devices lack."""
+    claims = finder.trials.claims
+    selectors = details_of(claims, part).get("selectors") or []
+    for index, selector in enumerate(selectors):
+        expression = ((selector or {}).get("cel") or {}).get("expression", "")
+        guard, whole = _guarded(finder, expression)
+        if guard:
+            guarded = _with_selector(claims, part, index, whole)
+            if finder.claims_work(guarded):
+                text = f"with `{guard} && …` before the selector `{expression}` in {spoken(claims, part)}"
+                yield from finder.confirm("selector", text, subject(claims, part), whole, Variation(guarded))
+        dropped = _with_selector(claims, part, index, "")
+        if finder.claims_work(dropped):
+            text = f"without the selector `{expression}` in {spoken(claims, part)}"
+            yield from finder.confirm("selector", text, subject(claims, part), None, Variation(dropped))
+    if len(selectors) > 1:
+        bare = with_details(claims, part, lambda each: {**each, "selectors": []})
+        singly = any(
+            finder.claims_work(_with_selector(claims, part, index, "")) for index in range(len(selectors))
+        )
+        if not singly and finder.claims_work(bare):
+            text = f"without the {len(selectors)} selectors in {spoken(claims, part)}"
+            yield from finder.confirm("selector", text, subject(claims, part), None, Variation(bare))
+
+
+def _with_selector(claims: Claims, part: Part, index: int, expression: str) -> Claims:
+    """With another expression, or without this selector."""
+
+    def changed(details: Object) -> Object:
+        selectors = list(details["selectors"])
+        selectors[index : index + 1] = [{"cel": {"expression": expression}}] if expression else []
+        return {**details, "selectors": selectors}
+
+    return with_details(claims, part, changed)
+
+
+def class_guards(finder: Finder) -> Iterator[Remedy]:
+    """With a guard in a selector of a DeviceClass, for an attribute that some devices lack."""
+    claims, classes = finder.trials.claims, finder.trials.world.classes
+    named = (str(details_of(claims, part).get("deviceClassName", "")) for part in parts(claims))
+    for name in dict.fromkeys(named):
+        selectors = (classes.get(name, {}).get("spec") or {}).get("selectors") or ()
+        for index, selector in enumerate(selectors):
+            expression = ((selector or {}).get("cel") or {}).get("expression", "")
+            guard, whole = _guarded(finder, expression)
+            variation = Variation(claims, class_selector=(name, index, whole))
+            if guard and finder.works(variation):
+                text = f"with `{guard} && …` before the selector `{expression}` of DeviceClass {name}"
+                yield from finder.confirm("selector", text, name, whole, variation)
+
+
+def _guarded(finder: Finder, expression: str) -> tuple[str, str]:
+    """Conditions that keep the expression from failing on devices that lack what it looks up, and it with them."""
+    guards: list[str] = []
+    while len(guards) < MAX_GUARDS and (guard := _guard(finder, _with_guards(guards, expression))):
+        guards.append(guard)
+    return " && ".join(guards), _with_guards(guards, expression)
+
+
+def _with_guards(guards: Sequence[str], expression: str) -> str:
+    return " && ".join([*guards, f"({expression})"]) if guards else expression
+
+
+def _guard(finder: Finder, expression: str) -> str:
+    """A condition that keeps the expression from failing on a device that lacks an attribute."""
+    for view in finder.views.values():
+        for device in view.devices():
+            guard = view.expressions.on(expression, device).guard
+            if guard:
+                return guard
+    return ""
+
+
+def _without_alternative(finder: Finder, part: Part) -> Iterator[Remedy]:
+    """An alternative that ends the search with an error keeps those behind it from being tried."""
+    claims = finder.trials.claims
+    if part.sub is None:
+        return
+    alternatives = requests_of(claims[part.claim])[part.request]["firstAvailable"]
+    others = [sub for sub in range(len(alternatives)) if sub != part.sub]
+    if not others:
+        return
+    changed = with_alternatives(claims, part.claim, part.request, others)
+    if finder.claims_work(changed):
+        behind = [each.get("name", "") for each in alternatives[part.sub + 1 :]]
+        text = f"without {spoken(claims, part)}, which ends the search with an error"
+        text += (
+            f" so that {', '.join(behind)} never get{'s' if len(behind) == 1 else ''} tried" if behind else ""
+        )
+        yield from finder.confirm("alternative", text, subject(claims, part), None, Variation(changed))

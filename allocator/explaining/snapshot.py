@@ -1,0 +1,158 @@
+"""The objects that a question is about: a cluster as files or its API show it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from allocator.demand import ClaimDemand, name_of, read_claim
+from allocator.devices import DeviceId, PoolId, node_name
+from allocator.features import Features
+from allocator.scheduling import Cluster
+from resourceapi.objects import Object
+
+Taint = tuple[str, str, str]
+"""Key, value and effect of a taint."""
+
+
+def full_name(obj: Object) -> str:
+    """`namespace/name`, or the name of an object without a namespace."""
+    metadata = obj.get("metadata") or {}
+    return "/".join(part for part in (metadata.get("namespace"), metadata.get("name")) if part)
+
+
+def allocation_of(claim: Object) -> Object | None:
+    """The `status.allocation` of a claim, if it has one."""
+    allocation: Object | None = (claim.get("status") or {}).get("allocation")
+    return allocation
+
+
+def results_of(claim: Object) -> list[Object]:
+    """The devices that are allocated to a claim, those with admin access included."""
+    return ((allocation_of(claim) or {}).get("devices") or {}).get("results") or []
+
+
+def device_id(result: Object) -> DeviceId:
+    """The device of an allocation result."""
+    return DeviceId(result.get("driver", ""), result.get("pool", ""), result.get("device", ""))
+
+
+def taint_of(taint: Object) -> Taint:
+    """What identifies a taint."""
+    return taint.get("key", ""), taint.get("value", ""), taint.get("effect", "")
+
+
+class Change(NamedTuple):
+    """What is different in a world.
+
+    `released`: claims that hold nothing any more. `without_taint`: taken off all devices. `class_selector`: the
+    name of a DeviceClass, which of its selectors, and the expression that takes its place.
+    """
+
+    released: frozenset[str] = frozenset()
+    without_taint: Taint | None = None
+    features: Features | None = None
+    class_selector: tuple[str, int, str] | None = None
+
+
+class World:
+    """Nodes, classes, slices and allocated claims. Never changed; variations of it are other worlds.
+
+    `nodes` are Nodes as JSON, all else objects of v1 in normal form; `slices` have the taints of DeviceTaintRules.
+    """
+
+    def __init__(
+        self,
+        features: Features,
+        nodes: Iterable[Object],
+        classes: Mapping[str, Object],
+        slices: Iterable[Object],
+        claims: Iterable[Object] = (),
+    ) -> None:
+        self.features = features
+        self.nodes = {node_name(node): node for node in nodes}
+        self.classes = classes
+        self.slices = {name_of(slice): slice for slice in slices}
+        self.claims = {full_name(claim): claim for claim in claims if allocation_of(claim) is not None}
+        self.cluster = Cluster(features, self.nodes.values(), classes, self.slices.values())
+        self.allocated = self.cluster.allocated
+        self.inventory = self.cluster.inventory
+        #: which claims hold a device, or a share of it
+        self.holders: dict[DeviceId, list[str]] = {}
+        #: which claims hold devices of a pool, admin access included
+        self.users: dict[PoolId, dict[str, None]] = {}
+        self._places = {name: place for place, name in enumerate(self.slices)}
+        for name, claim in self.claims.items():
+            self.cluster.hold(claim)
+            self._note(name, claim)
+
+    def _note(self, name: str, claim: Object) -> None:
+        for result in results_of(claim):
+            device = device_id(result)
+            self.users.setdefault(PoolId(*device[:2]), {})[name] = None
+            holders = self.holders.setdefault(device, [])
+            if result.get("adminAccess") is not True and name not in holders:
+                holders.append(name)
+
+    def demand(self, claims: Iterable[Object]) -> list[ClaimDemand]:
+        """What claims of a pod that are not allocated yet ask for."""
+        return [
+            read_claim(claim, self.classes, self.features) for claim in claims if allocation_of(claim) is None
+        ]
+
+    def changed(self, change: Change, node: str | None = None) -> World:
+        """The world with a change; with `node` only the part that matters on this node."""
+        nodes: Collection[Object] = self.nodes.values()
+        slices, claims = list(self.slices.values()), list(self.claims)
+        if node is not None:
+            pools = self.pools_near(node)
+            names = {slice.name for pool in pools for slice in self.inventory.of_pool(pool)}
+            slices = [self.slices[name] for name in sorted(names, key=self._places.__getitem__)]
+            nodes, claims = [self.nodes[node]], self.users_of(pools)
+        taint, classes = change.without_taint, self.classes
+        if taint is not None:
+            slices = [_without_taint(slice, taint) for slice in slices]
+        if change.class_selector is not None:
+            name, place, expression = change.class_selector
+            classes = {**classes, name: _with_selector(classes[name], place, expression)}
+        kept = [self.claims[name] for name in claims if name not in change.released]
+        return World(change.features or self.features, nodes, classes, slices, kept)
+
+    def pools_near(self, node: str) -> list[PoolId]:
+        """The pools that may have something for a node."""
+        return sorted({slice.pool for slice in self.inventory.candidates(node)})
+
+    def users_of(self, pools: Iterable[PoolId]) -> list[str]:
+        """The names of the claims that hold devices of these pools."""
+        return sorted({name for pool in pools for name in self.users.get(pool, ())})
+
+
+def unknown_classes(world: World, demand: Iterable[ClaimDemand]) -> list[str]:
+    """The DeviceClasses that are named and not there."""
+    named = [
+        alternative.details.get("deviceClassName", "")
+        for claim in demand
+        for request in claim.requests
+        for alternative in request.alternatives
+    ]
+    return list(dict.fromkeys(name for name in named if name and name not in world.classes))
+
+
+def _without_taint(slice: Object, taint: Taint) -> Object:
+    spec = slice.get("spec") or {}
+    return {
+        **slice,
+        "spec": {**spec, "devices": [_keep(each or {}, taint) for each in spec.get("devices") or ()]},
+    }
+
+
+def _with_selector(device_class: Object, place: int, expression: str) -> Object:
+    spec = device_class.get("spec") or {}
+    selectors = list(spec.get("selectors") or ())
+    selectors[place] = {"cel": {"expression": expression}}
+    return {**device_class, "spec": {**spec, "selectors": selectors}}
+
+
+def _keep(device: Object, taint: Taint) -> Object:
+    taints = [each for each in device.get("taints") or () if taint_of(each) != taint]
+    return {**device, "taints": taints} if "taints" in device else device

@@ -1,0 +1,86 @@
+"""Which nodes are alike for certain claims, though they are not in all respects.
+
+Most drivers tell the serial numbers of their devices, so no two nodes are of one class. But claims see only what their
+selectors make of attributes, and the values of attributes in their constraints. Nodes that do not differ in these, nor in
+what is not an attribute, serve the claims alike. To find that out takes longer than an easy search, but not longer
+than a hard one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allocator.attempt import selects_kind
+from allocator.constraints import published
+from allocator.demand import Alternative, ClaimDemand
+from allocator.devices import Device, Slice
+from allocator.errors import AllocationError
+from allocator.features import Features
+from allocator.kinds import DeviceKind, SliceKind, canonical, remember
+from allocator.selection import Selectors
+from allocator.states import PoolState
+from resourceapi.objects import Object
+
+_ERROR = "error"
+_MAX_KINDS = 256
+
+
+class Likeness:
+    """Compares nodes as claims see them. It costs as much as evaluating the selectors on every kind of device."""
+
+    def __init__(self, demand: Sequence[ClaimDemand], features: Features, selectors: Selectors) -> None:
+        self._alternatives = [
+            alternative
+            for claim in demand
+            for request in claim.requests
+            for alternative in request.alternatives
+        ]
+        self._features = features
+        self._selectors = selectors
+        self._devices: dict[DeviceKind, object] = {}
+        self._slices: dict[SliceKind, object] = {}
+
+    def of(self, node: Object, declares: bool, states: Sequence[PoolState]) -> object:
+        """Equal for nodes that serve the claims alike. `declares`: see `declares_node_operations`."""
+        return declares, *(self._pool(node, state) for state in states)
+
+    def _pool(self, node: Object, state: PoolState) -> object:
+        pool = state.pool
+        if not pool.usable:
+            return pool.incomplete
+        devices = tuple([self._slice(slice) for slice in pool.slices])
+        return devices, pool.kinds[1], pool.reached(node), state.signature
+
+    def _slice(self, slice: Slice) -> object:
+        known = self._slices.get(slice.kind)
+        if known is None:
+            known = (slice.kind.frame, *[self._device(device) for device in slice.devices])
+            remember(self._slices, slice.kind, known, _MAX_KINDS)
+        return known
+
+    def _device(self, device: Device) -> object:
+        known = self._devices.get(device.kind)
+        if known is None:
+            known = (device.kind.frame, *[self._seen_by(each, device) for each in self._alternatives])
+            remember(self._devices, device.kind, known, _MAX_KINDS)
+        return known
+
+    def _seen_by(self, alternative: Alternative, device: Device) -> object:
+        """What matters of a device's attributes to an alternative: None if it is not for it."""
+        try:
+            if not selects_kind(alternative, device, self._features, self._selectors):
+                return None
+        except AllocationError:
+            return _ERROR
+        return tuple(
+            [self._value(alternative, device, each.attribute) for _, each in alternative.constraints]
+        )
+
+    def _value(self, alternative: Alternative, device: Device, name: str) -> str:
+        expression = alternative.derived.get(name)
+        if expression is None:
+            return canonical(published(device, name))
+        try:
+            return canonical(self._selectors.derive(name, expression, device))
+        except AllocationError:
+            return _ERROR

@@ -1,0 +1,63 @@
+"""Slices without a node's name, and the pools that nodes share which see the same of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from allocator.devices import DeviceId, PoolId, Slice
+from allocator.pools import rank
+from allocator.states import PoolState, Signature
+from resourceapi.objects import Object
+
+Reached = dict[str, tuple[bool, ...]]
+"""By name the slices that reach a node; if their devices are for nodes of their own, which of them do."""
+
+
+def what_reaches(node: Object, slices: Iterable[Slice]) -> Reached:
+    """Those of the slices that reach a node."""
+    return {
+        slice.name: tuple(device.reaches(node) for device in slice.devices) if slice.per_device else ()
+        for slice in slices
+        if slice.reaches(node)
+    }
+
+
+class Reach:
+    """Pools that are shared by the nodes which see the same slices without a node's name."""
+
+    __slots__ = ("__weakref__", "_shapes", "_signature", "names", "node", "pools", "stale", "states")
+
+    def __init__(self, names: Iterable[str], node: Object) -> None:
+        """`names`: of the slices; `node`: one of the nodes."""
+        self.names = frozenset(names)
+        self.node = node
+        #: all whose slices are seen, also such as are out of date
+        self.pools: frozenset[PoolId] = frozenset()
+        #: those that are tried, in order; replaced, never changed
+        self.states: dict[PoolId, PoolState] = {}
+        #: whether slices have changed
+        self.stale = False
+        self._shapes: tuple[object, ...] = ()
+        self._signature: Signature = None
+
+    def fill(
+        self, pools: frozenset[PoolId], states: dict[PoolId, PoolState], shapes: Sequence[object]
+    ) -> bool:
+        """Take these pools; whether they are others than before, or in another order."""
+        before = [rank(state.pool) for state in self.states.values()]
+        self.pools, self.states, self._shapes = pools, states, tuple(shapes)
+        self.stale, self._signature = False, None
+        return before != [rank(state.pool) for state in states.values()]
+
+    def update(self, device: DeviceId) -> None:
+        """A device is held by more or less than before."""
+        state = self.states.get(PoolId(*device[:2]))
+        if state is not None and state.update(device):
+            self._signature = None
+
+    @property
+    def signature(self) -> Signature:
+        """Equal if the pools serve claims alike; None if there are none."""
+        if self._signature is None and self.states:
+            self._signature = self._shapes, tuple(state.signature for state in self.states.values())
+        return self._signature

@@ -1,0 +1,304 @@
+"""A cluster's DRA objects, taken from where one API server keeps them to where another one does.
+
+Where CRDs serve the group an API server keeps its objects under other keys than where it is built in: what is in one
+place is not seen in the other.  So all objects are saved before the change and made anew after it, with their status.
+Nothing may allocate devices in between, which is why a running scheduler is refused.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, Protocol
+
+from commandline.errors import UsageError
+from conversion.documents import ConversionError, convert_document
+from resourceapi.decoding import DecodingError
+from resourceapi.manifests import mapping, name_of, text
+from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
+from resourceapi.releases import KINDS, PROPOSALS, Kind, Profile, split_api_version
+from validation.server import Server
+from webhook.schema_defaults import without_filled_in
+
+PAGE = 500
+# Claims last: what they refer to is there by then.
+ORDER = ("DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourceClaimTemplate", "ResourceClaim")
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/"
+WRITERS = ("kube-scheduler", "kube-controller-manager")
+# They renew their leases every 2 seconds, unless they are told otherwise.
+LEASE_SECONDS = 6.0
+KEPT_METADATA = (
+    "name",
+    "namespace",
+    "generateName",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+)
+NOT_FOUND, FORBIDDEN = 404, 403
+MERGE = "application/merge-patch+json"
+# What the server says of a quota, and what helps while nobody runs that would look at the quota's spec.  Webhooks, which
+# the server quotes, look at the spec themselves.
+EXCEEDED, BY_WEBHOOK = "exceeded quota: ", "denied the request"
+HINT_FOR_QUOTA = (
+    "\n  hint: raise the limit where it counts while kube-controller-manager is stopped: "
+    "kubectl patch quota NAME --namespace NAMESPACE --subresource=status --type=merge "
+    """-p '{"status": {"hard": {"RESOURCE": "LIMIT"}}}'"""
+)
+_READER = Server(Profile(PROPOSALS))
+
+
+class Api(Protocol):
+    """Requests to a cluster: HTTP status, and the answer or the Status of a refusal."""
+
+    def ask(
+        self,
+        verb: str,
+        path: str,
+        body: object = None,
+        query: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> tuple[int, Object]: ...
+
+
+class Refused(Exception):
+    """What the cluster does not let us do, with the object that it is about."""
+
+
+class Key(NamedTuple):
+    """Which object it is."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+def insist_on_quiet(api: Api, pause: Callable[[float], None] = time.sleep) -> None:
+    """
+    :raises UsageError: if a scheduler or controller manager renews its lease.
+    """
+    before = {name: _renewed(api, name) for name in WRITERS}
+    if not any(before.values()):
+        return
+    pause(LEASE_SECONDS)
+    for name, then in before.items():
+        if then and _renewed(api, name) != then:
+            raise UsageError(f"migrate-storage: {name} is running (it renews its lease): stop it first")
+
+
+def _renewed(api: Api, name: str) -> str:
+    code, lease = api.ask("GET", LEASES + name)
+    return text(mapping(lease, "spec"), "renewTime") if code == 200 else ""
+
+
+def saved(api: Api) -> Iterator[Object]:
+    """All DRA objects of a cluster, each in the newest version that it serves.
+
+    :raises Refused: if some cannot be read.
+    """
+    for kind, version in _served(api):
+        for obj in _listed(api, kind, version):
+            yield without_filled_in(kind.name, obj)
+
+
+def restore(api: Api, objects: Iterable[Object], tell: Callable[[str], None]) -> int:
+    """Make the cluster hold these objects and no other DRA objects; how many it holds in the end.
+
+    What is there already as it should be stays, so that it can be done again after a failure.
+
+    :param tell: is told of every object that is made or deleted.
+    :raises Refused: for the first object that the cluster does not take, or holds otherwise in the end; before any,
+        where versions are discovered that are not served.
+    """
+    _insist_on_discovery(api)
+    served = {kind.name: version for kind, version in _served(api)}
+    wanted = _wanted(objects, served)
+    there = _all(api, served)
+    for key, obj in there.items():
+        if key not in wanted or not same(obj, wanted[key]):
+            _delete(api, served[key.kind], key, obj)
+            tell(f"deleted {key}")
+    for name in ORDER:
+        for key, obj in wanted.items():
+            if key.kind == name and not (key in there and same(there[key], obj)):
+                _make(api, key, obj)
+                tell(f"made {key}")
+    there = _all(api, served)
+    for key in wanted.keys() | there.keys():
+        if key not in wanted or key not in there or not same(there[key], wanted[key]):
+            raise Refused(f"{key}: the cluster does not hold it as it was saved; something else writes to it")
+    return len(there)
+
+
+def clear(api: Api, objects: Iterable[Object], tell: Callable[[str], None]) -> int:
+    """Delete all DRA objects of a cluster, none of which may be lost by that: how many there were.
+
+    It can be repeated: objects that have been saved need not be there any more.
+
+    :param objects: what has been saved.
+    :param tell: is told of every object that is deleted.
+    :raises Refused: before the first is deleted, if the cluster holds one that has not been saved as it is; for the
+        first that cannot be deleted.
+    """
+    served = {kind.name: version for kind, version in _served(api)}
+    kept = _wanted(objects, served)
+    there = _all(api, served)
+    for key, obj in there.items():
+        if key not in kept or not same(_undeleted(obj), _undeleted(kept[key])):
+            raise Refused(f"{key}: the cluster does not hold it as it was saved: save everything again")
+    for key, obj in there.items():
+        _delete(api, served[key.kind], key, obj)
+        tell(f"deleted {key}")
+    return len(there)
+
+
+def key_of(obj: Object) -> Key:
+    return Key(text(obj, "kind"), text(mapping(obj, "metadata"), "namespace"), name_of(obj))
+
+
+def same(one: Object, other: Object) -> bool:
+    """Whether two objects of one version say the same, whoever serves them."""
+    return _content(one) == _content(other)
+
+
+def _content(obj: Object) -> Object:
+    whole = without_filled_in(text(obj, "kind"), obj)
+    metadata = mapping(obj, "metadata")
+    kept: Object = {name: metadata[name] for name in KEPT_METADATA if metadata.get(name)}
+    kept["deleted"] = "deletionTimestamp" in metadata
+    try:
+        read = _READER.read({**whole, "metadata": {}}, text(obj, "apiVersion"), answered=True)
+    except DecodingError as error:
+        raise Refused(f"{key_of(obj)}: {error}") from None
+    status = {name: value for name, value in mapping(read, "status").items() if value}
+    return {"metadata": kept, "spec": read.get("spec"), "status": status}
+
+
+def _undeleted(obj: Object) -> Object:
+    """An object whose deletion may have begun: nothing of it is lost by that yet."""
+    metadata = {
+        name: value for name, value in mapping(obj, "metadata").items() if name != "deletionTimestamp"
+    }
+    return {**obj, "metadata": metadata}
+
+
+def _wanted(objects: Iterable[Object], served: Mapping[str, str]) -> dict[Key, Object]:
+    """What has been saved, in the versions that are served."""
+    wanted: dict[Key, Object] = {}
+    for obj in objects:
+        kind = text(obj, "kind")
+        if kind not in served:
+            raise Refused(f"{key_of(obj)}: the cluster does not serve {kind}")
+        wanted[key_of(obj)] = _in_version(obj, served[kind])
+    return wanted
+
+
+def _in_version(obj: Object, version: str) -> Object:
+    if split_api_version(text(obj, "apiVersion"))[1] == version:
+        return obj
+    try:
+        return convert_document(obj, version)
+    except ConversionError as error:
+        raise Refused(f"{key_of(obj)}: {error}") from None
+
+
+def _served(api: Api) -> list[tuple[Kind, str]]:
+    """The kinds that a cluster serves, in the newest version of each."""
+    resources = dict(_resources(api))
+    found = []
+    for kind in KINDS.values():
+        versions = [version for version in kind.versions if kind.resource in (resources.get(version) or ())]
+        if versions:
+            found.append((kind, versions[0]))
+    return found
+
+
+def _insist_on_discovery(api: Api) -> None:
+    """CRDs in a group that is built in are listed and not served: then the garbage collector, which goes by the list,
+    sees no objects of the group at all.
+
+    :raises Refused: if a version is listed and answers 404.
+    """
+    missing = [f"{GROUP}/{version}" for version, resources in _resources(api) if resources is None]
+    if missing:
+        raise Refused(
+            f"the cluster lists {' and '.join(missing)} and answers 404 for what it lists: CRDs stand beside the built-in "
+            "API. Set `served: false` in them for every version but v1 (docs/how-to/crds.md has the command)"
+        )
+
+
+def _resources(api: Api) -> Iterator[tuple[str, set[str] | None]]:
+    """The versions that a cluster lists, each with the names of its resources; None where it answers 404."""
+    code, group = api.ask("GET", f"/apis/{GROUP}")
+    if code != 200:
+        raise Refused(f"the cluster does not serve {GROUP}: {group.get('message')}")
+    for entry in group.get("versions", ()):
+        version = str(entry["version"])
+        code, listed = api.ask("GET", f"/apis/{GROUP}/{version}")
+        names = {str(each["name"]) for each in listed.get("resources", ())}
+        yield version, None if code == NOT_FOUND else names
+
+
+def _all(api: Api, served: Mapping[str, str]) -> dict[Key, Object]:
+    return {
+        key_of(obj): obj for kind, version in served.items() for obj in _listed(api, KINDS[kind], version)
+    }
+
+
+def _listed(api: Api, kind: Kind, version: str) -> Iterator[Object]:
+    query = {"limit": str(PAGE)}
+    while True:
+        code, page = api.ask("GET", f"/apis/{GROUP}/{version}/{kind.resource}", query=query)
+        if code != 200:
+            raise Refused(f"{kind.resource}: {code} {page.get('message')}")
+        for item in page.get("items") or ():
+            yield {**item, "apiVersion": f"{GROUP}/{version}", "kind": kind.name}
+        following = mapping(page, "metadata").get("continue")
+        if not following:
+            return
+        query = {"limit": str(PAGE), "continue": following}
+
+
+def _path(version: str, key: Key, *, named: bool = True) -> str:
+    namespace = f"/namespaces/{key.namespace}" if key.namespace else ""
+    path = f"/apis/{GROUP}/{version}{namespace}/{KINDS[key.kind].resource}"
+    return f"{path}/{key.name}" if named else path
+
+
+def _delete(api: Api, version: str, key: Key, obj: Object) -> None:
+    """Delete an object, whatever its finalizers wait for: it is about to be made anew, or was left behind."""
+    path = _path(version, key)
+    uid = text(mapping(obj, "metadata"), "uid")
+    options = {"preconditions": {"uid": uid}} if uid else {}
+    code, answer = api.ask("DELETE", path, options)
+    if code == 200 and mapping(obj, "metadata").get("finalizers"):
+        code, answer = api.ask("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE)
+    if code not in (200, 404):
+        raise Refused(f"{key}: not deleted: {code} {answer.get('message')}")
+
+
+def _make(api: Api, key: Key, obj: Object) -> None:
+    version = split_api_version(text(obj, "apiVersion"))[1]
+    metadata = mapping(obj, "metadata")
+    body = {name: value for name, value in obj.items() if name != "status"}
+    body["metadata"] = {name: metadata[name] for name in KEPT_METADATA if name in metadata}
+    made = _insisted(api, "POST", _path(version, key, named=False), body, key)
+    if mapping(obj, "status"):
+        made["status"] = obj["status"]
+        _insisted(api, "PUT", _path(version, key) + "/status", made, key)
+    if "deletionTimestamp" in metadata:
+        _insisted(api, "DELETE", _path(version, key), {}, key)
+
+
+def _insisted(api: Api, verb: str, path: str, body: Object, key: Key) -> Object:
+    code, answer = api.ask(verb, path, body)
+    if code not in (200, 201):
+        message = str(answer.get("message"))
+        by_server = code == FORBIDDEN and EXCEEDED in message and BY_WEBHOOK not in message
+        raise Refused(f"{key}: {verb}: {code} {message}" + (HINT_FOR_QUOTA if by_server else ""))
+    return answer

@@ -1,0 +1,74 @@
+"""Ledgers as ConfigMaps of the namespace in which Claimcheck runs, where only it may write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from quota.api import Api, expect, items
+from quota.store import Conflict, Stored
+from resourceapi.objects import Object
+
+PREFIX = "quota-"
+KEY = "ledger"
+LABELS = {"app.kubernetes.io/managed-by": "claimcheck", "app.kubernetes.io/component": "quota"}
+
+
+class ConfigMapStore:
+    """A Store (:class:`quota.store.Store`); the key ``team`` is the ConfigMap ``quota-team``."""
+
+    def __init__(self, api: Api, namespace: str) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._path = f"/api/v1/namespaces/{namespace}/configmaps"
+
+    def get(self, key: str) -> Stored | None:
+        answer = self._api.request("GET", self._path_of(key))
+        if answer[0] == 404:
+            return None
+        found = expect(answer, f"ConfigMap {self._namespace}/{PREFIX}{key}", 200)
+        return Stored(_content(found), found["metadata"]["resourceVersion"])
+
+    def create(self, key: str, content: Object) -> None:
+        answer = self._api.request("POST", self._path, self._object(key, content))
+        self._finish(answer, key, 201)
+
+    def replace(self, key: str, content: Object, version: str) -> None:
+        answer = self._api.request("PUT", self._path_of(key), self._object(key, content, version))
+        if answer[0] == 404:
+            raise Conflict
+        self._finish(answer, key, 200)
+
+    def delete(self, key: str, version: str) -> None:
+        options = {"preconditions": {"resourceVersion": version}}
+        answer = self._api.request("DELETE", self._path_of(key), options)
+        self._finish(answer, key, 200, 404)
+
+    def keys(self) -> list[str]:
+        names = (found["metadata"]["name"] for found in items(self._api, self._path))
+        return [name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)]
+
+    def _path_of(self, key: str) -> str:
+        return f"{self._path}/{PREFIX}{key}"
+
+    def _object(self, key: str, content: Object, version: str = "") -> Object:
+        metadata: Object = {"name": PREFIX + key, "namespace": self._namespace, "labels": LABELS}
+        if version:
+            metadata["resourceVersion"] = version
+        text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {KEY: text}}
+
+    def _finish(self, answer: tuple[int, Any], key: str, *codes: int) -> None:
+        if answer[0] == 409:
+            raise Conflict
+        expect(answer, f"ConfigMap {self._namespace}/{PREFIX}{key}", *codes)
+
+
+def _content(found: Mapping[str, Any]) -> Object:
+    """What the ConfigMap says; something that is no ledger comes out as one that cannot be read."""
+    try:
+        value = json.loads((found.get("data") or {})[KEY])
+    except (KeyError, TypeError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,67 @@
+"""Device classes and the extended resources by which pods ask for their devices (KEP-5004)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from quota.amounts import Amounts
+from quota.names import CLASS_SUFFIX, IMPLICIT_PREFIX, REQUESTS, class_of
+from resourceapi.objects import Object
+
+
+class ExtendedResources:
+    """Which resources stand for devices of which classes; of the cluster's DeviceClasses."""
+
+    def __init__(self, classes: Iterable[Object] = ()) -> None:
+        """``classes``: DeviceClass objects (JSON, any version)."""
+        self._of_class: dict[str, str] = {}
+        self._known: set[str] = set()
+        for device_class in classes:
+            self.add(device_class)
+
+    def add(self, device_class: Object) -> None:
+        """Note a class that is new or has changed."""
+        name = device_class.get("metadata", {}).get("name", "")
+        resource = device_class.get("spec", {}).get("extendedResourceName", "")
+        self._known.add(IMPLICIT_PREFIX + name)
+        if resource:
+            self._of_class[name] = resource
+            self._known.add(resource)
+
+    def of_class(self, device_class: str) -> str:
+        """The resource that the class names itself, empty if it names none."""
+        return self._of_class.get(device_class, "")
+
+    def classes_counted_by(self, name: str) -> set[str]:
+        """The classes whose devices a name in a quota counts."""
+        device_class = class_of(name)
+        if device_class:
+            return {device_class}
+        resource = name.removeprefix(REQUESTS)
+        return {found for found, named in self._of_class.items() if named == resource and resource != name}
+
+    def __contains__(self, resource: str) -> bool:
+        """Whether a resource stands for the devices of some class."""
+        return resource in self._known
+
+    def charges(self, usage: Amounts, in_pod: Amounts) -> Amounts:
+        """What a claim is charged in extended resources, given its charges by class.
+
+        Its devices count as if a pod had asked for them: as ``requests.deviceclass.resource.kubernetes.io/<class>``,
+        whether there is such a class or not, and as what the class names itself.  ``in_pod``: what has been charged
+        already for the pod that the scheduler made the claim for.  Where classes share a resource's name, the server
+        takes the charge of any one of them; here it is the largest.
+        """
+        found: Amounts = {}
+        for name, amount in usage.items():
+            device_class = name.removesuffix(CLASS_SUFFIX)
+            if not device_class or device_class == name:
+                continue
+            found[REQUESTS + IMPLICIT_PREFIX + device_class] = amount
+            shared = REQUESTS + self.of_class(device_class)
+            if shared != REQUESTS and (shared not in found or amount.cmp(found[shared]) > 0):
+                found[shared] = amount
+        left = {
+            name: amount.sub(in_pod[name]) if name in in_pod else amount for name, amount in found.items()
+        }
+        return {name: amount for name, amount in left.items() if amount.sign() > 0}

@@ -1,0 +1,152 @@
+"""What is wrong with an object, field by field, in kube-apiserver's words.
+
+A :class:`FieldError` is what the server puts into ``status.details.causes``: a path, a kind of error, the offending
+value and an explanation.  Texts are made only when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from resourceapi.field_path import Path, render
+from resourceapi.go_text import json_string, quote
+
+REQUIRED = "FieldValueRequired"
+DUPLICATE = "FieldValueDuplicate"
+INVALID = "FieldValueInvalid"
+NOT_FOUND = "FieldValueNotFound"
+NOT_SUPPORTED = "FieldValueNotSupported"
+FORBIDDEN = "FieldValueForbidden"
+TOO_LONG = "FieldValueTooLong"
+TOO_MANY = "FieldValueTooMany"
+INTERNAL = "InternalError"
+
+_TITLES = {
+    REQUIRED: "Required value",
+    DUPLICATE: "Duplicate value",
+    INVALID: "Invalid value",
+    NOT_FOUND: "Not found",
+    NOT_SUPPORTED: "Unsupported value",
+    FORBIDDEN: "Forbidden",
+    TOO_LONG: "Too long",
+    TOO_MANY: "Too many",
+    INTERNAL: "Internal error",
+}
+_WITHOUT_VALUE = frozenset((REQUIRED, FORBIDDEN, TOO_LONG, INTERNAL))
+
+
+class Verbatim(str):
+    """A value that is printed as it is (JSON of an object) where a plain string would be quoted."""
+
+    __slots__ = ()
+
+
+class Named(str):
+    """A value of a named string type, which the server prints as JSON does, not as Go does."""
+
+    __slots__ = ()
+
+
+class FieldError:
+    """One error about one field.
+
+    ``origin`` names the rule behind it (``maxItems``, ``format=k8s-uuid``): errors of the two generations of rules
+    about the same fact are recognised by kind, path and origin.  ``covered``: the hand-written rule has a declarative
+    twin, whose report replaces this one where there is one.
+    """
+
+    __slots__ = ("covered", "detail", "kind", "origin", "path", "value")
+
+    def __init__(
+        self,
+        kind: str,
+        path: Path,
+        value: object = "",
+        detail: str = "",
+        *,
+        origin: str = "",
+        covered: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.path = path
+        self.value = value
+        self.detail = detail
+        self.origin = origin
+        self.covered = covered
+
+    @property
+    def field(self) -> str:
+        """The path as text."""
+        return render(self.path)
+
+    @property
+    def message(self) -> str:
+        """The text after the path: ``Invalid value: "x": must be …``."""
+        text = _TITLES[self.kind]
+        if self.kind not in _WITHOUT_VALUE:
+            text += ": " + render_value(self.value)
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def cause(self) -> dict[str, str]:
+        """The error as an entry of ``status.details.causes``."""
+        return {"field": self.field, "message": self.message, "reason": self.kind}
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+    __repr__ = __str__
+
+
+def render_value(value: object) -> str:
+    """An offending value as the server prints it: text quoted, numbers and booleans plain, nothing as ``null``."""
+    if type(value) is str:
+        return quote(value)
+    if type(value) is Named:
+        return json_string(value)
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if value is None:
+        return "null"
+    return str(value)
+
+
+def required(path: Path, detail: str = "") -> FieldError:
+    return FieldError(REQUIRED, path, "", detail)
+
+
+def invalid(path: Path, value: object, detail: str, *, origin: str = "") -> FieldError:
+    return FieldError(INVALID, path, value, detail, origin=origin)
+
+
+def forbidden(path: Path, detail: str) -> FieldError:
+    return FieldError(FORBIDDEN, path, "", detail)
+
+
+def duplicate(path: Path, value: object) -> FieldError:
+    return FieldError(DUPLICATE, path, value)
+
+
+def not_found(path: Path, value: object) -> FieldError:
+    return FieldError(NOT_FOUND, path, value)
+
+
+def not_supported(path: Path, value: str, supported: Iterable[str]) -> FieldError:
+    """An unknown value of an enumeration; ``supported`` is listed in the order given."""
+    return FieldError(
+        NOT_SUPPORTED, path, Named(value), "supported values: " + ", ".join(map(quote, supported))
+    )
+
+
+def too_long(path: Path, limit: int, *, unit: str = "bytes", origin: str = "") -> FieldError:
+    """Text over its limit; ``unit`` is ``bytes`` or ``characters``."""
+    return FieldError(
+        TOO_LONG, path, "", f"may not be more than {limit} {unit if limit != 1 else unit[:-1]}", origin=origin
+    )
+
+
+def too_many(path: Path, count: int, limit: int, *, origin: str = "") -> FieldError:
+    """A list or map with ``count`` entries where ``limit`` are allowed."""
+    items = "item" if limit == 1 else "items"
+    return FieldError(TOO_MANY, path, count, f"must have at most {limit} {items}", origin=origin)

@@ -1,0 +1,100 @@
+"""Reading manifests of any version, also those with mistakes: what is not of the right type counts as absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from resourceapi.field_path import Path
+from resourceapi.model.workloads import TEMPLATES
+from resourceapi.objects import EMPTY
+
+POD_SPECS: dict[str, Path] = {
+    "Pod": ("spec",),
+    **{kind: (*template, "spec") for kind, template in TEMPLATES.items()},
+}
+CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+
+
+def mapping(value: Any, *keys: str) -> dict[str, Any]:
+    """The mapping at these keys, or an empty one."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else EMPTY
+
+
+def entries(value: Any, key: str) -> list[Any]:
+    """The list at a key, or an empty one."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def text(value: Any, key: str) -> str:
+    """The text at a key, or an empty one."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def name_of(manifest: Any) -> str:
+    return text(mapping(manifest, "metadata"), "name")
+
+
+def claim_devices(manifest: Any) -> tuple[Path, dict[str, Any]]:
+    """Where a claim or template has its ``devices``, and what they are."""
+    if text(manifest, "kind") == "ResourceClaimTemplate":
+        return ("spec", "spec", "devices"), mapping(manifest, "spec", "spec", "devices")
+    return ("spec", "devices"), mapping(manifest, "spec", "devices")
+
+
+def request_details(manifest: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """All requests without alternatives, and all subrequests, of a claim or template of any version: where they are, and
+    what they ask for."""
+    path, devices = claim_devices(manifest)
+    for index, request in enumerate(entries(devices, "requests")):
+        if not isinstance(request, dict):
+            continue
+        place = (*path, "requests", index)
+        subrequests = entries(request, "firstAvailable")
+        for position, subrequest in enumerate(subrequests):
+            if isinstance(subrequest, dict):
+                yield (*place, "firstAvailable", position), subrequest
+        exactly = request.get("exactly")
+        if isinstance(exactly, dict):
+            yield (*place, "exactly"), exactly
+        elif not subrequests:
+            yield place, request
+
+
+def has_alternatives(manifest: Any) -> bool:
+    """Whether any request of a claim or template has more than one alternative."""
+    _, devices = claim_devices(manifest)
+    return any(len(entries(request, "firstAvailable")) > 1 for request in entries(devices, "requests"))
+
+
+def request_names(manifest: Any) -> frozenset[str]:
+    """The names of a claim's requests, without those of subrequests."""
+    _, devices = claim_devices(manifest)
+    return frozenset(text(request, "name") for request in entries(devices, "requests"))
+
+
+def pod_spec(manifest: Any) -> tuple[Path, dict[str, Any]]:
+    """Where an object has the spec of a pod, and that spec; empty for kinds without."""
+    path = POD_SPECS.get(text(manifest, "kind"), ())
+    return path, mapping(manifest, *(str(key) for key in path)) if path else EMPTY
+
+
+def containers(spec: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The containers of a pod's spec with their paths in it."""
+    for kind in CONTAINERS:
+        for index, container in enumerate(entries(spec, kind)):
+            if isinstance(container, dict):
+                yield (kind, index), container
+
+
+def devices_of(manifest: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The devices of a ResourceSlice, without v1beta1's ``basic`` around them."""
+    for index, device in enumerate(entries(mapping(manifest, "spec"), "devices")):
+        if isinstance(mapping(device).get("basic"), dict):
+            yield ("spec", "devices", index, "basic"), device["basic"]
+        elif isinstance(device, dict):
+            yield ("spec", "devices", index), device

@@ -1,0 +1,21 @@
+"""Kubernetes objects, and parts of them, as JSON has them."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+Object = dict[str, Any]
+
+
+class _ReadOnly(dict[str, Any]):
+    """A dict that refuses to change, because everybody shares it."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("this object is shared and cannot be changed")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+
+EMPTY: Final[Object] = _ReadOnly()
+"""Stands for a part that an object does not have: ``(claim.get("spec") or EMPTY).get("devices")``."""

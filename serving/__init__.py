@@ -1,0 +1,1 @@
+"""A server of HTTP over TLS, in worker processes: connections, certificates, reload, metrics and logs."""

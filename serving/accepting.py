@@ -1,0 +1,124 @@
+"""Connections for several processes on one socket, shared out so that none of them has much more than another.
+
+Without that whoever comes first takes all that wait; and an API server keeps its few connections for long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import mmap
+import socket
+import ssl
+from collections.abc import Callable
+
+from serving.connections import Connections
+from serving.logs import log
+from serving.tls_connection import TLSConnection
+
+# How long a process that has more leaves a connection to the others.
+DEFER_SECONDS = 0.01
+# How long to take no more after the process has run out of something.
+PAUSE_SECONDS = 1.0
+_BYTES = 4
+_SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+class Shares:
+    """How many connections each of the processes has, in memory that they share; made before they are forked."""
+
+    def __init__(self, processes: int) -> None:
+        self._numbers = memoryview(mmap.mmap(-1, processes * _BYTES)).cast("I")
+
+    def set(self, process: int, connections: int) -> None:
+        self._numbers[process] = connections
+
+    def is_busier(self, process: int) -> bool:
+        """Whether some other process has fewer connections."""
+        return self._numbers[process] > min(self._numbers)
+
+
+class Acceptor:
+    """Takes connections from a listening socket, as one of the processes that do."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        tls: Callable[[], ssl.SSLContext],
+        protocol: Callable[[], asyncio.Protocol],
+        *,
+        shares: Shares,
+        process: int,
+        connections: Connections,
+    ) -> None:
+        """
+        :param tls: what to speak TLS with, asked for each connection.
+        :param process: which of the shares is ours.
+        :param connections: all that are open, those in their handshakes among them.
+        """
+        self._listener = listener
+        self._tls = tls
+        self._protocol = protocol
+        self._shares = shares
+        self._process = process
+        self._connections = connections
+        self._loop = asyncio.get_running_loop()
+        self._starting: set[asyncio.Task[None]] = set()
+        self._closed = False
+        self._listen()
+
+    def close(self) -> None:
+        """Take no more connections."""
+        self._closed = True
+        self._loop.remove_reader(self._listener)
+        self._listener.close()
+
+    def _listen(self) -> None:
+        if not self._closed:
+            self._loop.add_reader(self._listener, self._ready)
+
+    def _pause(self, seconds: float, then: Callable[[], None]) -> None:
+        self._loop.remove_reader(self._listener)
+        self._loop.call_later(seconds, then)
+
+    def _ready(self) -> None:
+        """A connection waits: for us, unless others have fewer."""
+        self._count()
+        if self._shares.is_busier(self._process):
+            self._pause(DEFER_SECONDS, self._take_what_is_left)
+        else:
+            self._accept()
+
+    def _take_what_is_left(self) -> None:
+        self._listen()
+        if not self._closed:
+            self._accept()  # which listens no more, for a while, if there is a shortage
+
+    def _count(self) -> None:
+        self._shares.set(self._process, len(self._connections) + len(self._starting))
+
+    def _accept(self) -> None:
+        try:
+            plain, _ = self._listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError as error:
+            if error.errno not in _SHORTAGES:
+                raise
+            log(logging.ERROR, "no more connections", reason=error.strerror)
+            self._pause(PAUSE_SECONDS, self._listen)
+            return
+        plain.setblocking(False)
+        task = self._loop.create_task(self._begin(plain))
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+        self._count()
+
+    async def _begin(self, plain: socket.socket) -> None:
+        # whoever does not speak TLS, or stops doing so, is no concern of ours
+        with contextlib.suppress(OSError):
+            await self._loop.connect_accepted_socket(
+                lambda: TLSConnection(self._protocol(), self._tls(), self._connections), plain
+            )

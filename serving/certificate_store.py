@@ -1,0 +1,155 @@
+"""Where certificates are kept, shared by all who serve with them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Protocol
+
+from serving.certificates import Entries, IsTrusted, Terms, advance, is_usable
+
+CURRENT = "current"
+_ATTEMPTS = 10
+
+
+class Conflict(Exception):
+    """Somebody else has written since."""
+
+
+class Store(Protocol):
+    """Entries with a revision, written only by those who have seen the latest."""
+
+    def load(self) -> tuple[Entries | None, str]:
+        """The entries, None if there are none yet, and their revision."""
+        ...
+
+    def save(self, entries: Entries, revision: str) -> None:
+        """Replace the entries of a revision.
+
+        :raises Conflict: if theirs is another revision by now.
+        """
+        ...
+
+
+def maintain(
+    store: Store,
+    terms: Terms,
+    now: datetime,
+    spare: Entries | None = None,
+    is_trusted: IsTrusted = lambda pem: True,
+) -> Entries:
+    """The entries that are valid now; makes, renews and rotates what is due.
+
+    Whoever comes second adopts what the first has made.
+
+    :param spare: put into the store if what is there is missing or damaged, so that clients need not learn of another
+        authority.
+    :param is_trusted: as for :func:`serving.certificates.advance`.
+    :raises Conflict: if others are faster time and again.
+    """
+    for _ in range(_ATTEMPTS):
+        stored, revision = store.load()
+        known = spare if not is_usable(stored) and is_usable(spare) else stored
+        entries = advance(known, terms, now, is_trusted)
+        if entries is stored:
+            return entries
+        try:
+            store.save(entries, revision)
+        except Conflict:
+            continue
+        return entries
+    raise Conflict(f"the certificates changed {_ATTEMPTS} times in a row")
+
+
+class Keeper:
+    """Keeps certificates valid in a store; where that is no directory, with a copy in one for those who serve."""
+
+    def __init__(
+        self,
+        store: Store,
+        terms: Terms,
+        copy: DirectoryStore | None = None,
+        is_trusted: IsTrusted = lambda pem: True,
+        after: Callable[[], None] = lambda: None,
+    ) -> None:
+        """
+        :param is_trusted: as for :func:`maintain`.
+        :param after: called after each round, to let go of what was held for it.
+        """
+        self._store = store
+        self._terms = terms
+        self._copy = copy
+        self._is_trusted = is_trusted
+        self._after = after
+
+    def maintain(self, now: datetime) -> None:
+        """Do what is due; until the next round a copy may be behind.
+
+        :raises Conflict: as :func:`maintain`.
+        """
+        try:
+            if self._copy is None:
+                maintain(self._store, self._terms, now, None, self._is_trusted)
+                return
+            held, revision = self._copy.load()
+            entries = maintain(self._store, self._terms, now, held, self._is_trusted)
+            if entries != held:
+                self._copy.save(entries, revision)
+        finally:
+            self._after()
+
+
+class DirectoryStore:
+    """A directory; its entries are in ``current``, a link to a directory that is written once, so never half a set."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def load(self) -> tuple[Entries | None, str]:
+        """The entries; the revision is the name of the directory that they are in."""
+        try:
+            revision = os.readlink(self.directory / CURRENT)
+            files = list((self.directory / revision).iterdir())
+            return {file.name: file.read_bytes() for file in files}, revision
+        except FileNotFoundError:
+            return None, ""
+
+    def save(self, entries: Entries, revision: str) -> None:
+        """Replace the entries; only the owner may read what is written."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with self._locked():
+            if self._revision() != revision:
+                raise Conflict("the directory has other certificates by now")
+            written = Path(mkdtemp(prefix="certificates-", dir=self.directory))
+            for name, content in entries.items():
+                with open(written / name, "wb", opener=_private) as file:
+                    file.write(content)
+            link = self.directory / f".{written.name}"
+            link.symlink_to(written.name)
+            link.replace(self.directory / CURRENT)
+            for old in self.directory.glob("certificates-*"):
+                # the previous set stays, for those who are reading it
+                if old.name not in (written.name, revision):
+                    shutil.rmtree(old, ignore_errors=True)
+
+    def _revision(self) -> str:
+        try:
+            return os.readlink(self.directory / CURRENT)
+        except FileNotFoundError:
+            return ""
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with open(self.directory / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,53 @@
+"""TLS on one connection of a server, with a buffer that thousands of idle connections can afford.
+
+asyncio gives every TLS connection a buffer of 256 KiB for what is received, and has no parameter for it.  So its protocol
+is put on a plain connection here instead of asking the loop for TLS, with another size as a class attribute.  This is the
+one place that knows ``asyncio.sslproto``, which is public by name, but not documented.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from asyncio.sslproto import SSLProtocol
+
+from serving.connections import Connections
+
+# What OpenSSL and the rest of a connection take beside it is some 25 KiB.
+BUFFER_BYTES = 4 * 1024
+HANDSHAKE_SECONDS = 10
+# How long to wait for the other side's goodbye; one that is half open never says it.
+SHUTDOWN_SECONDS = 5
+
+
+class TLSConnection(SSLProtocol):
+    """Shakes hands, then carries the protocol of an application; one of ``connections`` from its first moment on."""
+
+    max_size = BUFFER_BYTES
+
+    def __init__(
+        self, application: asyncio.Protocol, context: ssl.SSLContext, connections: Connections
+    ) -> None:
+        super().__init__(
+            asyncio.get_running_loop(),
+            application,
+            context,
+            None,  # type: ignore[arg-type]  # nobody waits for the end of the handshake
+            server_side=True,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS,
+            ssl_shutdown_timeout=SHUTDOWN_SECONDS,
+        )
+        self._connections = connections
+        self._plain: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._plain = transport
+        super().connection_made(transport)
+        self._connections.opened(transport)
+
+    def connection_lost(self, error: BaseException | None) -> None:
+        if self._plain is not None:
+            self._connections.closed(self._plain)
+            self._plain = None
+        super().connection_lost(error)

@@ -1,0 +1,127 @@
+"""Hints for CEL expressions that do not compile."""
+
+from __future__ import annotations
+
+import pytest
+
+from advice.hints import hint_for
+from advice.hints.scenario import Situation
+from resourceapi.field_errors import FORBIDDEN, INVALID
+from resourceapi.releases import Profile
+
+PATH = ("spec", "selectors", 0, "cel", "expression")
+
+
+def _hint(
+    expression: str,
+    rule: str = INVALID,
+    message: str = "compilation failed",
+    profile: Profile | None = None,
+) -> tuple[str, str]:
+    manifest = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "spec": {"selectors": [{"cel": {"expression": expression}}]},
+    }
+    return hint_for(Situation(rule, message, PATH, manifest, profile or Profile()))
+
+
+@pytest.mark.parametrize(
+    ("expression", "name", "text"),
+    [
+        (
+            'device.capacity["d.example.com"].memory.quantity >= 80',
+            "capacity-field",
+            'a capacity is a quantity itself: `device.capacity["<driver>"].memory.compareTo(quantity("10Gi")) >= 0`',
+        ),
+        (
+            "device.capacity['d'].memory > 80.GiB",
+            "quantity-literal",
+            'write the quantity as text: `quantity("80Gi")`',
+        ),
+        (
+            "device.capacity['d'].memory > 80Gi",
+            "quantity-literal",
+            'write the quantity as text: `quantity("80Gi")`',
+        ),
+        (
+            'device.capacity["d.example.com"].memory >= quantity("10Gi")',
+            "quantity-operator",
+            'quantities have no < and >: write `….compareTo(quantity("10Gi")) >= 0` or `.isGreaterThan(…)`',
+        ),
+        (
+            'device.attributes["mbaMode"] == "percent"',
+            "attribute-without-domain",
+            'attributes are looked up by domain, then by name: `device.attributes["<driver>"].mbaMode`',
+        ),
+        (
+            'device.driver == "d.example.com")',
+            "unbalanced-brackets",
+            "brackets do not match: a `(` is missing, or there is one `)` too many",
+        ),
+        (
+            '(device.driver == "("',
+            "unbalanced-brackets",
+            "brackets do not match: a `)` is missing, or there is one `(` too many",
+        ),
+        (
+            "[[1, 2].size() == 2",
+            "unbalanced-brackets",
+            "brackets do not match: a `]` is missing, or there is one `[` too many",
+        ),
+        ('device.driver == "a" and true', "words-for-operators", "`and` is written `&&` in CEL"),
+        ('device.driver = "a"', "single-equals", "equality is written `==`"),
+        ('device.driver == "a and b ("', "", ""),
+        ('device.drivers == "a"', "", ""),
+    ],
+)
+def test_idioms(expression: str, name: str, text: str) -> None:
+    """Idioms that people try get the one that works; texts inside of quotes do not matter."""
+    assert _hint(expression) == (name, text)
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ('device.attribute["a"].b == 1', "did you mean `attributes`?"),
+        ('devices.driver == "a"', "did you mean `device`?"),
+        ("device.colour == 1", ""),
+    ],
+)
+def test_misspelt_names(expression: str, text: str) -> None:
+    """The compiler says which name it does not know."""
+    name = expression.partition(".")[0]
+    field = expression.partition(".")[2].partition(" ")[0].partition("[")[0]
+    what = f"undefined field '{field}'" if name == "device" else f"undeclared reference to '{name}'"
+    assert _hint(expression, message=f"compilation failed: ERROR: <input>:1:7: {what}")[1] == text
+
+
+@pytest.mark.parametrize(
+    ("release", "problem", "text"),
+    [
+        (
+            "1.34",
+            "undefined field 'allowMultipleAllocations'",
+            "`allowMultipleAllocations` cannot be used: feature gate DRAConsumableCapacity is off in 1.34 "
+            + "(on by default from 1.36 on)",
+        ),
+        (
+            "1.37",
+            "undeclared reference to 'includes'",
+            "`includes` cannot be used: feature gate DRAListTypeAttributes is off in 1.37 "
+            + "(off by default up to 1.37; --feature-gates DRAListTypeAttributes=true turns it on)",
+        ),
+        ("1.36", "undefined field 'allowMultipleAllocations'", ""),
+    ],
+)
+def test_gated_names(release: str, problem: str, text: str) -> None:
+    """What another release or gate has is no slip."""
+    message = f"compilation failed: ERROR: <input>:1:7: {problem}"
+    assert _hint("device.something", message=message, profile=Profile(release))[1] == text
+
+
+def test_cost() -> None:
+    """An expression that is too dear gets advice of another kind."""
+    name, text = _hint("true", FORBIDDEN, "Forbidden: too complex, exceeds cost limit")
+    assert name == "too-complex"
+    assert "without nested loops" in text

@@ -1,0 +1,79 @@
+"""What the lints warn about, case by case, and that each has a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from advice.lints import LINTS, Facts, Warning, lint
+from documents import Document, parse
+from resourceapi.field_path import render
+from resourceapi.releases import Profile
+
+HERE = Path(__file__).parent
+PAGES = HERE.parents[1] / "docs" / "reference" / "lints"
+CASES = yaml.safe_load((HERE / "cases.yaml").read_text(encoding="utf-8"))
+# these two are about the text of a file, and are tested with the command
+OF_THE_TEXT = {"CC009", "CC010"}
+
+
+def _objects(text: str) -> list[dict[str, Any]]:
+    found = list(parse(text))
+    assert all(isinstance(document, Document) for document in found), found
+    return [document.value for document in found if isinstance(document, Document)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_case(case: dict[str, Any]) -> None:
+    """The manifests get exactly the warnings that the case lists, and the notes if it lists any."""
+    facts = Facts(
+        Profile(case.get("release", "1.37"), case.get("gates")),
+        classes_known=case.get("inventory", False),
+        devices_known=case.get("inventory", False),
+    )
+    objects = _objects(case["manifests"])
+    for manifest in objects:
+        facts.learn(manifest)
+    warnings = [warning for manifest in objects for warning in lint(manifest, facts, notes=True)]
+    assert _told(warning for warning in warnings if not warning.is_note) == case["warnings"]
+    if "notes" in case:
+        assert _told(warning for warning in warnings if warning.is_note) == case["notes"]
+    if "hints" in case:
+        assert [warning.hint for warning in warnings] == case["hints"]
+
+
+def _told(warnings: Iterable[Warning]) -> list[list[str]]:
+    return [[warning.code, render(warning.path), warning.message] for warning in warnings]
+
+
+def test_stretches() -> None:
+    """A warning about a selector tells which stretch of it, in code points."""
+    expression = '"é" == "é" || device.attributes["type"].string == \'gpu\''
+    claim = f"apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nspec: {{selectors: [{{cel: {{expression: {json.dumps(expression)}}}}}]}}"
+    (manifest,) = _objects(claim)
+    warnings = list(lint(manifest, Facts(Profile())))
+    stretches = {warning.code: warning.stretch for warning in warnings}
+    assert stretches.keys() == {"CC007", "CC013"}
+    at, length = stretches["CC007"] or (0, 0)
+    assert expression[at : at + length] == "string"
+
+
+def test_every_lint_is_tested() -> None:
+    """Every code appears among the cases."""
+    seen = {warning[0] for case in CASES for warning in case["warnings"]}
+    assert seen | OF_THE_TEXT == set(LINTS)
+
+
+@pytest.mark.parametrize("code", LINTS)
+def test_every_lint_has_a_page(code: str) -> None:
+    """A page per code, headed by code and name, and a row in the index."""
+    lint = LINTS[code]
+    page = (PAGES / f"{code}.md").read_text(encoding="utf-8")
+    assert page.startswith(f"# {code}: {lint.name}\n")
+    index = (PAGES / "index.md").read_text(encoding="utf-8")
+    assert f"| [{code}]({code}.md) | {lint.name} | {lint.summary} |" in index

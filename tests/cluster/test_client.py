@@ -1,0 +1,140 @@
+"""The service's own client of the API server."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from cluster import client
+from cluster.client import ApiServer
+from quota.api import TooLarge, Unavailable
+from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms, advance
+from tests.webhook.running import PATIENCE_SECONDS
+
+ODD = {
+    "/plain": (404, b"404 page not found\n"),
+    "/garbage": (200, b"<html>"),
+    "/empty": (200, b""),
+    "/large": (200, b'"' + b"x" * 1000 + b'"'),
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers with what it was asked; some paths with something odd."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length).decode()
+        echo = json.dumps(
+            {
+                "verb": self.command,
+                "path": self.path,
+                "token": self.headers["Authorization"],
+                "body": json.loads(body) if body else None,
+                "port": self.client_address[1],
+            }
+        ).encode()
+        code, content = ODD.get(self.path, (200, echo))
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+        if self.path == "/last":
+            self.close_connection = True  # without a word
+
+    do_POST = do_PUT = do_DELETE = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[ApiServer]:
+    day = timedelta(days=1)
+    entries = advance(None, Terms(("127.0.0.1",), 30 * day, day, day), datetime.now(UTC))
+    for name in (BUNDLE, LEAF, LEAF_KEY):
+        (tmp_path / name).write_bytes(entries[name])
+    (tmp_path / "token").write_text("secret\n")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / LEAF, tmp_path / LEAF_KEY)
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    client = ApiServer(
+        f"https://127.0.0.1:{server.server_port}",
+        token_file=tmp_path / "token",
+        ca_file=tmp_path / BUNDLE,
+        timeout=PATIENCE_SECONDS,
+    )
+    yield client
+    client.close()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_request(api: ApiServer) -> None:
+    """Verb, path, query, body and token arrive; the answer is decoded."""
+    code, echo = api.request("PUT", "/api/v1/x", {"a": 1}, {"limit": "5"})
+    assert code == 200
+    assert (echo["verb"], echo["path"], echo["body"], echo["token"]) == (
+        "PUT",
+        "/api/v1/x?limit=5",
+        {"a": 1},
+        "Bearer secret",
+    )
+
+
+def test_token_is_read_anew(api: ApiServer, tmp_path: Path) -> None:
+    """A token that has been renewed is used for the next request."""
+    (tmp_path / "token").write_text("renewed")
+    assert api.request("GET", "/")[1]["token"] == "Bearer renewed"
+
+
+def test_connection_is_kept_and_opened_again(api: ApiServer) -> None:
+    """Requests share a connection; one that the server has closed is replaced."""
+    first, second = (api.request("GET", path)[1]["port"] for path in ("/", "/last"))
+    assert first == second
+    assert api.request("GET", "/")[1]["port"] != first
+
+
+def test_errors_in_plain_text(api: ApiServer) -> None:
+    """An error that is no JSON is one with a message."""
+    assert api.request("GET", "/plain") == (404, {"message": "404 page not found"})
+
+
+@pytest.mark.parametrize("path", ["/garbage", "/empty"])
+def test_no_json(api: ApiServer, path: str) -> None:
+    """An answer that should be JSON and is not is none."""
+    with pytest.raises(Unavailable, match=f"GET {path}"):
+        api.request("GET", path)
+
+
+def test_unreachable(api: ApiServer, tmp_path: Path) -> None:
+    """Neither a port where nobody listens nor a missing token is more than an error."""
+    nobody = ApiServer("https://127.0.0.1:9", token_file=tmp_path / "token", ca_file=tmp_path / BUNDLE)
+    with pytest.raises(Unavailable):
+        nobody.request("GET", "/")
+    (tmp_path / "token").unlink()
+    with pytest.raises(Unavailable, match="token"):
+        api.request("GET", "/")
+
+
+def test_answers_are_read_up_to_a_bound(api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is larger is not read to its end, and what comes after it is the answer to the next request."""
+    assert api.request("GET", "/large")[1] == "x" * 1000
+    monkeypatch.setattr(client, "ANSWER_BYTES", 1001)
+    for _ in range(2):
+        with pytest.raises(TooLarge, match="GET /large: the answer has more than 1,001 bytes"):
+            api.request("GET", "/large")
+        assert api.request("GET", "/small")[1]["path"] == "/small"

@@ -1,0 +1,246 @@
+"""JSON is read as Go reads it, and refused in Go's words."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resourceapi.field_path import Key
+from resourceapi.json_scanner import scan, sources_at
+from resourceapi.json_text import Raw, Sources, may_have_literals, parse
+from resourceapi.json_values import MAX_DEPTH, MAX_INT_DIGITS, JSONError, Members, Number
+
+ERRORS = {
+    "empty": ("", "unexpected end of JSON input"),
+    "only-space": (" \n", "unexpected end of JSON input"),
+    "open-object": ('{"a":1', "unexpected end of JSON input"),
+    "open-string": ('"a', "unexpected end of JSON input"),
+    "trailing-bracket": ("{}}", "invalid character '}' after top-level value"),
+    "trailing-comma-in-object": (
+        '{"a":1,}',
+        "invalid character '}' looking for beginning of object key string",
+    ),
+    "trailing-comma-in-list": ("[1,]", "invalid character ']' looking for beginning of value"),
+    "missing-colon": ('{"a" 1}', "invalid character '1' after object key"),
+    "missing-comma-in-object": ('{"a":1 "b":2}', "invalid character '\"' after object key:value pair"),
+    "missing-comma-in-list": ("[1 2]", "invalid character '2' after array element"),
+    "single-quotes": ("{'a':1}", "invalid character '\\'' looking for beginning of object key string"),
+    "leading-zero": ('{"a":01}', "invalid character '1' after object key:value pair"),
+    "not-a-number": ('{"a":NaN}', "invalid character 'N' looking for beginning of value"),
+    "infinity": ("-Infinity", "invalid character 'I' in numeric literal"),
+    "lone-minus": ("-", "invalid character ' ' in numeric literal"),
+    "no-fraction": ("1.}", "invalid character '}' after decimal point in numeric literal"),
+    "no-exponent": ("1e+x", "invalid character 'x' in exponent of numeric literal"),
+    "misspelt-true": ("trux", "invalid character 'x' in literal true (expecting 'e')"),
+    "cut-null": ("nul", "invalid character ' ' in literal null (expecting 'l')"),
+    "line-break-in-string": ('"a\nb"', "invalid character '\\n' in string literal"),
+    "unknown-escape": ('"\\x"', "invalid character 'x' in string escape code"),
+    "bad-hexadecimal": ('"\\u00g0"', "invalid character 'g' in \\u hexadecimal character escape"),
+    "byte-order-mark": ("\ufeff{}", "invalid character 'ï' looking for beginning of value"),
+    "byte-that-is-no-utf-8": (b"\xff", "invalid character 'ÿ' looking for beginning of value"),
+    "too-deep": ("[" * (MAX_DEPTH + 1), "invalid character '[' exceeded max depth"),
+    "too-deep-object": ('{"a":' * (MAX_DEPTH + 1), "invalid character '{' exceeded max depth"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), ERRORS.values(), ids=ERRORS)
+def test_says_what_is_wrong_as_go_does(text: str | bytes, message: str) -> None:
+    """The first wrong character is named, or the end."""
+    with pytest.raises(JSONError) as error:
+        parse(text)
+    assert str(error.value) == message
+
+
+VALUES: dict[str, tuple[str | bytes, Any]] = {
+    "integers": ("[0, -1, 9223372036854775808]", [0, -1, 9223372036854775808]),
+    "numbers-as-written": ("[1.0, 1e2, -0]", [Number("1.0"), Number("1e2"), Number("-0")]),
+    "integer-of-many-digits": ("1" * 5000, Number("1" * 5000)),
+    "surrogate-pair": ('"\\ud83d\\ude00"', "😀"),
+    "lone-surrogate": ('{"\\ud800":"\\udc00x"}', {"\ufffd": "\ufffdx"}),
+    "each-bad-byte": (b'["\xe2\x82x"]', ["\ufffd\ufffdx"]),
+    "null": ("null", None),
+}
+
+
+@pytest.mark.parametrize(("text", "value"), VALUES.values(), ids=VALUES)
+def test_keeps_what_the_server_sees(text: str | bytes, value: Any) -> None:
+    """Numbers stay as written, and what is no Unicode becomes U+FFFD."""
+    parsed = parse(text)
+    assert parsed == value
+    assert type(parsed) is type(value)
+
+
+def test_remembers_repeated_keys() -> None:
+    """A repeated key is kept with both of its values; the last one counts."""
+    value = parse('{"a":{"b":1,"c":2,"b":3}}')["a"]
+    assert isinstance(value, Members)
+    assert value.pairs == [("b", 1), ("c", 2), ("b", 3)]
+    assert value["b"] == 3
+    assert type(parse('{"a":1}')) is dict
+
+
+def test_depth_at_the_limit() -> None:
+    """10,000 levels are read, and written again, without a RecursionError."""
+    text = "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    assert Raw(parse(text)).text == text
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda v: st.lists(v) | st.dictionaries(st.text(), v),
+    )
+)
+def test_both_parsers_agree(value: Any) -> None:
+    """The parser that explains errors reads valid JSON as the fast one does."""
+    text = json.dumps(value)
+    assert scan(text) == json.loads(text) == value
+
+
+@given(st.text(alphabet='{}[]",:\\truefalsn01.eE+-x \n\tu', max_size=30) | st.binary(max_size=12))
+def test_any_text_is_read_or_refused(text: str | bytes) -> None:
+    """No text makes the parser fail otherwise than with a JSONError."""
+    with contextlib.suppress(JSONError):
+        parse(text)
+
+
+def test_finds_the_sources_of_values() -> None:
+    """The texts of values are found by their paths, spaces included."""
+    text = '{"a": [{"x/y": { "k" : 1 }}, 2]}'
+    found = sources_at(text, [("a", 0, Key("x/y")), ("a", 1), ("b",)])
+    assert found == {("a", 0, "x/y"): '{ "k" : 1 }', ("a", 1): "2"}
+
+
+def test_depth_is_bounded_however_deep_python_may_go() -> None:
+    """10,000 levels are read and 10,001 refused, also where Python's own limit on recursion has been raised."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        parse("[" * MAX_DEPTH + "]" * MAX_DEPTH)
+        with pytest.raises(JSONError, match="exceeded max depth"):
+            parse("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
+        with pytest.raises(JSONError, match="exceeded max depth"):
+            parse("[" * (MAX_DEPTH + 1))
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def test_raw_json_is_returned_compactly() -> None:
+    """Raw JSON keeps the order of its keys and its numbers; its size is that of the text as sent."""
+    raw = Raw(parse('{"b": 1.0, "a": "<é>"}'), Sources('{"b": 1.0, "a": "<é>"}'))
+    assert raw.text == '{"b":1.0,"a":"\\u003cé\\u003e"}'
+    assert not raw.exceeds(23)
+    assert raw.exceeds(22)
+    assert raw == Raw({"b": Number("1.0"), "a": "<é>"})
+    assert raw != Raw({"a": "<é>", "b": Number("1.0")})
+
+
+SNIPPETS = st.sampled_from(
+    [
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        '"a"',
+        '"\\"',
+        '"',
+        "\\",
+        "1",
+        "-",
+        "0",
+        ".5",
+        "e",
+        "E+",
+        "true",
+        "nul",
+        "NaN",
+        " ",
+        "\n",
+        "é",
+    ]
+)
+
+
+@given(st.lists(SNIPPETS, max_size=14).map("".join))
+def test_errors_are_explained_without_reading_all_again(text: str) -> None:
+    """What is said about the place where the fast parser stopped is what a parser says that reads from the start."""
+
+    def outcome(read: Callable[[str], object]) -> str:
+        try:
+            return repr(read(text))
+        except JSONError as error:
+            return str(error)
+
+    assert outcome(parse) == outcome(scan)
+
+
+LONG = {
+    "unfinished-list": ("[1," * 9 + "1," * 1_000_000, "unexpected end of JSON input"),
+    "escaped-quotes": ('["' + '\\"' * 1_000_000 + '\\x"]', "invalid character 'x' in string escape code"),
+    "not-a-number": ("[" + "1," * 1_000_000 + "NaN]", "invalid character 'N' looking for beginning of value"),
+    "many-levels": ("[[]," * 700_000, "invalid character '[' exceeded max depth"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), LONG.values(), ids=LONG)
+def test_long_texts_are_refused_soon(text: str, message: str) -> None:
+    """Texts of 3 MB with an error at their end; in quadratic time this would not end."""
+    with pytest.raises(JSONError) as error:
+        parse(text)
+    assert str(error.value) == message
+
+
+def _has_number(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_number, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_number, value))
+    return isinstance(value, Number)
+
+
+NUMBERS = st.sampled_from(["0", "-0", "1", "-17", "1.0", "-1.5", "1e2", "1E+2", "-0.0", "9" * MAX_INT_DIGITS])
+TEXTS = st.text('1.eE-:,[ \\"').map(json.dumps)
+
+
+@given(
+    st.recursive(
+        NUMBERS | TEXTS | st.just("null"),
+        lambda inner: (
+            st.lists(inner).map(lambda items: f"[{' , '.join(items)}]")
+            | st.lists(st.tuples(TEXTS, inner)).map(
+                lambda members: f"{{{','.join(f'{key}: {member}' for key, member in members)}}}"
+            )
+        ),
+        max_leaves=8,
+    )
+)
+def test_texts_without_literals_are_told(text: str) -> None:
+    """No number that has to be written as it came is overlooked, wherever it stands."""
+    if not may_have_literals(text.encode()):
+        assert not _has_number(parse(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a":1,"b":[-17,"1.5","x:1.5"]}', True),  # in a string it only looks so
+        ('{"a":1,"b":[-17,"1.5"],"t":"2026-01-01T00:00:00Z"}', False),
+        ('{"a": 1.5}', True),
+        ("1e3", True),
+        ("[-0]", True),
+        (f"[{'9' * MAX_INT_DIGITS}]", True),
+        (f"[{'9' * 30}]", False),
+    ],
+)
+def test_literals_are_looked_for_where_values_stand(text: str, found: bool) -> None:
+    """Mostly texts with dots are not taken for numbers; what is in doubt is."""
+    assert may_have_literals(text.encode()) is found

@@ -1,0 +1,38 @@
+"""Logs: a line of JSON each, whatever there is to say."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+
+import pytest
+
+from serving.logs import LOGGER, MAX_CHARACTERS, JSONFormatter, log
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('a\nb\r{"level": "error"}\u2028\u2029\x1b[31m\x00', None),
+        ("\ud800", None),
+        ("x" * MAX_CHARACTERS, None),
+        ("x" * (MAX_CHARACTERS + 1), "x" * (MAX_CHARACTERS - 1) + "…"),
+    ],
+    ids=["lines-and-controls", "no-text", "longest", "too-long"],
+)
+def test_what_others_write_stays_in_its_place(text: str, shown: str | None) -> None:
+    """Nothing that comes from a request can begin a line, colour a terminal, or fill a disk."""
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JSONFormatter())
+    LOGGER.addHandler(handler)
+    try:
+        log(logging.ERROR, "refused", name=text, objects=3)
+    finally:
+        LOGGER.removeHandler(handler)
+    written = stream.getvalue()
+    assert written.isascii()
+    assert written[:-1].isprintable()
+    entry = json.loads(written)
+    assert (entry["name"], entry["objects"]) == (text if shown is None else shown, 3)

@@ -1,0 +1,76 @@
+"""Label selectors of workloads (``metav1.LabelSelector``): whether one is valid, and whether it selects labels."""
+
+from __future__ import annotations
+
+from resourceapi import names
+from resourceapi.encoding import go_json
+from resourceapi.field_errors import FORBIDDEN, REQUIRED, Named, Verbatim
+from resourceapi.field_path import Path
+from resourceapi.model import workloads
+from resourceapi.objects import Object
+from validation.checks import Checks
+from validation.object_meta import check_labels
+
+SETS = ("In", "NotIn")
+PRESENCE = ("Exists", "DoesNotExist")
+
+
+def check_selector(selector: Object, path: Path, checks: Checks) -> None:
+    """Keys, operators and values."""
+    check_labels(selector.get("matchLabels") or {}, (*path, "matchLabels"), checks)
+    for index, requirement in enumerate(selector.get("matchExpressions") or []):
+        at: Path = (*path, "matchExpressions", index)
+        operator, values = requirement.get("operator", ""), requirement.get("values") or []
+        if operator in SETS:
+            if not values:
+                detail = "must be specified when `operator` is 'In' or 'NotIn'"
+                checks.report(REQUIRED, (*at, "values"), "", detail)
+        elif operator in PRESENCE:
+            if values:
+                detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                checks.report(FORBIDDEN, (*at, "values"), "", detail)
+        else:
+            checks.invalid((*at, "operator"), Named(operator), "not a valid selector operator")
+        checks.problems(names.label_key(requirement.get("key", "")), (*at, "key"))
+        for number, value in enumerate(values):
+            checks.problems(names.label_value(value), (*at, "values", number))
+
+
+def is_empty(selector: Object) -> bool:
+    """Whether it selects everything."""
+    return not selector.get("matchLabels") and not selector.get("matchExpressions")
+
+
+def is_usable(selector: Object, checks: Checks) -> bool:
+    """Whether it is valid."""
+    trial = Checks(checks.profile, checks.expressions)
+    check_selector(selector, (), trial)
+    return not trial.errors
+
+
+def selects(selector: Object | None, labels: dict[str, str]) -> bool:
+    """Whether labels are selected; no selector selects nothing."""
+    if selector is None:
+        return False
+    wanted: dict[str, str] = selector.get("matchLabels") or {}
+    return all(labels.get(key) == value for key, value in wanted.items()) and all(
+        _meets(requirement, labels) for requirement in selector.get("matchExpressions") or []
+    )
+
+
+def _meets(requirement: Object, labels: dict[str, str]) -> bool:
+    key, values = requirement.get("key", ""), requirement.get("values") or []
+    match requirement.get("operator"):
+        case "In":
+            return labels.get(key) in values
+        case "NotIn":
+            return labels.get(key) not in values
+        case "Exists":
+            return key in labels
+        case _:
+            return key not in labels
+
+
+def shown(selector: Object | None) -> Verbatim:
+    """A selector as the server prints it."""
+    return Verbatim(go_json(workloads.schema(), "LabelSelector", selector))

@@ -1,0 +1,263 @@
+"""What a container, or a pod as a whole, asks for: ``resources.requests``, ``resources.limits`` and ``resources.claims``."""
+
+from __future__ import annotations
+
+from resourceapi import names, quantity
+from resourceapi.field_errors import DUPLICATE, FORBIDDEN, INVALID, NOT_FOUND, REQUIRED, Named, not_supported
+from resourceapi.field_path import Key, Path
+from resourceapi.objects import Object
+from resourceapi.quantity import Quantity
+from validation import formats
+from validation.checks import Checks
+
+Amounts = dict[str, Quantity]
+
+COMPUTE = frozenset(("cpu", "memory"))
+HUGE_PAGES = "hugepages-"
+REQUESTS_PREFIX = "requests."
+CONTAINER_RESOURCES = COMPUTE | {"ephemeral-storage"}
+# Resources that are counted in whole numbers, in quotas; extended resources are too.
+COUNTED = frozenset(
+    (
+        "configmaps",
+        "persistentvolumeclaims",
+        "pods",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "services",
+        "services.loadbalancers",
+        "services.nodeports",
+    )
+)
+STANDARD_RESOURCES = (
+    CONTAINER_RESOURCES
+    | COUNTED
+    | {"storage", "requests.storage"}
+    | {f"{kind}.{name}" for kind in ("requests", "limits") for name in CONTAINER_RESOURCES}
+)
+POD_RESOURCES = ("cpu", HUGE_PAGES, "memory")
+
+
+def check_container_resources(resources: Object, claims: list[str], path: Path, checks: Checks) -> None:
+    """``claims`` are the names of the pod's claims, sorted."""
+    _check_amounts(resources, path, checks, for_pod=False)
+    _check_claims(resources.get("claims") or [], claims, (*path, "claims"), checks)
+
+
+def check_pod_resources(spec: Object, claims: list[str], path: Path, checks: Checks) -> None:
+    """The resources of a pod as a whole, and whether those of its containers fit in."""
+    resources, path = spec["resources"], (*path, "resources")
+    if "claims" in resources:
+        detail = "claims may not be set for Resources at pod-level"
+        checks.report(FORBIDDEN, (*path, "claims"), "", detail)
+    _check_amounts(resources, path, checks, for_pod=True)
+    _check_claims(resources.get("claims") or [], claims, (*path, "claims"), checks)
+    _check_sums(spec, path, checks)
+
+
+def is_native(name: str) -> bool:
+    """Whether Kubernetes itself defines the resource."""
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def is_extended(name: str) -> bool:
+    """Whether somebody else defines the resource: counted in whole numbers, requests must equal limits."""
+    return (
+        not is_native(name)
+        and not name.startswith(REQUESTS_PREFIX)
+        and not names.label_key(REQUESTS_PREFIX + name)
+    )
+
+
+def is_overcommitable(name: str) -> bool:
+    """Whether a limit may be higher than the request."""
+    return is_native(name) and not name.startswith(HUGE_PAGES)
+
+
+def for_pods(name: str) -> bool:
+    """Whether the resource can be asked for by a pod as a whole."""
+    return name in COMPUTE or name.startswith(HUGE_PAGES)
+
+
+# --- requests and limits -----------------------------------------------------------------------------------------
+
+
+def _check_amounts(resources: Object, path: Path, checks: Checks, *, for_pod: bool) -> None:
+    limits: Amounts = resources.get("limits") or {}
+    requests: Amounts = resources.get("requests") or {}
+    for name, amount in limits.items():
+        _check_amount(name, amount, (*path, "limits", Key(name)), checks, for_pod=for_pod)
+        _check_pages(name, amount, (*path, "limits", Key(name)), checks)
+    for name, amount in requests.items():
+        at = (*path, "requests", Key(name))
+        _check_amount(name, amount, at, checks, for_pod=for_pod)
+        _check_against_limit(name, amount, limits.get(name), path, checks)
+        _check_pages(name, amount, at, checks)
+    used = limits.keys() | requests.keys()
+    if not used & COMPUTE and any(name.startswith(HUGE_PAGES) for name in used):
+        checks.report(FORBIDDEN, path, "", "HugePages require cpu or memory")
+
+
+def _check_amount(name: str, amount: Quantity, path: Path, checks: Checks, *, for_pod: bool) -> None:
+    (_check_pod_resource_name if for_pod else _check_container_resource_name)(name, path, checks)
+    if amount.sign() < 0:
+        checks.invalid(path, str(amount), formats.NOT_NEGATIVE)
+    if (name in COUNTED or is_extended(name)) and amount.milli_value() % 1000:
+        checks.invalid(path, str(amount), "must be an integer")
+
+
+def check_resource_name(name: str, path: Path, checks: Checks) -> bool:
+    problems = [names.Problem(kind, Named(name), detail) for kind, _, detail in names.label_key(name)]
+    checks.problems(problems, path)
+    if problems:
+        return False
+    known = name in STANDARD_RESOURCES or name.removeprefix(REQUESTS_PREFIX).startswith(HUGE_PAGES)
+    if "/" not in name and not known:
+        checks.invalid(path, Named(name), "must be a standard resource type or fully qualified")
+        return False
+    return True
+
+
+def _check_container_resource_name(name: str, path: Path, checks: Checks) -> None:
+    check_resource_name(name, path, checks)
+    if "/" not in name:
+        if name not in CONTAINER_RESOURCES and not name.startswith(HUGE_PAGES):
+            checks.invalid(path, Named(name), "must be a standard resource for containers")
+    elif not is_native(name) and not is_extended(name):
+        checks.invalid(path, Named(name), "doesn't follow extended resource name standard")
+
+
+def _check_pod_resource_name(name: str, path: Path, checks: Checks) -> None:
+    if check_resource_name(name, path, checks) and not for_pods(name):
+        checks.errors.append(not_supported(path, name, POD_RESOURCES))
+
+
+def _check_pages(name: str, amount: Quantity, path: Path, checks: Checks) -> None:
+    """Huge pages are asked for in multiples of their size, which is in the resource's name."""
+    if not name.startswith(HUGE_PAGES):
+        return
+    try:
+        size = quantity.parse(name.removeprefix(HUGE_PAGES))
+    except quantity.QuantityError:
+        divisible = False
+    else:
+        divisible = size.sign() > 0 and not size.milli_value() % 1000 and not amount.value() % size.value()
+    if not divisible:
+        checks.invalid(path, str(amount), f"{amount} is not positive integer multiple of {name}")
+
+
+def _check_against_limit(
+    name: str, amount: Quantity, limit: Quantity | None, path: Path, checks: Checks
+) -> None:
+    if limit is None:
+        if not is_overcommitable(name):
+            detail = "Limit must be set for non overcommitable resources"
+            checks.report(REQUIRED, (*path, "limits"), "", detail)
+        return
+    difference = amount.cmp(limit)
+    if difference and not is_overcommitable(name):
+        checks.invalid((*path, "requests"), str(amount), f"must be equal to {name} limit of {limit}")
+    elif difference > 0:
+        detail = f"must be less than or equal to {name} limit of {limit}"
+        checks.invalid((*path, "requests"), str(amount), detail)
+
+
+# --- claims ------------------------------------------------------------------------------------------------------
+
+
+def _check_claims(entries: list[Object], claims: list[str], path: Path, checks: Checks) -> None:
+    """Which of the pod's claims, or which requests in them, a container uses."""
+    used: set[str] = set()
+    for index, entry in enumerate(entries):
+        at: Path = (*path, index)
+        name = entry.get("name", "")
+        if not name:
+            checks.report(REQUIRED, at)
+            continue
+        if name in used:
+            checks.report(DUPLICATE, at, name)
+        else:
+            used.add(_check_claim_use(name, entry.get("request", ""), used, at, checks))
+        if name not in claims:
+            checks.report(NOT_FOUND, at, name, _unknown_claim(claims))
+
+
+def _check_claim_use(name: str, request: str, used: set[str], path: Path, checks: Checks) -> str:
+    """The use of a claim, or of one request in it; returns what is used then."""
+    if not request:
+        # The whole claim overlaps with every request of it that is used already.
+        for other in used:
+            if "/" in other and other.partition("/")[0] == name:
+                checks.report(DUPLICATE, path, name)
+        return name
+    checks.problems(formats.dns_label(request), (*path, "request"))
+    part = f"{name}/{request}"
+    if part in used:
+        checks.report(DUPLICATE, path, part)
+    return part
+
+
+def _unknown_claim(claims: list[str]) -> str:
+    detail = "must be one of the names in pod.spec.resourceClaims"
+    return f"{detail}: {', '.join(claims)}" if claims else f"{detail} which is empty"
+
+
+# --- a pod as a whole --------------------------------------------------------------------------------------------
+
+
+def aggregate(spec: Object, kind: str) -> Amounts:
+    """What all containers together need of ``requests`` or ``limits`` at the same time.
+
+    Init containers run one by one before the others, unless they are restarted always and so keep running.
+    """
+    total: Amounts = {}
+    for container in spec.get("containers") or []:
+        _add(total, _amounts(container, kind))
+    sidecars: Amounts = {}
+    peak: Amounts = {}
+    for container in spec.get("initContainers") or []:
+        amounts = _amounts(container, kind)
+        if container.get("restartPolicy") == "Always":
+            _add(total, amounts)
+            _add(sidecars, amounts)
+            now = sidecars
+        else:
+            now = dict(sidecars)
+            _add(now, amounts)
+        _raise_to(peak, now)
+    _raise_to(total, peak)
+    return total
+
+
+def _amounts(container: Object, kind: str) -> Amounts:
+    amounts: Amounts = container.get("resources", {}).get(kind) or {}
+    return amounts
+
+
+def _add(total: Amounts, amounts: Amounts) -> None:
+    for name, amount in amounts.items():
+        total[name] = total[name].add(amount) if name in total else amount
+
+
+def _raise_to(total: Amounts, amounts: Amounts) -> None:
+    for name, amount in amounts.items():
+        if name not in total or amount.cmp(total[name]) > 0:
+            total[name] = amount
+
+
+def _check_sums(spec: Object, path: Path, checks: Checks) -> None:
+    requests: Amounts = spec["resources"].get("requests") or {}
+    limits: Amounts = spec["resources"].get("limits") or {}
+    for kind, amounts in (("requests", requests), ("limits", limits)):
+        for name, needed in aggregate(spec, kind).items():
+            if kind == "limits" and not name.startswith(HUGE_PAGES):
+                continue
+            if name in amounts and needed.cmp(amounts[name]) > 0:
+                detail = f"must be greater than or equal to aggregate container {kind} of {needed}"
+                checks.invalid((*path, kind, Key(name)), str(amounts[name]), detail)
+    for index, container in enumerate(spec.get("containers") or []):
+        for name, limit in _amounts(container, "limits").items():
+            if name in limits and limit.cmp(limits[name]) > 0:
+                detail = f"must be less than or equal to pod limits of {limits[name]}"
+                checks.report(INVALID, (*path, "containers", index, Key(name), "limits"), str(limit), detail)

@@ -1,0 +1,115 @@
+"""From a configuration to certificates: where they are kept, who renews them, what is served with them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from serving.certificate_secret import SecretStore
+from serving.certificate_store import CURRENT, DirectoryStore, Keeper
+from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms
+from serving.tls import CertificateError, ServerTLS
+from webhook.assembly import api_server, own_namespace
+from webhook.config import Config
+from webhook.injection import COLLECTIONS, Injection, Target
+
+# The API server must not hold up the one who looks after the workers.
+SECRET_SECONDS = 3.0
+
+
+def certificate_terms(config: Config) -> Terms | None:
+    """How own certificates are to be, None if they are given.
+
+    :raises ConfigError: if an authority would end before its successor is trusted.
+    """
+    if not _are_own(config):
+        return None
+    terms = Terms(
+        tuple(config.get("tls", "names")),
+        timedelta(days=config.get("tls", "authorityDays")),
+        timedelta(days=config.get("tls", "leafDays")),
+        timedelta(hours=config.get("tls", "trustLeadHours")),
+    )
+    if terms.trust_lead * 3 >= terms.authority_life:
+        raise config.error(
+            ("tls", "trustLeadHours"), "tls.trustLeadHours: must be less than a third of tls.authorityDays"
+        )
+    return terms
+
+
+def make_keeper(config: Config, runtime: Path) -> Keeper | None:
+    """What makes and renews own certificates, None if they are given.
+
+    :param runtime: a directory of this service alone, for as long as it runs.
+    :raises ConfigError: as :func:`certificate_terms`, or if the API server's authorities cannot be read.
+    """
+    terms = certificate_terms(config)
+    if terms is None:
+        return None
+    injection = make_injection(config, runtime)
+    is_trusted = _anything if injection is None else injection.is_everywhere
+    directory = DirectoryStore(_directory(config, runtime))
+    if config.get("tls", "secret") is None:
+        return Keeper(directory, terms, is_trusted=is_trusted)
+    api = api_server(config, SECRET_SECONDS)
+    namespace = own_namespace(config, "tls", "secret", "namespace")
+    store = SecretStore(api, namespace, config.get("tls", "secret", "name"))
+    return Keeper(store, terms, directory, is_trusted, api.close)
+
+
+def _anything(pem: bytes) -> bool:
+    """Where nothing is injected nobody can tell what clients trust: the trust lead has to do."""
+    return True
+
+
+def make_tls(config: Config, runtime: Path) -> ServerTLS:
+    """
+    :raises ConfigError: if there is no usable certificate.
+    """
+    authority = config.get("tls", "clientAuthorityFile")
+    if _are_own(config):
+        current = _directory(config, runtime) / CURRENT
+        files = current / LEAF, current / LEAF_KEY
+    else:
+        files = (
+            config.path(config.get("tls", "certificateFile")),
+            config.path(config.get("tls", "keyFile")),
+        )
+    try:
+        return ServerTLS(*files, authority and config.path(authority))
+    except CertificateError as error:
+        raise config.error(("tls",), f"tls: {error}") from None
+
+
+def injects_itself(config: Config) -> bool:
+    """Whether the service writes its authorities into objects of the cluster, and nobody else."""
+    return bool(config.get("tls", "inject", "by") == "serve")
+
+
+def make_injection(config: Config, runtime: Path, bundle: Path | None = None) -> Injection | None:
+    """What keeps the own authorities in objects of the cluster, None if there is nothing to do.
+
+    :param bundle: where the authorities are, if not where the service has them.
+
+    :raises ConfigError: if the authorities are not ours to tell, or the API server's cannot be read.
+    """
+    targets = [
+        Target(collection, name)
+        for collection in COLLECTIONS
+        for name in config.get("tls", "inject", collection)
+    ]
+    if not targets:
+        return None
+    if not _are_own(config):
+        raise config.error(("tls", "inject"), "tls.inject: only for own certificates (directory or secret)")
+    return Injection(api_server(config), bundle or _directory(config, runtime) / CURRENT / BUNDLE, targets)
+
+
+def _are_own(config: Config) -> bool:
+    return config.get("tls", "certificateFile") is None
+
+
+def _directory(config: Config, runtime: Path) -> Path:
+    """Where own certificates are for those who serve with them."""
+    directory = config.get("tls", "directory")
+    return runtime / "certificates" if directory is None else config.path(directory)

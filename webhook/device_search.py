@@ -1,0 +1,179 @@
+"""Which kinds of devices are what a request asks for; found out step by step, as far as somebody needs it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from time import perf_counter
+from typing import NamedTuple
+
+from allocator.capacity import CapacityError, consumed, has_room
+from deviceselectors.compiler import Compiled, compile_expression
+from deviceselectors.environment import Environment
+from deviceselectors.explaining import Explainer
+from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
+from resourceapi.objects import EMPTY, Object
+from resourceapi.quantity import Quantity
+from webhook.devices import DeviceKind
+
+
+class OverBudget(Exception):
+    """It cannot be told in time."""
+
+
+class Demand(NamedTuple):
+    """What a device must be like."""
+
+    class_selectors: tuple[str, ...]
+    selectors: tuple[str, ...]
+    capacity: tuple[tuple[str, Quantity], ...]
+
+
+class Search:
+    """Which kinds of devices fulfil a demand, as far as that has been asked; goes on where it was.
+
+    ``matched`` are those that do, of the first ``position`` kinds.
+    """
+
+    def __init__(self, demand: Demand, environment: Environment, fractional: bool) -> None:
+        self.demand = demand
+        self.matched: list[DeviceKind] = []
+        self._environment = environment
+        self._fractional = fractional
+        self._size = 100 + sum(map(len, (*demand.class_selectors, *demand.selectors)))
+        self._outcomes: dict[DeviceKind, bool] = {}
+        self._kinds: list[DeviceKind] = []
+        self._revision = -1
+        self._position = 0
+        self._programs: list[Program | None] | None = None
+        # how many of those that matched are counted, by node
+        self._counted = 0
+        self._of_node: Counter[str] = Counter()
+        self._most_of_one = 0
+
+    def __len__(self) -> int:
+        """About how much memory it takes."""
+        return len(self._outcomes) + self._size
+
+    def refresh(self, kinds: list[DeviceKind], revision: int) -> None:
+        """Look at other kinds, of which some may be known."""
+        if revision == self._revision:
+            return
+        self._revision, self._kinds = revision, kinds
+        self._outcomes = {kind: outcome for kind, outcome in self._outcomes.items() if kind.members}
+        self._position = self._counted = self._most_of_one = 0
+        self.matched = []
+        self._of_node = Counter()
+
+    def next_match(self, deadline: float) -> bool:
+        """Go on to the next kind that fulfils the demand, if there is one.
+
+        :raises OverBudget: if that takes too long.
+        """
+        while self._position < len(self._kinds):
+            kind = self._kinds[self._position]
+            outcome = self._outcomes.get(kind)
+            if outcome is None:
+                _check(deadline)
+                outcome = self._outcomes[kind] = self._fulfils(kind, deadline)
+            self._position += 1
+            if outcome:
+                self.matched.append(kind)
+                return True
+        return False
+
+    def reach(self, wanted: int, deadline: float) -> int:
+        """How many devices one node can have at most; not counted further than ``wanted``.
+
+        A device that several can share counts for as many as are wanted.
+
+        :raises OverBudget: if that takes too long.
+        """
+        while self._most() < wanted:
+            if self._counted == len(self.matched) and not self.next_match(deadline):
+                break
+            kind = self.matched[self._counted]
+            if kind.device.multiple:
+                return wanted
+            _check(deadline)
+            self._counted += 1
+            for node in kind.members.values():
+                self._of_node[node] += 1
+                if node:
+                    self._most_of_one = max(self._most_of_one, self._of_node[node])
+        return min(self._most(), wanted)
+
+    def _most(self) -> int:
+        """Devices without a node of their own may be in reach of any."""
+        return self._of_node[""] + self._most_of_one
+
+    def total(self, deadline: float) -> int:
+        """How many devices fulfil the demand, wherever they are.
+
+        :raises OverBudget: if that takes too long.
+        """
+        while self.next_match(deadline):
+            pass
+        return sum(len(kind.members) for kind in self.matched)
+
+    def explain(self, kind: DeviceKind, deadline: float) -> str:
+        """Why a kind of device does not fulfil the demand, as far as expressions tell.
+
+        :raises OverBudget: if there is no time for that.
+        """
+        for compiled in self._compiled():
+            _check(deadline)
+            reasons = (
+                Explainer(compiled.ast).explain(kind.device.prepared) if compiled.ast is not None else []
+            )
+            if reasons:
+                # No values: slices are for those who may read them, and who asks may only be allowed to make claims.
+                # The part of the expression, which is theirs or their class's, says enough to look further.
+                first = reasons[0]
+                return f"; for example {next(iter(kind.members))}: {first.expression} {first.verdict}"
+        return ""
+
+    def _compiled(self) -> Iterator[Compiled]:
+        """The expressions, first those of the class."""
+        for expression in self.demand.class_selectors:
+            yield compile_expression(expression, Environment("stored"))
+        for expression in self.demand.selectors:
+            yield compile_expression(expression, self._environment)
+
+    def _fulfils(self, kind: DeviceKind, deadline: float) -> bool:
+        if self._programs is None:
+            self._programs = list(self._make_programs(deadline))
+        try:
+            if not all(each is not None and each.matches(kind.device.prepared) for each in self._programs):
+                return False
+        except EvaluationError:
+            return False
+        return not self.demand.capacity or self._has_capacity(kind)
+
+    def _make_programs(self, deadline: float) -> Iterator[Program | None]:
+        """What evaluates the expressions; None for one that cannot be."""
+        for compiled in self._compiled():
+            _check(deadline)
+            try:
+                yield program(compiled) if compiled.ast is not None else None
+            except ProgramError:
+                yield None
+
+    def _has_capacity(self, kind: DeviceKind) -> bool:
+        """Whether the device has that much, as long as nobody else uses it."""
+        capacity = kind.device.capacity
+        try:
+            amounts = consumed(dict(self.demand.capacity), capacity, self._fractional)
+        except CapacityError:
+            return False
+        return amounts is not None and has_room(amounts, capacity, ())
+
+
+def expressions(holder: Object) -> Iterator[str]:
+    for selector in holder.get("selectors") or ():
+        yield (selector or EMPTY).get("cel", EMPTY).get("expression", "")
+
+
+def _check(deadline: float) -> None:
+    if perf_counter() >= deadline:
+        raise OverBudget
