@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from cluster.tls import client_context
 from quota.api import TooLarge, Unavailable
-from serving.tls import trusting
 
 TIMEOUT = 8.0
 # Of an answer so much is read: more than any object has, and little beside what a worker may take, as JSON and decoded.
@@ -30,7 +30,7 @@ class ApiServer:
         """
         self._address = urlsplit(server)
         self._token_file = token_file
-        self._tls = trusting(ca_file)
+        self._tls = client_context(ca_file)
         self._timeout = timeout
         self._local = threading.local()
 

@@ -13,11 +13,11 @@ from threading import Event
 from typing import Protocol
 from urllib.parse import urlencode, urlsplit
 
+from cluster.tls import client_context
 from resourceapi.manifests import mapping, text
 from resourceapi.objects import Object
-from serving.logs import log
-from serving.tls import trusting
 
+_LOGGER = logging.getLogger("claimcheck")
 PAGE = 500
 WATCH_SECONDS = 60
 # More than a watch lasts: what takes longer is a connection that nobody answers any more.
@@ -68,7 +68,7 @@ class Connection:
         """
         self._address = urlsplit(server)
         self._token_file = token_file
-        self._tls = trusting(ca_file)
+        self._tls = client_context(ca_file)
 
     def open(self) -> http.client.HTTPSConnection:
         host, port = self._address.hostname or "", self._address.port
@@ -116,13 +116,13 @@ class Watch:
                     failures = 0
             except NotServed:
                 if not self.synced.is_set():
-                    log(logging.INFO, "not served", path=self.path)
+                    _log(logging.INFO, "not served", path=self.path)
                 self._receiver.lose()
                 self.synced.set()
                 ending.wait(NOT_SERVED_SECONDS)
             except (OSError, http.client.HTTPException, ValueError, WatchError) as error:
                 reason = str(error) or type(error).__name__
-                log(logging.WARNING, "cluster is not followed", path=self.path, reason=reason)
+                _log(logging.WARNING, "cluster is not followed", path=self.path, reason=reason)
                 ending.wait(_pause(failures))
                 failures += 1
 
@@ -194,6 +194,11 @@ def _pause(failures: int) -> float:
     """How long to wait after so many failures; not all replicas come back at once."""
     longest = min(LONGEST_PAUSE_SECONDS, PAUSE_SECONDS * 2.0 ** min(failures, 10))
     return longest * (0.5 + random() / 2)
+
+
+def _log(level: int, message: str, **fields: str) -> None:
+    """Log a message with fields, as the formatter of ``serving.logs`` writes them."""
+    _LOGGER.log(level, message, extra={"fields": fields})
 
 
 def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:

@@ -6,24 +6,11 @@ import ssl
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from cluster.tls import allow_incomplete_certificates
+
 
 class CertificateError(Exception):
     """Files that hold no certificate with its key."""
-
-
-def trusting(authority: Path) -> ssl.SSLContext:
-    """What a client of a cluster speaks TLS with; whom it trusts is in a file.
-
-    :raises OSError: (or ssl.SSLError) if that cannot be read.
-    """
-    context = ssl.create_default_context(cafile=str(authority))
-    _be_lenient(context)
-    return context
-
-
-def _be_lenient(context: ssl.SSLContext) -> None:
-    """Take the certificates that Kubernetes takes: many clusters' own lack what Python wants from 3.13 on."""
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
 
 
 class ServerTLS:
@@ -70,7 +57,7 @@ class ServerTLS:
 
 def _context(pair: bytes, client_authority: bytes | None) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    _be_lenient(context)
+    allow_incomplete_certificates(context)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     _load(context, pair)

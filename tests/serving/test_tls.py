@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cluster.tls import client_context
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
-from serving.tls import CertificateError, ServerTLS, trusting
+from serving.tls import CertificateError, ServerTLS
 from tests.webhook.client_certificates import write_client_certificates
 
 TERMS = Terms(("localhost",), timedelta(9), timedelta(9), timedelta(1))
@@ -44,7 +45,7 @@ def test_settings(tls: ServerTLS) -> None:
 
 def test_old_certificates_are_taken(tls: ServerTLS, tmp_path: Path) -> None:
     """Those of clusters need not be as strict as Python is by default from 3.13 on."""
-    for context in (tls.context, trusting(tmp_path / "authority.crt")):
+    for context in (tls.context, client_context(tmp_path / "authority.crt")):
         assert not context.verify_flags & ssl.VERIFY_X509_STRICT
 
 
