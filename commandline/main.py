@@ -115,7 +115,7 @@ def _run(arguments: list[str]) -> int:
 
 def _unrecognized(unknown: Sequence[str], parser: ArgumentParser) -> str:
     """argparse's message about arguments, with the option that may be meant."""
-    from advice.hints.nearness import nearest
+    from resourceapi.nearness import nearest
 
     names = [name for name in parser._option_string_actions if name.startswith("--")]
     meant = nearest(unknown[0].partition("=")[0], names)

@@ -66,8 +66,8 @@ def treatment(value: dict[str, Any]) -> str:
 
 def _untyped(value: dict[str, Any]) -> str:
     """An object without apiVersion or kind is a mistake if it is one of ours; others (a chart's values) are not."""
-    from advice.hints.nearness import nearest
     from advice.hints.versions import FORMER_KINDS
+    from resourceapi.nearness import nearest
 
     kind = value.get("kind", value.get(nearest("kind", value)))
     if isinstance(kind, str) and (kind in FORMER_KINDS or kind in workloads.RESOURCES):

@@ -46,7 +46,7 @@ def profile_of(options: Namespace) -> Profile:
 
 def _meant_gate(message: str) -> str:
     """What may be meant by a gate that is unknown."""
-    from advice.hints.nearness import nearest
+    from resourceapi.nearness import nearest
 
     meant = nearest(message.partition("unrecognized feature gate: ")[2], GATES)
     return f" (did you mean {meant}?)" if meant else ""

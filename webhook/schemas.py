@@ -13,7 +13,7 @@ from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped, u
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
-from advice.hints.nearness import nearest
+from resourceapi.nearness import nearest
 
 Path = tuple[str | int, ...]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from advice.hints import schema_walk
-from advice.hints.nearness import nearest
 from advice.hints.scenario import Situation, value_at
 from advice.hints.snippet import yaml
 from advice.hints.table import Hint
 from resourceapi.field_path import render
+from resourceapi.nearness import nearest
 from resourceapi.schema import Struct
 from validation.rule_names import UNKNOWN_FIELD
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from advice.hints.nearness import nearest
 from advice.hints.scenario import Situation, value_at
 from advice.hints.snippet import yaml
 from advice.hints.table import Hint
 from resourceapi.field_errors import DUPLICATE, INVALID, NOT_FOUND, REQUIRED
 from resourceapi.manifests import entries, pod_spec, text
+from resourceapi.nearness import nearest
 from validation.rule_names import WRONG_TYPE
 
 CONTAINER_CLAIM = r"ontainers\[\]\.resources\.claims\[\]"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from advice.hints.nearness import nearest
 from advice.hints.scenario import Situation
 from advice.hints.table import Hint
 from resourceapi.field_errors import FORBIDDEN, INVALID
+from resourceapi.nearness import nearest
 
 DEVICE_FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 NAMES = ("device", "quantity", "semver")

@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 from advice.hints import schema_walk
-from advice.hints.nearness import nearest
 from advice.hints.scenario import MISSING, Situation, value_at
 from advice.hints.snippet import scalar, yaml
 from advice.hints.table import Hint
 from resourceapi.field_errors import FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED
+from resourceapi.nearness import nearest
 from validation.rule_names import WRONG_TYPE
 from validation.version_texts import as_semantic_version
 

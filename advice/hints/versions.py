@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from advice.hints.nearness import nearest
 from advice.hints.scenario import Situation
 from advice.hints.snippet import yaml
 from advice.hints.table import Hint
 from resourceapi.model.versions import GROUP
+from resourceapi.nearness import nearest
 from resourceapi.releases import KINDS, Profile
 from validation.rule_names import NOT_SERVED, SERVER_WARNING
 

@@ -193,7 +193,7 @@ class Judge:
 
     def _near(self, lookup: Lookup) -> str:
         """What was perhaps meant: a similar name in the domain, or a similar domain."""
-        from advice.hints.nearness import nearest
+        from resourceapi.nearness import nearest
 
         known = self._known(lookup.map)
         names = known.get(lookup.domain)

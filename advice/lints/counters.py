@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from advice.hints.nearness import nearest
 from advice.lints.facts import Facts, pool_key
 from advice.lints.table import UNKNOWN_COUNTER, Warning
 from resourceapi.field_path import Key
 from resourceapi.manifests import devices_of, entries, mapping, text
+from resourceapi.nearness import nearest
 
 
 def check(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:

@@ -87,7 +87,7 @@ def _missing(
 
 
 def _near(name: str, candidates: Any) -> str:
-    from advice.hints.nearness import nearest
+    from resourceapi.nearness import nearest
 
     meant = nearest(name, sorted(candidates))
     return f"did you mean `{meant}`?" if meant else ""

@@ -13,6 +13,7 @@ from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Variation
 from allocator.kinds import value_of
 from resourceapi.limits import ALLOCATION_RESULTS
+from resourceapi.nearness import nearest
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
@@ -55,8 +56,6 @@ def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
     named = details_of(claims, part).get("deviceClassName", "")
     if named in classes:
         return
-    from advice.hints.nearness import nearest
-
     meant = nearest(named, classes)
     if not meant:
         return

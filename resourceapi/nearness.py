@@ -1,4 +1,4 @@
-"""Which of the possible words was meant."""
+"""Did you mean …? Which of the possible names a misspelt one stands for."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str:
-    """The candidate that the word is a slip of: other case or separators, or a few letters off; or nothing.
+    """Find the name that was meant by a word in other case, with other separators or with a few wrong letters.
 
-    Words of up to 3 letters must agree but for case, up to 6 may be one edit off, longer ones two.
+    Words of up to 3 letters must agree except for case, those of up to 6 may be one edit off, longer ones two.
+
+    :returns: the nearest candidate, an empty string if none is near enough.
     """
     if not word or len(word) > 100:
         return ""
@@ -34,7 +36,10 @@ def _bare(word: str) -> str:
 
 
 def edits(first: str, second: str, limit: int) -> int:
-    """Letters to insert, delete, replace or swap with a neighbour, counted up to ``limit + 1``."""
+    """Count the letters to insert, delete, replace or swap with a neighbour (Damerau-Levenshtein).
+
+    :returns: the number of edits, or ``limit + 1`` if there are more than ``limit``.
+    """
     before: list[int] = []
     row = list(range(len(second) + 1))
     for i, letter in enumerate(first, 1):
