@@ -1,7 +1,7 @@
 """Classes of characters in regular expressions, and which characters differ by case only, as Go's unicode has them.
 
 A class is a tuple of ranges of code points, each from its first to its last, in order and apart from each other. The
-tables in `characterclasses.json` are those of Go 1.26 (Unicode 15.0): neither Python's nor RE2's are of one version.
+tables in `character_classes.json` are those of Go 1.26 (Unicode 15.0): neither Python's nor RE2's are of one version.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def negated(ranges: Ranges) -> Ranges:
 
 @functools.cache
 def _tables() -> dict[str, Any]:
-    return json.loads((Path(__file__).parent / "characterclasses.json").read_text("utf-8"))  # type: ignore[no-any-return]
+    return json.loads((Path(__file__).parent / "character_classes.json").read_text("utf-8"))  # type: ignore[no-any-return]
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from resourceapi.field_path import render
 from resourceapi.releases import Profile
 
 HERE = Path(__file__).parent
-PAGES = HERE.parents[1] / "docs" / "reference" / "lints"
+PAGES = HERE.parents[2] / "docs" / "reference" / "lints"
 CASES = yaml.safe_load((HERE / "cases.yaml").read_text(encoding="utf-8"))
 # these two are about the text of a file, and are tested with the command
 OF_THE_TEXT = {"CC009", "CC010"}
