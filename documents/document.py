@@ -40,6 +40,7 @@ class Document:
 
     @property
     def file(self) -> str:
+        """The name of the file as the user gave it."""
         return self.source.file
 
     @property
@@ -104,8 +105,9 @@ class Document:
 
     def _located(self) -> Positions:
         # Kept with the chunk: the items of a list share them.
-        if self.chunk.positions is None:
+        chunk = self.chunk
+        if chunk.positions is None:
             from documents.positions import Positions
 
-            self.chunk.positions = Positions(self.source, self.chunk)
-        return self.chunk.positions
+            chunk.positions = Positions(self.source, chunk.start, chunk.end, is_json=chunk.is_json)
+        return chunk.positions

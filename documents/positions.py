@@ -12,7 +12,6 @@ from documents.tree import ALIAS, MAPPING, SCALAR, SEQUENCE, Node
 
 if TYPE_CHECKING:
     from documents.source import Path, Source
-    from documents.splitting import Chunk
 
 
 class Place:
@@ -44,16 +43,22 @@ class Place:
 
 
 class Positions:
-    """The node tree of one chunk of a source, asked by path."""
+    """The node tree of one document of a source, asked by path.
+
+    :param source: the text that the document is in.
+    :param start: the offset at which it begins.
+    :param end: the offset at which it ends.
+    :param is_json: whether it is read as JSON, not as YAML.
+    """
 
     __slots__ = ("_members", "_origin", "_root", "_source", "_text")
 
-    def __init__(self, source: Source, chunk: Chunk) -> None:
+    def __init__(self, source: Source, start: int, end: int, *, is_json: bool) -> None:
         self._source = source
-        self._origin = chunk.start
-        self._text = source.text[chunk.start : chunk.end]
+        self._origin = start
+        self._text = source.text[start:end]
         with CollectorPaused(len(self._text)):
-            self._root = _nodes(self._text, chunk.is_json)
+            self._root = _nodes(self._text, is_json)
         # The pairs of the mappings seen so far, merges resolved: looked up again for every path.
         self._members: dict[int, dict[str, tuple[Node, Node]]] = {}
 

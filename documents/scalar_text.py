@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from documents.tree import Node
 
 _ESCAPE_DIGITS = {"x": 2, "u": 4, "U": 8}
-_indentation = re.compile(r"[ \t]*").match
 _BREAK = "\n"
 
 

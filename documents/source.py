@@ -22,6 +22,7 @@ class Source:
         self._line_starts: list[int] | None = None
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
+        """The line and column of an offset in the text."""
         starts = self._starts()
         line = bisect_right(starts, offset)
         return line, offset - starts[line - 1] + 1

@@ -64,8 +64,10 @@ def has_repeated_keys(value: Any) -> bool:
 
 
 def too_deep(offset: int) -> RefusedText:
+    """The error about a text that is nested too deeply at an offset."""
     return RefusedText(offset, f"nested more than {MAX_DEPTH} levels deep")
 
 
 def too_many(offset: int) -> RefusedText:
+    """The error about a document that has too many values, at the offset of the first of them."""
     return RefusedText(offset, f"more than {MAX_VALUES:,} values in one document")

@@ -53,9 +53,9 @@ def read_nodes(text: str) -> tuple[Node | None, int]:
 
 
 def _mended(text: str, malformed: MalformedText) -> str | None:
-    """The text with the place of an error that go-yaml does not see written otherwise, or None.
+    r"""The text with the place of an error that go-yaml does not see written otherwise, or None.
 
-    go-yaml takes `\\'` in double quotes for a quote, and a colon in front of a flow indicator for text.
+    go-yaml takes `\'` in double quotes for a quote, and a colon in front of a flow indicator for text.
     """
     at = malformed.offset
     if malformed.message == "found unexpected ':'" and text[at] == ":":

@@ -257,7 +257,7 @@ def _struct_decoder(schema: Schema, struct: str, go_type: str, *, type_meta: boo
         if not lookup:
             prepare()
         if type(value) is Members:
-            return repeated(value, trail, state, into)
+            return _read_repeated(lookup, value, trail, state, into)
         out = {} if into is None else into
         for name, member in value.items():
             entry = lookup.get(name)
@@ -278,22 +278,25 @@ def _struct_decoder(schema: Schema, struct: str, go_type: str, *, type_meta: boo
                     _store(out, name, keeps_zero, decoded)
         return out
 
-    def repeated(value: Members, trail: Trail, state: _State, into: Any) -> Any:
-        """An object in which keys are repeated: the later value goes into what the earlier one has left."""
-        out = {} if into is None else into
-        seen = set()
-        for name, member in value.pairs:
-            entry = lookup.get(name)
-            if entry is None:
-                state.strict("unknown field", trail, name)
-                continue
-            if name in seen:
-                state.strict("duplicate field", trail, name)
-            seen.add(name)
-            _store(out, name, entry[1], entry[2](member, (trail, name), state, out.get(name)))
-        return out
-
     return read
+
+
+def _read_repeated(
+    lookup: dict[str, _Entry], value: Members, trail: Trail, state: _State, into: Any
+) -> dict[str, Any]:
+    """An object in which keys are repeated: the later value goes into what the earlier one has left."""
+    out: dict[str, Any] = {} if into is None else into
+    seen = set()
+    for name, member in value.pairs:
+        entry = lookup.get(name)
+        if entry is None:
+            state.strict("unknown field", trail, name)
+            continue
+        if name in seen:
+            state.strict("duplicate field", trail, name)
+        seen.add(name)
+        _store(out, name, entry[1], entry[2](member, (trail, name), state, out.get(name)))
+    return out
 
 
 def _store(out: dict[str, Any], name: str, keeps_zero: bool, decoded: Any) -> None:
@@ -472,8 +475,6 @@ def _read_int_or_string(value: Any, trail: Trail, state: _State, into: Any) -> A
         raise state.type_error(value, "int32", trail, integer=True)
     return decoded
 
-
-# Below this no raw JSON can be near its limit of 10 KiB.
 
 _OTHERS: dict[str, Decoder] = {
     "quantity": _read_quantity,

@@ -113,22 +113,27 @@ def render_value(value: object) -> str:
 
 
 def required(path: Path, detail: str = "") -> FieldError:
+    """A field that must have a value and has none."""
     return FieldError(REQUIRED, path, "", detail)
 
 
 def invalid(path: Path, value: object, detail: str, *, origin: str = "") -> FieldError:
+    """A value that breaks a rule; ``detail`` says which."""
     return FieldError(INVALID, path, value, detail, origin=origin)
 
 
 def forbidden(path: Path, detail: str) -> FieldError:
+    """A field that must not be set here; the value is not shown."""
     return FieldError(FORBIDDEN, path, "", detail)
 
 
 def duplicate(path: Path, value: object) -> FieldError:
+    """A value that an earlier entry of the list has."""
     return FieldError(DUPLICATE, path, value)
 
 
 def not_found(path: Path, value: object) -> FieldError:
+    """A reference to something that does not exist."""
     return FieldError(NOT_FOUND, path, value)
 
 

@@ -36,6 +36,7 @@ def text(value: Any, key: str) -> str:
 
 
 def name_of(manifest: Any) -> str:
+    """``metadata.name``, or an empty text."""
     return text(mapping(manifest, "metadata"), "name")
 
 
@@ -47,8 +48,10 @@ def claim_devices(manifest: Any) -> tuple[Path, dict[str, Any]]:
 
 
 def request_details(manifest: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """All requests without alternatives, and all subrequests, of a claim or template of any version: where they are, and
-    what they ask for."""
+    """All exact requests and all subrequests of a claim or template of any version.
+
+    :returns: pairs of the path and the request's fields.
+    """
     path, devices = claim_devices(manifest)
     for index, request in enumerate(entries(devices, "requests")):
         if not isinstance(request, dict):

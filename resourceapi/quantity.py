@@ -83,6 +83,7 @@ class Quantity:
         return hash((digits, exponent))
 
     def is_zero(self) -> bool:
+        """Whether the amount is 0."""
         return not self.mantissa
 
     def sign(self) -> int:
@@ -358,7 +359,7 @@ def _wrap_int64(value: int) -> int:
 
 
 def _round_away(mantissa: int, places: int) -> int:
-    """mantissa / 10**places, rounded away from zero."""
+    """``mantissa / 10**places``, rounded away from zero."""
     sign = -1 if mantissa < 0 else 1
     if places > MAX_DIGITS + 20:
         return sign if mantissa else 0
@@ -367,7 +368,7 @@ def _round_away(mantissa: int, places: int) -> int:
 
 
 def _scaled_big(mantissa: int, shift: int) -> int:
-    """mantissa * 10**shift as the server computes it for quantities of arbitrary size, wrapping at 64 bits."""
+    """``mantissa * 10**shift`` as the server computes it for quantities of arbitrary size, wrapping at 64 bits."""
     if shift >= 0:
         # A power of ten that does not fit becomes the least 64-bit number.
         power = 10**shift if shift <= _INT64_DIGITS else -_MAX_INT64 - 1

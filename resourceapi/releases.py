@@ -24,17 +24,17 @@ class UnknownRelease(ValueError):
 
 
 class Profile:
-    """A server to answer as: a release and the feature gates that are on."""
+    """A server to answer as: a release and the feature gates that are on.
+
+    :param release: ``1.34`` … ``1.37`` (a leading ``v`` and a patch number are ignored) or ``kep``.
+    :param settings: feature gates as given to the server.
+    :raises UnknownRelease: for another release.
+    :raises resourceapi.gates.GateError: for settings that the server refuses.
+    """
 
     __slots__ = ("gates", "minor", "name", "schemas")
 
     def __init__(self, release: str = f"1.{NEWEST}", settings: Mapping[str, bool] | None = None) -> None:
-        """
-        :param release: ``1.34`` … ``1.37`` (a leading ``v`` and a patch number are ignored) or ``kep``.
-        :param settings: feature gates as given to the server.
-        :raises UnknownRelease: for another release.
-        :raises resourceapi.gates.GateError: for settings that the server refuses.
-        """
         self.name = _normalized(release)
         proposals = self.name == PROPOSALS
         self.minor = NEWEST if proposals else int(self.name.partition(".")[2])

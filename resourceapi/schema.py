@@ -67,10 +67,12 @@ def ref(name: str, *, package: str = "{v}") -> Type:
 
 
 def list_of(element: Type) -> Type:
+    """A list of ``element``."""
     return Type("list", "[]" + element.go, element=element)
 
 
 def map_of(element: Type, *, key: str = "string") -> Type:
+    """A map to ``element``; ``key`` is the Go type of its keys."""
     return Type("map", f"map[{key}]{element.go}", element=element)
 
 

@@ -40,9 +40,11 @@ class Checks:
         origin: str = "",
         covered: bool = False,
     ) -> None:
+        """Report an error; the parameters are those of :class:`~resourceapi.field_errors.FieldError`."""
         self.errors.append(FieldError(kind, path, value, detail, origin=origin, covered=covered))
 
     def invalid(self, path: Path, value: object, detail: str) -> None:
+        """Report a value that breaks a rule."""
         self.errors.append(FieldError(INVALID, path, value, detail))
 
     def problems(

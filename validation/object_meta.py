@@ -130,12 +130,14 @@ def _check_labels_and_annotations(meta: Object, checks: Checks) -> None:
 
 
 def check_labels(labels: dict[str, str], path: Path, checks: Checks) -> None:
+    """Keys and values of labels have their formats."""
     for key, value in labels.items():
         checks.problems(names.label_key(key), path)
         checks.problems(names.label_value(value), path)
 
 
 def check_annotations(annotations: dict[str, str], path: Path, checks: Checks) -> None:
+    """Keys of annotations have their format; all together they are not too large."""
     for key in annotations:
         checks.problems(names.annotation_key(key), path)
     checks.problems(object_names.annotations_size(annotations), path)

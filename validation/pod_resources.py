@@ -108,6 +108,7 @@ def _check_amount(name: str, amount: Quantity, path: Path, checks: Checks, *, fo
 
 
 def check_resource_name(name: str, path: Path, checks: Checks) -> bool:
+    """Check the name of a resource; tells whether its amount may be looked at."""
     problems = [names.Problem(kind, Named(name), detail) for kind, _, detail in names.label_key(name)]
     checks.problems(problems, path)
     if problems:

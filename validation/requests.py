@@ -120,6 +120,7 @@ class Answer:
 
     @property
     def accepted(self) -> bool:
+        """Whether the server does what it was asked to."""
         return self.code < 400
 
     def status(self) -> dict[str, Any]:

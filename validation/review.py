@@ -40,6 +40,7 @@ class Review:
             self.old = to_hub(kind.name, version, stored)
 
     def answer(self) -> Answer:
+        """What the server answers; an owner that is listed twice stays once."""
         return without_repeated_owners(self.obj, self._answer)
 
     def _answer(self) -> Answer:

@@ -20,7 +20,15 @@ Labels = Mapping[str, str]
 
 
 class Setting:
-    """A profile and its surroundings, the same for every request."""
+    """A profile and its surroundings, the same for every request.
+
+    :param namespaces: labels of the namespaces that are known.
+    :param nodes: Nodes (JSON), for what admission wants to know of them.
+    :param expressions: the checker of CEL expressions.
+    :param now: the time, RFC 3339 in seconds.
+    :param verbatim: raw JSON in the objects of answers is the very value that was given; see
+        :func:`resourceapi.encoding.encode`.
+    """
 
     def __init__(
         self,
@@ -32,14 +40,6 @@ class Setting:
         now: Callable[[], str] | None = None,
         verbatim: bool = False,
     ) -> None:
-        """
-        :param namespaces: labels of the namespaces that are known.
-        :param nodes: Nodes (JSON), for what admission wants to know of them.
-        :param expressions: the checker of CEL expressions.
-        :param now: the time, RFC 3339 in seconds.
-        :param verbatim: raw JSON in the objects of answers is the very value that was given; see
-            :func:`resourceapi.encoding.encode`.
-        """
         self.profile = profile
         self._namespaces = {} if namespaces is None else namespaces
         self.nodes = {node["metadata"]["name"]: node for node in nodes}
@@ -67,6 +67,7 @@ class Setting:
         return {"kind": kind, "apiVersion": f"{GROUP}/{version}", **encoded}
 
     def checks(self) -> Checks:
+        """A place to collect the errors of one object."""
         return Checks(self.profile, self._expressions)
 
     def declarative_pass(self, version: str) -> DeclarativePass:
@@ -77,9 +78,11 @@ class Setting:
         return found
 
     def namespace_labels(self, namespace: str) -> Labels:
+        """The labels of a namespace; none if it is not known."""
         return self._namespaces.get(namespace, {})
 
     def now(self) -> str:
+        """The time, RFC 3339 in seconds."""
         return self._now()
 
 

@@ -21,6 +21,7 @@ UINT64_DIGITS = 20
 
 
 def bad_request(message: str, **more: Any) -> Answer:
+    """A request that the server cannot read, or that is about another object than its URL."""
     return Answer(BAD_REQUEST, reason="BadRequest", message=message, **more)
 
 
@@ -55,6 +56,7 @@ def invalid(kind: str, name: str, errors: list[FieldError], group: str = GROUP) 
 
 
 def conflict(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
+    """An update that was not made from the newest state of the object."""
     qualified = _qualified(resource, group)
     return Answer(
         409,
@@ -65,6 +67,7 @@ def conflict(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
 
 
 def forbidden(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
+    """A request that admission refuses."""
     qualified = _qualified(resource, group)
     return Answer(
         403,
@@ -75,6 +78,7 @@ def forbidden(resource: str, name: str, why: str, group: str = GROUP) -> Answer:
 
 
 def already_exists(resource: str, name: str, group: str = GROUP) -> Answer:
+    """A create under a name that an object has."""
     qualified = _qualified(resource, group)
     return Answer(
         409,

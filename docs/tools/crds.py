@@ -23,6 +23,7 @@ def files() -> dict[Path, str]:
 
 
 def main() -> None:
+    """Write the definitions into ``manifests/crds``."""
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     for path, text in files().items():
         path.write_text(text, encoding="utf-8")

@@ -126,6 +126,7 @@ def extract(api: Path, apimachinery: Path) -> dict[str, list[list[str]]]:
 
 
 def main() -> None:
+    """Print the structs as JSON, one a line, sorted by name."""
     structs = extract(Path(sys.argv[1]), Path(sys.argv[2]))
     lines = (
         f"{json.dumps(name)}:{json.dumps(structs[name], separators=(',', ':'))}" for name in sorted(structs)

@@ -36,6 +36,7 @@ def pages() -> dict[str, str]:
 
 
 def main() -> None:
+    """Write the pages into ``docs/reference``."""
     for name, text in pages().items():
         (DIRECTORY / name).write_text(text)
 

@@ -61,6 +61,5 @@ Condition = Struct(
 )
 
 METADATA = Field("metadata", ref("ObjectMeta", package="v1"), go="ObjectMeta")
-TYPE_META = (Field("kind", STRING), Field("apiVersion", STRING, go="APIVersion"))
 
 STRUCTS = (OwnerReference, ManagedFieldsEntry, ObjectMeta, Condition)
