@@ -129,12 +129,12 @@ def judge(
 def _hint(problem: FieldError, expression: str, profile: Profile) -> str:
     """The hint that `validate` gives for the expression as a class's selector."""
     from advice.hints import hint_for
-    from advice.hints.scenario import Situation
+    from advice.hints.problem import Problem
 
     selectors = [{"cel": {"expression": expression}}]
     device_class = {"apiVersion": _V1, "kind": "DeviceClass", "spec": {"selectors": selectors}}
     path = ("spec", "selectors", 0, "cel", "expression")
-    return hint_for(Situation(problem.kind, problem.message, path, device_class, profile))[1]
+    return hint_for(Problem(problem.kind, problem.message, path, device_class, profile))[1]
 
 
 def _evaluate(expression: str, inventory: Inventory, *, derived: bool) -> list[Group]:

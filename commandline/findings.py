@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from advice.hints import hint_for
-from advice.hints.scenario import MISSING, Situation, value_at
+from advice.hints.problem import Problem
 from advice.lints.table import DROPPED, IGNORED_TEXT, REPEATED_KEY
 from commandline.results import ERROR, NOTE, WARNING, Finding, Result
 from conversion.paths import to_version
 from resourceapi.field_path import Path, render
+from resourceapi.manifests import MISSING, value_at
 from validation.rule_names import (
     DUPLICATE_FIELD,
     NOT_SERVED,
@@ -60,7 +61,7 @@ class Interpreter:
         """The hint for a problem; each is given once per object, and the first problems of an object get some."""
         if len(result.findings) >= MAX_HINTED:
             return ""
-        situation = Situation(
+        problem = Problem(
             rule,
             message,
             path,
@@ -70,7 +71,7 @@ class Interpreter:
             namespace_labels=self.context.namespaces.get(result.namespace),
             text_of=manifest.written,
         )
-        _, advice = hint_for(situation)
+        _, advice = hint_for(problem)
         return advice if all(finding.hint != advice for finding in result.findings) else ""
 
     def add_not_served(self, result: Result, manifest: Manifest) -> None:

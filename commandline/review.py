@@ -113,7 +113,7 @@ class Reviewer:
 
         It keeps what the stored object has; of a new object it drops the status in any case.
         """
-        from advice.hints.scenario import MISSING, value_at
+        from resourceapi.manifests import MISSING, value_at
 
         if path[0] == "status" and not self.live and self.stored is None:
             return False

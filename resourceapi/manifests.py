@@ -14,6 +14,8 @@ POD_SPECS: dict[str, Path] = {
     **{kind: (*template, "spec") for kind, template in TEMPLATES.items()},
 }
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+#: What :func:`value_at` returns where nothing is.
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
 
 
 def mapping(value: Any, *keys: str) -> dict[str, Any]:
@@ -101,3 +103,17 @@ def devices_of(manifest: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
             yield ("spec", "devices", index, "basic"), device["basic"]
         elif isinstance(device, dict):
             yield ("spec", "devices", index), device
+
+
+def value_at(value: Any, path: Path) -> Any:
+    """The value at a path of plain data, or MISSING."""
+    for segment in path:
+        if isinstance(segment, int):
+            if not isinstance(value, list) or segment >= len(value):
+                return MISSING
+            value = value[segment]
+        else:
+            if not isinstance(value, dict) or segment not in value:
+                return MISSING
+            value = value[segment]
+    return value

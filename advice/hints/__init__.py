@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from advice.hints.scenario import Situation
+    from advice.hints.problem import Problem
     from advice.hints.table import Hint
 
 
@@ -28,10 +28,10 @@ def hints() -> tuple[Hint, ...]:
     )
 
 
-def hint_for(situation: Situation) -> tuple[str, str]:
+def hint_for(problem: Problem) -> tuple[str, str]:
     """The first hint that applies: its name and its text, or two empty strings."""
     for hint in hints():
-        advice = hint.advice(situation)
+        advice = hint.advice(problem)
         if advice:
             return hint.name, advice
     return "", ""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from advice.hints import schema_walk
-from advice.hints.scenario import Situation, value_at
+from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
 from advice.hints.table import Hint
 from resourceapi.field_path import render
+from resourceapi.manifests import value_at
 from resourceapi.nearness import nearest
 from resourceapi.schema import Struct
 from validation.rule_names import UNKNOWN_FIELD
@@ -17,15 +18,15 @@ UNKNOWN = (UNKNOWN_FIELD,)
 REQUEST = r"^spec\.devices\.requests\[\]"
 
 
-def _flat_request(situation: Situation) -> str:
+def _flat_request(problem: Problem) -> str:
     """v1beta1's request under v1 or v1beta2: show the same request with its details in `exactly`."""
-    if situation.version not in ("v1", "v1beta2") or situation.schema is None:
+    if problem.version not in ("v1", "v1beta2") or problem.schema is None:
         return ""
-    details = situation.schema["ExactDeviceRequest"]
-    request = situation.parent
-    if situation.key not in details.by_name or not isinstance(request, dict):
+    details = problem.schema["ExactDeviceRequest"]
+    request = problem.parent
+    if problem.key not in details.by_name or not isinstance(request, dict):
         return ""
-    known = situation.schema["DeviceRequest"].by_name
+    known = problem.schema["DeviceRequest"].by_name
     moved = {key: value for key, value in request.items() if key in details.by_name}
     exactly = request.get("exactly")
     rewritten: dict[str, Any] = {
@@ -33,96 +34,96 @@ def _flat_request(situation: Situation) -> str:
     }
     if rewritten.get("firstAvailable"):
         return (
-            f"a request has either `exactly` or `firstAvailable`; remove `{situation.key}` here, "
+            f"a request has either `exactly` or `firstAvailable`; remove `{problem.key}` here, "
             "or give it to the subrequests that need it"
         )
     rewritten["exactly"] = {**(exactly if isinstance(exactly, dict) else {}), **moved}
-    return f"{situation.version} has the details of a request under `exactly`:\n" + yaml([rewritten])
+    return f"{problem.version} has the details of a request under `exactly`:\n" + yaml([rewritten])
 
 
-def _exactly_in_v1beta1(situation: Situation) -> str:
-    if situation.version != "v1beta1":
+def _exactly_in_v1beta1(problem: Problem) -> str:
+    if problem.version != "v1beta1":
         return ""
     return "v1beta1 has the fields of `exactly` in the request itself; `exactly` needs apiVersion resource.k8s.io/v1"
 
 
-def _basic_device(situation: Situation) -> str:
+def _basic_device(problem: Problem) -> str:
     """The wrapper that v1beta1 had around a device, under a later version."""
-    device = situation.parent
-    if situation.version == "v1beta1" or not isinstance(device, dict):
+    device = problem.parent
+    if problem.version == "v1beta1" or not isinstance(device, dict):
         return ""
-    text = f"`basic` was v1beta1's; {situation.version} has these fields in the device itself"
+    text = f"`basic` was v1beta1's; {problem.version} has these fields in the device itself"
     basic = device.get("basic")
     if not isinstance(basic, dict):
         return text
     return text + ":\n" + yaml([{key: value for key, value in device.items() if key != "basic"} | basic])
 
 
-def _device_without_basic(situation: Situation) -> str:
-    schema = situation.schema
-    if situation.version != "v1beta1" or schema is None or situation.key not in schema["BasicDevice"].by_name:
+def _device_without_basic(problem: Problem) -> str:
+    schema = problem.schema
+    if problem.version != "v1beta1" or schema is None or problem.key not in schema["BasicDevice"].by_name:
         return ""
-    return f"v1beta1 has `{situation.key}` under `basic`; directly in the device needs apiVersion resource.k8s.io/v1"
+    return f"v1beta1 has `{problem.key}` under `basic`; directly in the device needs apiVersion resource.k8s.io/v1"
 
 
-def _metadata_at_top_level(situation: Situation) -> str:
-    if situation.schema is None or situation.key not in situation.schema["ObjectMeta"].by_name:
+def _metadata_at_top_level(problem: Problem) -> str:
+    if problem.schema is None or problem.key not in problem.schema["ObjectMeta"].by_name:
         return ""
-    metadata: dict[str, Any] = {situation.key: situation.value}
-    written = situation.parent.get("metadata") if isinstance(situation.parent, dict) else None
-    if isinstance(written, dict) and situation.key in written:
-        return f"`{situation.key}` stands in `metadata` already; remove this one"
-    return f"`{situation.key}` belongs into `metadata`:\n" + yaml({"metadata": metadata})
+    metadata: dict[str, Any] = {problem.key: problem.value}
+    written = problem.parent.get("metadata") if isinstance(problem.parent, dict) else None
+    if isinstance(written, dict) and problem.key in written:
+        return f"`{problem.key}` stands in `metadata` already; remove this one"
+    return f"`{problem.key}` belongs into `metadata`:\n" + yaml({"metadata": metadata})
 
 
-def _spec_of_a_claim(situation: Situation) -> str:
+def _spec_of_a_claim(problem: Problem) -> str:
     """A template with the spec of a claim, or the other way round."""
-    if situation.kind == "ResourceClaimTemplate" and situation.key == "devices":
+    if problem.kind == "ResourceClaimTemplate" and problem.key == "devices":
         return "a template has the claim's spec under a `spec` of its own:\nspec:\n  spec:\n    devices: …"
-    if situation.kind == "ResourceClaim" and situation.key == "spec":
+    if problem.kind == "ResourceClaim" and problem.key == "spec":
         return "only a ResourceClaimTemplate has `spec` in `spec`; move what is in it one level up"
     return ""
 
 
-def _pod_claim_source(situation: Situation) -> str:
+def _pod_claim_source(problem: Problem) -> str:
     """`source:` of 1.26 to 1.30, and the `template:` of some texts from that time."""
-    source = situation.value
-    claim = situation.parent
+    source = problem.value
+    claim = problem.parent
     if not isinstance(source, dict) or not isinstance(claim, dict):
-        return f"`{situation.key}` was dropped after 1.30: name the claim or the template directly"
-    rewritten = {key: value for key, value in claim.items() if key != situation.key} | source
-    return f"`{situation.key}` was dropped after 1.30; now the name stands in the entry itself:\n" + yaml(
+        return f"`{problem.key}` was dropped after 1.30: name the claim or the template directly"
+    rewritten = {key: value for key, value in claim.items() if key != problem.key} | source
+    return f"`{problem.key}` was dropped after 1.30; now the name stands in the entry itself:\n" + yaml(
         [rewritten]
     )
 
 
-def _classic_field(situation: Situation) -> str:
-    if not situation.api_version.startswith("resource.k8s.io/"):
+def _classic_field(problem: Problem) -> str:
+    if not problem.api_version.startswith("resource.k8s.io/"):
         return ""
     return (
-        f"`{situation.key}` is from classic DRA (v1alpha2, last served by Kubernetes 1.30); now a claim has "
+        f"`{problem.key}` is from classic DRA (v1alpha2, last served by Kubernetes 1.30); now a claim has "
         "`spec.devices.requests`, each with the `deviceClassName` of a DeviceClass and CEL selectors"
     )
 
 
-def _proposed_field(situation: Situation) -> str:
+def _proposed_field(problem: Problem) -> str:
     """A field that an enhancement proposal describes and no release has."""
     from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 
-    schema = SCHEMAS_WITH_PROPOSALS.get(situation.version)
-    if schema is None or schema_walk.type_at(schema, situation.kind, situation.path) is None:
+    schema = SCHEMAS_WITH_PROPOSALS.get(problem.version)
+    if schema is None or schema_walk.type_at(schema, problem.kind, problem.path) is None:
         return ""
-    return f"a proposal has `{situation.key}` here, but no release yet; --kube-version kep knows it"
+    return f"a proposal has `{problem.key}` here, but no release yet; --kube-version kep knows it"
 
 
-def _did_you_mean(situation: Situation) -> str:
-    struct = _struct_around(situation)
-    if struct is None or situation.schema is None:
+def _did_you_mean(problem: Problem) -> str:
+    struct = _struct_around(problem)
+    if struct is None or problem.schema is None:
         return ""
-    names = [field.name for field in schema_walk.fields_of(situation.schema, struct)]
-    if len(situation.path) == 1:
+    names = [field.name for field in schema_walk.fields_of(problem.schema, struct)]
+    if len(problem.path) == 1:
         names += ["apiVersion", "kind"]
-    meant = nearest(situation.key, names) or _begun(situation.key, names)
+    meant = nearest(problem.key, names) or _begun(problem.key, names)
     return f"did you mean `{meant}`?" if meant else ""
 
 
@@ -132,40 +133,40 @@ def _begun(word: str, names: list[str]) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def _elsewhere(situation: Situation) -> str:
+def _elsewhere(problem: Problem) -> str:
     """A key that the kind has, but in another place: most often it is indented wrongly."""
-    if situation.schema is None:
+    if problem.schema is None:
         return ""
-    places = schema_walk.places_of(situation.schema, situation.kind, situation.key)
-    here = render(situation.path[:-1]) if len(situation.path) > 1 else ""
+    places = schema_walk.places_of(problem.schema, problem.kind, problem.key)
+    here = render(problem.path[:-1]) if len(problem.path) > 1 else ""
     places = sorted(places, key=lambda place: (not _is_near(place, here), place.count("."), place))
     if not places or len(places) > 6:
         return ""
     shown = " or ".join(f"`{place}`" for place in places[:2])
-    return f"`{situation.key}` is a field of {shown}; is it indented as it should be?"
+    return f"`{problem.key}` is a field of {shown}; is it indented as it should be?"
 
 
 def _is_near(place: str, here: str) -> bool:
     return place.startswith(here.partition("[")[0])
 
 
-def _fields_here(situation: Situation) -> str:
-    struct = _struct_around(situation)
-    if struct is None or situation.schema is None:
+def _fields_here(problem: Problem) -> str:
+    struct = _struct_around(problem)
+    if struct is None or problem.schema is None:
         return ""
-    names = [f"`{field.name}`" for field in schema_walk.fields_of(situation.schema, struct)]
+    names = [f"`{field.name}`" for field in schema_walk.fields_of(problem.schema, struct)]
     if not names or len(names) > 12:
         return ""
     return "possible here: " + ", ".join(names)
 
 
-def _struct_around(situation: Situation) -> Struct | None:
-    if situation.schema is None:
+def _struct_around(problem: Problem) -> Struct | None:
+    if problem.schema is None:
         return None
-    return schema_walk.struct_at(situation.schema, situation.kind, situation.path[:-1])
+    return schema_walk.struct_at(problem.schema, problem.kind, problem.path[:-1])
 
 
-def _attribute_keys(situation: Situation) -> str:
+def _attribute_keys(problem: Problem) -> str:
     """A value type of an attribute that does not exist, e.g. `integer:`."""
     meant = {
         "integer": "int",
@@ -175,12 +176,12 @@ def _attribute_keys(situation: Situation) -> str:
         "semver": "version",
         "value": "string",
     }
-    wanted = meant.get(situation.key)
+    wanted = meant.get(problem.key)
     return f"an attribute has one of `int`, `bool`, `string`, `version`; here `{wanted}`" if wanted else ""
 
 
-def _expression_beside_cel(situation: Situation) -> str:
-    selector = situation.parent
+def _expression_beside_cel(problem: Problem) -> str:
+    selector = problem.parent
     cel = selector.get("cel") if isinstance(selector, dict) else None
     expression = value_at(selector, ("expression",))
     if (isinstance(cel, dict) and "expression" in cel) or not isinstance(expression, str):

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from advice.hints import schema_walk
-from advice.hints.scenario import MISSING, Situation, value_at
+from advice.hints.problem import Problem
 from advice.hints.table import Hint
 from resourceapi.field_errors import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED
 from resourceapi.field_path import Path
 from resourceapi.gates import GATES, stage_of
+from resourceapi.manifests import MISSING, value_at
 from resourceapi.releases import NEWEST, PROPOSALS, PROPOSED_GATES, Profile
 from resourceapi.schema import Field
 
@@ -40,30 +41,30 @@ def gates_that_are_off(field: Field, profile: Profile) -> list[str]:
     return [gate for gate in field.gates if gate not in profile.gates]
 
 
-def _dropped_here(situation: Situation) -> str:
+def _dropped_here(problem: Problem) -> str:
     """An error about a struct, or about one of its fields: was something next to it dropped?"""
-    for path in (situation.path, situation.path[:-1]):
-        for field, gate in _written_but_off(situation, path):
-            return f"`{field}` is dropped before this check: {explain(gate, situation.profile)}"
+    for path in (problem.path, problem.path[:-1]):
+        for field, gate in _written_but_off(problem, path):
+            return f"`{field}` is dropped before this check: {explain(gate, problem.profile)}"
     return ""
 
 
-def _dropped_subrequest(situation: Situation) -> str:
-    value = situation.value
-    if not isinstance(value, str) or "/" not in value or "DRAPrioritizedList" in situation.profile.gates:
+def _dropped_subrequest(problem: Problem) -> str:
+    value = problem.value
+    if not isinstance(value, str) or "/" not in value or "DRAPrioritizedList" in problem.profile.gates:
         return ""
-    return f"alternatives are dropped before this check: {explain('DRAPrioritizedList', situation.profile)}"
+    return f"alternatives are dropped before this check: {explain('DRAPrioritizedList', problem.profile)}"
 
 
-def _written_but_off(situation: Situation, path: Path) -> Iterator[tuple[str, str]]:
-    written: Any = value_at(situation.object, path)
-    schema = situation.schema
+def _written_but_off(problem: Problem, path: Path) -> Iterator[tuple[str, str]]:
+    written: Any = value_at(problem.object, path)
+    schema = problem.schema
     if schema is None or written is MISSING or not isinstance(written, dict):
         return
-    struct = schema_walk.struct_at(schema, situation.kind, path)
+    struct = schema_walk.struct_at(schema, problem.kind, path)
     for field in schema_walk.fields_of(schema, struct) if struct is not None else ():
         if field.name in written:
-            for gate in gates_that_are_off(field, situation.profile):
+            for gate in gates_that_are_off(field, problem.profile):
                 yield field.name, gate
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from advice.hints.scenario import Situation
+from advice.hints.problem import Problem
 from advice.hints.table import Hint
 from documents.hints import render_first, template_marker
 from resourceapi.field_errors import INVALID, NOT_SUPPORTED
 from validation.rule_names import WRONG_TYPE
 
 
-def _placeholder(situation: Situation) -> str:
+def _placeholder(problem: Problem) -> str:
     """`${COUNT}`, `__INDEX__`, `"{{ .Values.class }}"`: YAML reads them as text, the server refuses that."""
-    found = template_marker(situation.value) if isinstance(situation.value, str) else None
+    found = template_marker(problem.value) if isinstance(problem.value, str) else None
     return "" if found is None else render_first(*found)
 
 

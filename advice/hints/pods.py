@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from advice.hints.scenario import Situation, value_at
+from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
 from advice.hints.table import Hint
 from resourceapi.field_errors import DUPLICATE, INVALID, NOT_FOUND, REQUIRED
-from resourceapi.manifests import entries, pod_spec, text
+from resourceapi.manifests import entries, pod_spec, text, value_at
 from resourceapi.nearness import nearest
 from validation.rule_names import WRONG_TYPE
 
@@ -21,9 +21,9 @@ def pod_claim_names(manifest: Any) -> list[str]:
     return [name for claim in entries(spec, "resourceClaims") if (name := text(claim, "name"))]
 
 
-def _bare_claim_name(situation: Situation) -> str:
+def _bare_claim_name(problem: Problem) -> str:
     """`- gpu` instead of `- name: gpu`."""
-    value = situation.value
+    value = problem.value
     while not isinstance(value, str):
         if not isinstance(value, list) or not value:
             return ""
@@ -31,8 +31,8 @@ def _bare_claim_name(situation: Situation) -> str:
     return f"a claim is a mapping: `- name: {value}`"
 
 
-def _bare_pod_claim(situation: Situation) -> str:
-    value = situation.value
+def _bare_pod_claim(problem: Problem) -> str:
+    value = problem.value
     if isinstance(value, list) and value:
         value = value[0]
     if not isinstance(value, str):
@@ -42,17 +42,17 @@ def _bare_pod_claim(situation: Situation) -> str:
     )
 
 
-def _subrequest(situation: Situation) -> str:
-    value = situation.value
+def _subrequest(problem: Problem) -> str:
+    value = problem.value
     if not isinstance(value, str) or "/" not in value:
         return ""
     main = value.partition("/")[0]
     return f"a pod names the request only, whichever alternative was chosen: `request: {main}`"
 
 
-def _unknown_claim(situation: Situation) -> str:
-    name = value_at(situation.value, ("name",))
-    names = pod_claim_names(situation.object)
+def _unknown_claim(problem: Problem) -> str:
+    name = value_at(problem.value, ("name",))
+    names = pod_claim_names(problem.object)
     meant = nearest(name, names) if isinstance(name, str) else ""
     if meant:
         return f"did you mean `{meant}`?"

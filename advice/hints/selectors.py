@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from advice.hints.scenario import Situation
+from advice.hints.problem import Problem
 from advice.hints.table import Hint
 from resourceapi.field_errors import FORBIDDEN, INVALID
 from resourceapi.nearness import nearest
@@ -19,56 +19,56 @@ GATED = {"allowMultipleAllocations": "DRAConsumableCapacity", "includes": "DRALi
 EXPRESSION = r"(cel|derivedAttributes\[\])\.expression$"
 
 
-def _quantity_field(situation: Situation) -> str:
+def _quantity_field(problem: Problem) -> str:
     """`.quantity >= …` and `.value >= …`, as if a capacity were a struct."""
-    if not re.search(r"capacity\b.*\.(quantity|value)\b", _expression(situation)):
+    if not re.search(r"capacity\b.*\.(quantity|value)\b", _expression(problem)):
         return ""
     return 'a capacity is a quantity itself: `device.capacity["<driver>"].memory.compareTo(quantity("10Gi")) >= 0`'
 
 
-def _quantity_literal(situation: Situation) -> str:
+def _quantity_literal(problem: Problem) -> str:
     """`80.GiB`, `80Gi` without quotes."""
-    matched = re.search(r"(?<![\w\"'.])([0-9]+)\.?([KMGTPE]i)B?\b(?![\"'])", _expression(situation))
+    matched = re.search(r"(?<![\w\"'.])([0-9]+)\.?([KMGTPE]i)B?\b(?![\"'])", _expression(problem))
     return f'write the quantity as text: `quantity("{matched[1]}{matched[2]}")`' if matched else ""
 
 
-def _quantity_operator(situation: Situation) -> str:
-    if not re.search(r"[<>]=?\s*quantity\(|quantity\([^)]*\)\s*[<>]=?", _expression(situation)):
+def _quantity_operator(problem: Problem) -> str:
+    if not re.search(r"[<>]=?\s*quantity\(|quantity\([^)]*\)\s*[<>]=?", _expression(problem)):
         return ""
     return 'quantities have no < and >: write `….compareTo(quantity("10Gi")) >= 0` or `.isGreaterThan(…)`'
 
 
-def _attribute_without_domain(situation: Situation) -> str:
+def _attribute_without_domain(problem: Problem) -> str:
     matched = re.search(
-        r"attributes\[(['\"])([\w-]+)\1\]\s*(==|!=|<|>|\.startsWith|\.matches)", _expression(situation)
+        r"attributes\[(['\"])([\w-]+)\1\]\s*(==|!=|<|>|\.startsWith|\.matches)", _expression(problem)
     )
     if not matched:
         return ""
     return f'attributes are looked up by domain, then by name: `device.attributes["<driver>"].{matched[2]}`'
 
 
-def _misspelt(situation: Situation) -> str:
+def _misspelt(problem: Problem) -> str:
     """A field of the device, or the device itself, with a slip."""
-    matched = re.search(r"undefined field '(\w+)'|undeclared reference to '(\w+)'", situation.message)
+    matched = re.search(r"undefined field '(\w+)'|undeclared reference to '(\w+)'", problem.message)
     if not matched:
         return ""
     meant = nearest(matched[1], DEVICE_FIELDS) if matched[1] else nearest(matched[2], NAMES)
     return f"did you mean `{meant}`?" if meant else ""
 
 
-def _gated(situation: Situation) -> str:
+def _gated(problem: Problem) -> str:
     """A name that is only there with a feature gate."""
     from advice.hints.gates import explain
 
     for name, gate in GATED.items():
-        if f"'{name}'" in situation.message and gate not in situation.profile.gates:
-            return f"`{name}` cannot be used: {explain(gate, situation.profile)}"
+        if f"'{name}'" in problem.message and gate not in problem.profile.gates:
+            return f"`{name}` cannot be used: {explain(gate, problem.profile)}"
     return ""
 
 
-def _unbalanced(situation: Situation) -> str:
+def _unbalanced(problem: Problem) -> str:
     """Brackets outside of texts that do not match."""
-    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(situation))
+    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(problem))
     for opening, closing in ("()", "[]", "{}"):
         missing = bare.count(opening) - bare.count(closing)
         if missing:
@@ -77,13 +77,13 @@ def _unbalanced(situation: Situation) -> str:
     return ""
 
 
-def _single_equals(situation: Situation) -> str:
-    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(situation))
+def _single_equals(problem: Problem) -> str:
+    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(problem))
     return "equality is written `==`" if re.search(r"[^=!<>]=[^=]", bare) else ""
 
 
-def _words(situation: Situation) -> str:
-    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(situation))
+def _words(problem: Problem) -> str:
+    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(problem))
     matched = re.search(r"\b(and|or|not|AND|OR|NOT)\b", bare)
     if not matched:
         return ""
@@ -91,8 +91,8 @@ def _words(situation: Situation) -> str:
     return f"`{matched[1]}` is written `{ {'and': '&&', 'or': '||', 'not': '!'}[word] }` in CEL"
 
 
-def _expression(situation: Situation) -> str:
-    return situation.value if isinstance(situation.value, str) else ""
+def _expression(problem: Problem) -> str:
+    return problem.value if isinstance(problem.value, str) else ""
 
 
 WRONG = (INVALID,)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from advice.hints.scenario import MISSING, Situation
+from advice.hints.problem import Problem
 from advice.hints.snippet import scalar
+from resourceapi.manifests import MISSING
 
 
 class Hint:
     """One piece of advice.
 
     ``rules``: the rules of the findings it is for.  ``place``: a regular expression that is searched in the finding's
-    place (:attr:`Situation.place`).  ``text``: the advice, with ``{key}``, ``{value}``, ``{kind}``, ``{version}`` and
+    place (:attr:`Problem.place`).  ``text``: the advice, with ``{key}``, ``{value}``, ``{kind}``, ``{version}`` and
     ``{namespace}`` filled in, or a function that makes it and may decline by returning nothing.
     ``message``: a text that the server's message must contain.
     """
@@ -23,7 +24,7 @@ class Hint:
         self,
         name: str,
         rules: tuple[str, ...],
-        text: str | Callable[[Situation], str],
+        text: str | Callable[[Problem], str],
         *,
         place: str = "",
         message: str = "",
@@ -34,22 +35,22 @@ class Hint:
         self.place = place
         self.message = message
 
-    def advice(self, situation: Situation) -> str:
-        """The text for this situation, or nothing if it does not apply."""
-        if situation.rule not in self.rules or self.message not in situation.message:
+    def advice(self, problem: Problem) -> str:
+        """The text for this problem, or nothing if it does not apply."""
+        if problem.rule not in self.rules or self.message not in problem.message:
             return ""
         if self.place:
             import re
 
-            if not re.search(self.place, situation.place):
+            if not re.search(self.place, problem.place):
                 return ""
         if not isinstance(self.text, str):
-            return self.text(situation)
-        value = situation.value
+            return self.text(problem)
+        value = problem.value
         return self.text.format(
-            key=situation.key,
+            key=problem.key,
             value="" if value is MISSING else scalar(value),
-            kind=situation.kind,
-            version=situation.version,
-            namespace=situation.namespace,
+            kind=problem.kind,
+            version=problem.version,
+            namespace=problem.namespace,
         )

@@ -6,10 +6,11 @@ import re
 from typing import Any
 
 from advice.hints import schema_walk
-from advice.hints.scenario import MISSING, Situation, value_at
+from advice.hints.problem import Problem
 from advice.hints.snippet import scalar, yaml
 from advice.hints.table import Hint
 from resourceapi.field_errors import FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED
+from resourceapi.manifests import MISSING, value_at
 from resourceapi.nearness import nearest
 from validation.rule_names import WRONG_TYPE
 from validation.version_texts import as_semantic_version
@@ -22,65 +23,61 @@ ATTRIBUTE_NAME = r"(matchAttribute|distinctAttribute)$"
 # --- values of the wrong type -----------------------------------------------------------------------------------
 
 
-def _match_attribute_list(situation: Situation) -> str:
-    names = situation.value
+def _match_attribute_list(problem: Problem) -> str:
+    names = problem.value
     if not isinstance(names, list) or not names:
         return ""
     if len(names) == 1:
-        return f"one name, no list: `{situation.key}: {scalar(names[0])}`"
-    constraints = yaml([{situation.key: name} for name in names])
-    return (
-        f"a constraint has one `{situation.key}`; several attributes need a constraint each:\n{constraints}"
-    )
+        return f"one name, no list: `{problem.key}: {scalar(names[0])}`"
+    constraints = yaml([{problem.key: name} for name in names])
+    return f"a constraint has one `{problem.key}`; several attributes need a constraint each:\n{constraints}"
 
 
-def _plain_attribute(situation: Situation) -> str:
+def _plain_attribute(problem: Problem) -> str:
     """`model: a100` instead of `model: {string: a100}`."""
-    value = situation.value
+    value = problem.value
     types = {str: "string", bool: "bool", int: "int"}
     if type(value) not in types:
         return ""
-    return "an attribute names its type:\n" + yaml({situation.key: {types[type(value)]: value}})
+    return "an attribute names its type:\n" + yaml({problem.key: {types[type(value)]: value}})
 
 
-def _plain_capacity(situation: Situation) -> str:
+def _plain_capacity(problem: Problem) -> str:
     """`memory: 40Gi`, as v1alpha3 had it, instead of `memory: {value: 40Gi}`."""
-    value = situation.value
+    value = problem.value
     if not isinstance(value, (str, int, float)):
         return ""
-    return "the quantity stands under `value`:\n" + yaml({situation.key: {"value": value}})
+    return "the quantity stands under `value`:\n" + yaml({problem.key: {"value": value}})
 
 
-def _plain_cel(situation: Situation) -> str:
-    value = situation.value
+def _plain_cel(problem: Problem) -> str:
+    value = problem.value
     if not isinstance(value, str):
         return "`cel` holds an `expression`"
     return "the expression stands under `expression`:\n" + yaml({"cel": {"expression": value}})
 
 
-def _quotes(situation: Situation) -> str:
+def _quotes(problem: Problem) -> str:
     """Text where the API wants a number or boolean, or the other way round."""
-    wanted = _wanted(situation)
-    value = situation.value
+    wanted = _wanted(problem)
+    value = problem.value
     if wanted == "string" and isinstance(value, (bool, int, float)):
-        text = situation.written.strip()
+        text = problem.written.strip()
         text = text if re.fullmatch(r"[\w.+-]+", text) else scalar(value)
-        return f'YAML reads a {_yaml_type(value)} here; quote the value: `{situation.key}: "{text}"`'
+        return f'YAML reads a {_yaml_type(value)} here; quote the value: `{problem.key}: "{text}"`'
     if wanted in ("int64", "int32", "bool") and isinstance(value, str):
         name = "boolean" if wanted == "bool" else "whole number"
         bare = value.strip()
         fits = (
             bare in ("true", "false") if wanted == "bool" else re.fullmatch(r"-?\d{1,19}", bare) is not None
         )
-        return (
-            f"a {name}, so without quotes: `{situation.key}: {bare}`" if fits else f"a {name} is wanted here"
-        )
+        return f"a {name}, so without quotes: `{problem.key}: {bare}`" if fits else f"a {name} is wanted here"
     return ""
 
 
-def _shape(situation: Situation) -> str:
+def _shape(problem: Problem) -> str:
     """A list instead of a mapping and so on."""
-    wanted, value = _wanted(situation), situation.value
+    wanted, value = _wanted(problem), problem.value
     if wanted == "list" and isinstance(value, (dict, str)):
         return "a list is wanted here, each entry with a `-` in front"
     if wanted in ("struct", "map") and isinstance(value, list):
@@ -92,10 +89,10 @@ def _shape(situation: Situation) -> str:
     return ""
 
 
-def _wanted(situation: Situation) -> str:
-    if situation.schema is None:
+def _wanted(problem: Problem) -> str:
+    if problem.schema is None:
         return ""
-    type = schema_walk.type_at(situation.schema, situation.kind, situation.path)
+    type = schema_walk.type_at(problem.schema, problem.kind, problem.path)
     return type.kind if type is not None else ""
 
 
@@ -103,8 +100,8 @@ def _yaml_type(value: Any) -> str:
     return "boolean" if isinstance(value, bool) else "number"
 
 
-def _quantity(situation: Situation) -> str:
-    value = situation.value
+def _quantity(problem: Problem) -> str:
+    value = problem.value
     if not isinstance(value, str):
         return "a quantity is a number with a unit such as `40Gi`, `500m` or `2`"
     slip = re.fullmatch(r"\s*([+-]?[0-9.]+)\s*([kmgtpe]i?)b?(?:ytes)?\s*", value, re.IGNORECASE)
@@ -118,12 +115,12 @@ def _quantity(situation: Situation) -> str:
 # --- names and references ---------------------------------------------------------------------------------------
 
 
-def _request_reference(situation: Situation) -> str:
+def _request_reference(problem: Problem) -> str:
     """A constraint or config that names no request: a slip, or a subrequest without its request."""
-    value = situation.value
+    value = problem.value
     if not isinstance(value, str):
         return ""
-    names = _request_names(situation.object)
+    names = _request_names(problem.object)
     bare = value.strip("\"' ")
     if bare != value and bare in names:
         return f"the quotes are part of this name, one of them is missing; write `{bare}`"
@@ -158,8 +155,8 @@ def _request_names(claim: Any) -> list[str]:
     return names
 
 
-def _unqualified_attribute(situation: Situation) -> str:
-    value = situation.value
+def _unqualified_attribute(problem: Problem) -> str:
+    value = problem.value
     if not isinstance(value, str) or "/" in value or not value:
         return ""
     return (
@@ -168,44 +165,44 @@ def _unqualified_attribute(situation: Situation) -> str:
     )
 
 
-def _unsupported(situation: Situation) -> str:
+def _unsupported(problem: Problem) -> str:
     """A value of an enumeration in wrong case or with a slip."""
-    value = situation.value
-    supported = re.findall(r'"([^"]*)"', situation.message.partition("supported values:")[2])
+    value = problem.value
+    supported = re.findall(r'"([^"]*)"', problem.message.partition("supported values:")[2])
     if not isinstance(value, str):
         return ""
     meant = nearest(value, supported)
     return f"did you mean `{meant}`?" if meant else ""
 
 
-def _dns_name(situation: Situation) -> str:
+def _dns_name(problem: Problem) -> str:
     """A name with capitals, underscores or blanks: show what it could be."""
-    value = situation.value
+    value = problem.value
     if not isinstance(value, str) or not value.isascii() or len(value) > 63:
         return ""
-    dots = "" if "label" in situation.message else "."
+    dots = "" if "label" in problem.message else "."
     fixed = re.sub(rf"[^a-z0-9{dots}-]+", "-", value.lower()).strip("-.")
     return f"for example `{fixed}`" if fixed and fixed != value else ""
 
 
-def _identifier(situation: Situation) -> str:
+def _identifier(problem: Problem) -> str:
     """`driver-version`, the name of an attribute or capacity: show what it could be."""
-    matched = re.match(r'Invalid value: "([^"\\]*)"', situation.message)
+    matched = re.match(r'Invalid value: "([^"\\]*)"', problem.message)
     fixed = re.sub(r"\W", "_", matched[1], flags=re.ASCII) if matched is not None else ""
     if fixed[:1].isdigit():
         fixed = f"_{fixed}"
     return f"for example `{fixed}`" if fixed and matched is not None and fixed != matched[1] else ""
 
 
-def _version(situation: Situation) -> str:
-    version = as_semantic_version(situation.value) if isinstance(situation.value, str) else ""
-    if not version or version == situation.value:
+def _version(problem: Problem) -> str:
+    version = as_semantic_version(problem.value) if isinstance(problem.value, str) else ""
+    if not version or version == problem.value:
         return "a semantic version has three numbers: `1.2.3`; write any other text as `string`"
     return f"a semantic version has three numbers, without zeros or a v in front: `{version}`"
 
 
-def _parameters(situation: Situation) -> str:
-    if not isinstance(situation.value, str):
+def _parameters(problem: Problem) -> str:
+    if not isinstance(problem.value, str):
         return "`parameters` is an object of the driver's own, usually with apiVersion and kind"
     return "write the parameters as YAML under `parameters:`, not as a text that contains them"
 
@@ -213,36 +210,36 @@ def _parameters(situation: Situation) -> str:
 # --- unions, namespaces, updates --------------------------------------------------------------------------------
 
 
-def _neither(situation: Situation) -> str:
+def _neither(problem: Problem) -> str:
     """A request without `exactly` and `firstAvailable` (or the flat fields of v1beta1)."""
-    if situation.version == "v1beta1":
+    if problem.version == "v1beta1":
         return "give the request a `deviceClassName`, or alternatives in `firstAvailable`"
     return "give the request `exactly` (with a `deviceClassName`) or alternatives in `firstAvailable`"
 
 
-def _both(situation: Situation) -> str:
-    if situation.version == "v1beta1":
+def _both(problem: Problem) -> str:
+    if problem.version == "v1beta1":
         return "beside `firstAvailable` a v1beta1 request has nothing but its `name`"
     return "keep one of them; `firstAvailable` holds alternatives, `exactly` a request without alternatives"
 
 
-def _admin_namespace(situation: Situation) -> str:
+def _admin_namespace(problem: Problem) -> str:
     from shlex import quote  # the commands may be copied into a shell
 
-    namespace = situation.namespace or "default"
+    namespace = problem.namespace or "default"
     label = "resource.kubernetes.io/admin-access=true"
     text = (
         f"label the namespace (kubectl label namespace {quote(namespace)} {label}); if it is, say so with "
         f"--namespace-labels {quote(f'{namespace}:{label}')}"
     )
-    if "resource.k8s.io/admin-access" in situation.namespace_labels:
+    if "resource.k8s.io/admin-access" in problem.namespace_labels:
         text += "; resource.k8s.io/admin-access counted up to 1.33 only"
     return text
 
 
-def _node_selection(situation: Situation) -> str:
+def _node_selection(problem: Problem) -> str:
     """A slice that says nothing about nodes; those with nothing but shared counters need it as well."""
-    if value_at(situation.object, ("spec", "sharedCounters")) is MISSING:
+    if value_at(problem.object, ("spec", "sharedCounters")) is MISSING:
         return "say which nodes have the devices: `nodeName: <node>`, `allNodes: true` or a `nodeSelector`"
     return (
         "a slice with shared counters needs one of them, too: the same as the pool's slices with devices have, "
@@ -250,9 +247,9 @@ def _node_selection(situation: Situation) -> str:
     )
 
 
-def _immutable(situation: Situation) -> str:
-    if situation.kind in ("ResourceClaim", "ResourceClaimTemplate") and situation.key == "spec":
-        return f"the spec of a {situation.kind} never changes; create one with another name, or delete this one first"
+def _immutable(problem: Problem) -> str:
+    if problem.kind in ("ResourceClaim", "ResourceClaimTemplate") and problem.key == "spec":
+        return f"the spec of a {problem.kind} never changes; create one with another name, or delete this one first"
     return ""
 
 

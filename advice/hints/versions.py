@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from advice.hints.scenario import Situation
+from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
 from advice.hints.table import Hint
 from resourceapi.model.versions import GROUP
@@ -44,9 +44,9 @@ def newest_served(kind: str, profile: Profile) -> str:
     )
 
 
-def _missing(situation: Situation) -> str:
+def _missing(problem: Problem) -> str:
     """No apiVersion or no kind: look for a key in wrong case, or say what it should be."""
-    written = situation.object if isinstance(situation.object, dict) else {}
+    written = problem.object if isinstance(problem.object, dict) else {}
     lines = []
     for key in ("apiVersion", "kind"):
         if key in written:
@@ -54,36 +54,36 @@ def _missing(situation: Situation) -> str:
         slip = nearest(key, (name for name in written if isinstance(name, str)))
         if slip:
             lines.append(f"write `{key}` instead of `{slip}`")
-        elif key == "apiVersion" and situation.kind in KINDS:
-            lines.append(f"add `apiVersion: {GROUP}/{newest_served(situation.kind, situation.profile)}`")
+        elif key == "apiVersion" and problem.kind in KINDS:
+            lines.append(f"add `apiVersion: {GROUP}/{newest_served(problem.kind, problem.profile)}`")
         else:
             lines.append(f"every object needs `{key}`")
     return "; ".join(lines)
 
 
-def _former_version(situation: Situation) -> str:
+def _former_version(problem: Problem) -> str:
     """A version that is gone: name the last release that served it, and show what to write now."""
-    kind, version = situation.kind, situation.version
-    if version not in LAST_SERVED or kind not in FORMER_KINDS or not _meant_for_group(situation):
+    kind, version = problem.kind, problem.version
+    if version not in LAST_SERVED or kind not in FORMER_KINDS or not _meant_for_group(problem):
         return ""
     if version in KINDS.get(kind, KINDS["DeviceClass"]).versions:
         return ""  # this release does not serve it, others do
-    place = f"{GROUP}/{version}" if situation.api_version.startswith(GROUP) else situation.api_version
+    place = f"{GROUP}/{version}" if problem.api_version.startswith(GROUP) else problem.api_version
     text = f"the last release that served {GROUP}/{version} {kind} is 1.{LAST_SERVED[version]}"
     if place != f"{GROUP}/{version}":
         text = f"there is no group {place.rpartition('/')[0]}, {kind} was in {GROUP}; {text}"
-    return f"{text}; {_rewrite(situation)}"
+    return f"{text}; {_rewrite(problem)}"
 
 
-def _meant_for_group(situation: Situation) -> bool:
-    return is_of_the_group(situation.api_version, situation.kind)
+def _meant_for_group(problem: Problem) -> bool:
+    return is_of_the_group(problem.api_version, problem.kind)
 
 
-def _rewrite(situation: Situation) -> str:
-    kind = situation.kind
-    now = newest_served(KINDS[kind].name if kind in KINDS else CLASSIC_KINDS[kind], situation.profile)
-    if situation.version == "v1alpha3" and now:
-        requests = _requests(situation.object)
+def _rewrite(problem: Problem) -> str:
+    kind = problem.kind
+    now = newest_served(KINDS[kind].name if kind in KINDS else CLASSIC_KINDS[kind], problem.profile)
+    if problem.version == "v1alpha3" and now:
+        requests = _requests(problem.object)
         if requests:
             return (
                 f"`claimcheck convert --to {now} FILE` rewrites it, with `apiVersion: {GROUP}/{now}`, and the requests as\n"
@@ -116,33 +116,33 @@ def _requests(manifest: Any) -> list[Any]:
     return rewritten
 
 
-def _not_yet(situation: Situation) -> str:
+def _not_yet(problem: Problem) -> str:
     """A version that other releases serve."""
-    kind, version = situation.kind, situation.version
-    if situation.api_version != f"{GROUP}/{version}" or kind not in KINDS:
+    kind, version = problem.kind, problem.version
+    if problem.api_version != f"{GROUP}/{version}" or kind not in KINDS:
         return ""
     lifecycle = KINDS[kind].versions.get(version)
     if lifecycle is None:
         return ""
-    served = newest_served(kind, situation.profile)
+    served = newest_served(kind, problem.profile)
     text = f"{kind} {version} is there from 1.{lifecycle.introduced} on"
-    return f"{text}; release {situation.profile.name} has {GROUP}/{served}" if served else text
+    return f"{text}; release {problem.profile.name} has {GROUP}/{served}" if served else text
 
 
-def _wrong_group(situation: Situation) -> str:
-    kind = situation.kind
-    now = newest_served(kind, situation.profile)
-    if situation.api_version.rpartition("/")[0] == GROUP or not now:
+def _wrong_group(problem: Problem) -> str:
+    kind = problem.kind
+    now = newest_served(kind, problem.profile)
+    if problem.api_version.rpartition("/")[0] == GROUP or not now:
         return ""
     return f"{kind} is in {GROUP}; write `apiVersion: {GROUP}/{now}`"
 
 
-def _near_kind(situation: Situation) -> str:
-    served = [kind for kind in KINDS if newest_served(kind, situation.profile)]
-    meant = nearest(situation.kind, served)
+def _near_kind(problem: Problem) -> str:
+    served = [kind for kind in KINDS if newest_served(kind, problem.profile)]
+    meant = nearest(problem.kind, served)
     if meant:
         return f"did you mean `kind: {meant}`?"
-    now = newest_served(situation.kind, situation.profile)
+    now = newest_served(problem.kind, problem.profile)
     if now:
         return f"write `apiVersion: {GROUP}/{now}`"
     return f"{GROUP} has {', '.join(served)}"
@@ -158,13 +158,11 @@ HINTS = (
     ),
     Hint("former-version", (NOT_SERVED,), _former_version),
     Hint("not-yet-served", (NOT_SERVED,), _not_yet),
-    Hint(
-        "missing-type", (NOT_SERVED,), lambda situation: _missing(situation) if _lacks_type(situation) else ""
-    ),
+    Hint("missing-type", (NOT_SERVED,), lambda problem: _missing(problem) if _lacks_type(problem) else ""),
     Hint("wrong-group", (NOT_SERVED,), _wrong_group),
     Hint("near-kind", (NOT_SERVED,), _near_kind),
 )
 
 
-def _lacks_type(situation: Situation) -> bool:
-    return not situation.api_version or not situation.kind
+def _lacks_type(problem: Problem) -> bool:
+    return not problem.api_version or not problem.kind

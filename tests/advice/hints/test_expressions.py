@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from advice.hints import hint_for
-from advice.hints.scenario import Situation
+from advice.hints.problem import Problem
 from resourceapi.field_errors import FORBIDDEN, INVALID
 from resourceapi.releases import Profile
 
@@ -23,7 +23,7 @@ def _hint(
         "kind": "DeviceClass",
         "spec": {"selectors": [{"cel": {"expression": expression}}]},
     }
-    return hint_for(Situation(rule, message, PATH, manifest, profile or Profile()))
+    return hint_for(Problem(rule, message, PATH, manifest, profile or Profile()))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from advice.hints import hint_for, hints
-from advice.hints.scenario import Situation
+from advice.hints.problem import Problem
 from commandline import findings
 from commandline.main import main
 
@@ -24,8 +24,8 @@ def test_case(
     """The field that the case names gets this hint, with this text."""
     names: dict[str, str] = {}
 
-    def recording(situation: Situation) -> tuple[str, str]:
-        name, text = hint_for(situation)
+    def recording(problem: Problem) -> tuple[str, str]:
+        name, text = hint_for(problem)
         names[text] = name
         return name, text
 

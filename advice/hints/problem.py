@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from resourceapi.field_path import Key, Path, Segment
+from resourceapi.manifests import value_at
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 
@@ -14,10 +15,8 @@ if TYPE_CHECKING:
     from resourceapi.releases import Profile
     from resourceapi.schema import Schema
 
-MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
 
-
-class Situation:
+class Problem:
     """One finding about one object.
 
     ``rule``: the cause's reason, or what was wrong with the document's form (:data:`advice.hints.RULES`).
@@ -130,17 +129,3 @@ def _flat_segment(segment: Segment) -> str:
     if isinstance(segment, int):
         return "[]"
     return "{}" if type(segment) is Key else f".{segment}"
-
-
-def value_at(value: Any, path: Path) -> Any:
-    """The value at a path of plain data, or MISSING."""
-    for segment in path:
-        if isinstance(segment, int):
-            if not isinstance(value, list) or segment >= len(value):
-                return MISSING
-            value = value[segment]
-        else:
-            if not isinstance(value, dict) or segment not in value:
-                return MISSING
-            value = value[segment]
-    return value
