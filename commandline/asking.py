@@ -9,7 +9,7 @@ from resourceapi.releases import KINDS, split_api_version
 from validation.requests import Answer, Request
 
 if TYPE_CHECKING:
-    from commandline.manifests import Manifest
+    from commandline.treatment import Manifest
     from validation.server import Server
 
 # Set by the server; a request to create an object has none of them.

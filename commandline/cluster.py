@@ -17,7 +17,7 @@ from resourceapi.model.versions import GROUP
 from resourceapi.releases import KINDS, Profile
 
 if TYPE_CHECKING:
-    from commandline.manifests import Manifest
+    from commandline.treatment import Manifest
 
 PAGE = 500
 CONTEXT_LISTS = (("v1", "Namespace", "namespaces"), ("v1", "Node", "nodes"))

@@ -12,8 +12,8 @@ from allocator.explaining.snapshot import allocation_of, full_name
 from allocator.features import Features
 from commandline.asking import group_of, namespace_of
 from commandline.context import Context
-from commandline.manifests import ASK, CONTEXT, treatment
 from commandline.results import Failure, Result
+from commandline.treatment import ASK, CONTEXT, treatment
 from conversion.hub import to_hub
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.defaults import apply_defaults
@@ -26,7 +26,7 @@ from validation.server import Server
 
 if TYPE_CHECKING:
     from commandline.cluster import Unread
-    from commandline.manifests import Manifest
+    from commandline.treatment import Manifest
     from resourceapi.releases import Profile
 
 CLAIM, TEMPLATE = "ResourceClaim", "ResourceClaimTemplate"

@@ -19,20 +19,23 @@ if TYPE_CHECKING:
 
 SERVE = "serve"
 SUBCOMMANDS = {
-    "validate": ("commandline.validate", "what kube-apiserver would say about manifests"),
-    "convert": ("commandline.convert", "rewrite manifests in another API version"),
-    "cel": ("commandline.cel", "what a CEL expression is, costs, and gives on devices"),
-    "quota": ("commandline.quota", "what claims count against quotas, and whether they fit"),
-    "explain": ("commandline.explain", "why pods and claims get no devices, and what would help"),
+    "validate": ("commandline.validate.run", "what kube-apiserver would say about manifests"),
+    "convert": ("commandline.convert.run", "rewrite manifests in another API version"),
+    "cel": ("commandline.cel.run", "what a CEL expression is, costs, and gives on devices"),
+    "quota": ("commandline.quota.run", "what claims count against quotas, and whether they fit"),
+    "explain": ("commandline.explain.run", "why pods and claims get no devices, and what would help"),
     "simulate": (
-        "commandline.simulate",
+        "commandline.simulate.run",
         "where pods would go, what would be left, which new nodes they need",
     ),
-    SERVE: ("commandline.serve", "answer kube-apiserver's webhooks"),
-    "inject-ca": ("commandline.inject_ca", "keep the webhooks' authority where kube-apiserver looks for it"),
-    "manifests": ("commandline.deployment", "what deploys the webhooks in a cluster"),
+    SERVE: ("commandline.serve.run", "answer kube-apiserver's webhooks"),
+    "inject-ca": (
+        "commandline.inject_ca.run",
+        "keep the webhooks' authority where kube-apiserver looks for it",
+    ),
+    "manifests": ("commandline.manifests.run", "what deploys the webhooks in a cluster"),
     "migrate-storage": (
-        "commandline.migrate_storage",
+        "commandline.migrate_storage.run",
         "take a cluster's DRA objects along when CRDs begin or cease to serve them",
     ),
 }
@@ -84,7 +87,7 @@ def _main(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     from argparse import ArgumentParser
 
-    from commandline.help_text import Formatter
+    from commandline.help_formatter import Formatter
 
     description = "Answers about DRA objects before the cluster does."
     parser = ArgumentParser(prog="claimcheck", description=description, formatter_class=Formatter)

@@ -12,7 +12,7 @@ from documents.sources import STANDARD_INPUT, find_files, read_file
 from validation.rule_names import MALFORMED
 
 if TYPE_CHECKING:
-    from commandline.manifests import Manifest
+    from commandline.treatment import Manifest
 
 
 def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:

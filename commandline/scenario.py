@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.target import add_server_options, profile_of
+from commandline.options import add_server_options, profile_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from allocator.explaining.snapshot import World
     from commandline.cluster_state import ClusterState
-    from commandline.manifests import Manifest
+    from commandline.options import Arguments
     from commandline.results import Failure, Result
-    from commandline.target import Arguments
+    from commandline.treatment import Manifest
     from commandline.workloads import Asker
     from resourceapi.releases import Profile
 

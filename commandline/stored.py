@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
-from commandline.manifests import ASK, treatment
 from commandline.reading import read
 from commandline.results import Failure, Result
+from commandline.treatment import ASK, treatment
 from conversion.hub import to_hub
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.defaults import apply_defaults

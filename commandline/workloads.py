@@ -13,7 +13,7 @@ from resourceapi.objects import Object
 from validation.workloads import template_of
 
 if TYPE_CHECKING:
-    from commandline.manifests import Manifest
+    from commandline.treatment import Manifest
 
 
 class Asker:

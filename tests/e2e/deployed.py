@@ -16,7 +16,7 @@ from tempfile import NamedTemporaryFile
 
 import yaml
 
-from commandline import deployment
+from commandline.manifests import run as deployment
 from resourceapi.objects import Object
 from tests.e2e.client import Answer, Client
 from tests.e2e.control_plane import ApiServer

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from commandline import deployment
+from commandline.manifests import run as deployment
 from resourceapi.objects import Object
 from tests.e2e.binaries import tool
 from tests.e2e.control_plane import ApiServer, control_plane

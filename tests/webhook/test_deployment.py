@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from cluster.client import TIMEOUT
-from commandline import deployment
+from commandline.manifests import run as deployment
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.releases import KINDS

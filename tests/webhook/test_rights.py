@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from commandline import deployment
+from commandline.manifests import run as deployment
 from resourceapi.objects import Object
 from tests.webhook.rights import INJECTOR, MODES, granted, needed
 

@@ -11,8 +11,8 @@ import yaml
 
 from advice.hints import hint_for, hints
 from advice.hints.problem import Problem
-from commandline import findings
 from commandline.main import main
+from commandline.validate import findings
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
 

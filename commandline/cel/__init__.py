@@ -1,0 +1,1 @@
+"""``claimcheck cel``: a CEL expression's verdict, cost and results on devices."""

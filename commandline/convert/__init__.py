@@ -1,0 +1,1 @@
+"""``claimcheck convert``: manifests in another API version."""

@@ -1,0 +1,357 @@
+"""Explanations for people: the answer, the reasons, what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from allocator.explaining.alternatives import AlternativeNote
+from allocator.explaining.conflicts import REQUEST, Conflict
+from allocator.explaining.constraints import Clash
+from allocator.explaining.explanation import (
+    CHANCE,
+    ERROR,
+    FITS,
+    MISFIT,
+    UNDECIDED,
+    Explanation,
+    Funnel,
+    NodeKind,
+    values_of,
+)
+from allocator.explaining.remedies import Remedy
+from allocator.explaining.verdicts import CLASS, POOL, SELECTOR, Loss, Step
+from allocator.fate import feasible_nodes
+from commandline.reports.escaping import write_lines
+from commandline.reports.text import number
+
+if TYPE_CHECKING:
+    from commandline.explain.explanations import Explained
+    from commandline.results import Failure
+
+#: What is shown of long lists.
+MAX_KINDS, MAX_LOSSES, MAX_VALUES, MAX_EXCLUDED, MAX_REQUESTS, MAX_CLASSES = 4, 4, 6, 4, 3, 6
+_RULES = {
+    "node": "on this node",
+    "gate": "feature gates",
+    "taint": "taints",
+    "allocated": "allocated devices",
+    "capacity": "capacity",
+    "counters": "counters",
+    "groups": "compatibility groups",
+    "operations": "node operations",
+}
+
+
+def write(explained: Sequence[Explained], failures: Sequence[Failure], stream: TextIO) -> None:
+    """A section for each that asks, and what could not be read."""
+    for each in explained:
+        write_lines(_section(each), stream)
+        stream.write("\n")
+    write_lines((f"{failure.file}: error: {failure.message}" for failure in failures), stream)
+    fitting = sum(each.fits for each in explained)
+    stream.write(f"{len(explained)} asked: {fitting} fit{'s' if fitting == 1 else ''}\n")
+
+
+def _section(explained: Explained) -> Iterator[str]:
+    asker, explanation = explained.asker, explained.explanation
+    copies = f", one of {asker.copies} pods" if asker.copies > 1 else ""
+    head = f"{asker.title} ({asker.file}:{asker.line}{copies})"
+    if explained.bypassed:
+        yield f"{head}: gets no devices: {explained.bypassed}"
+    elif explanation is None:
+        yield f"{head}: cannot be answered: {asker.problem}"
+    elif explanation.verdict == FITS:
+        yield f"{head}: {_where(explanation)}"
+        yield from _fit(explanation)
+    else:
+        yield f"{head}: {_verdict(explanation)}"
+        yield from _misfit(explanation)
+
+
+def _where(explanation: Explanation) -> str:
+    assert explanation.placed is not None
+    others = len(explanation.fitting) - 1
+    more = f", and on {number(others, 'other node')}" if others else ""
+    return f"fits on {explanation.placed.node}{more}"
+
+
+def _fit(explanation: Explanation) -> Iterator[str]:
+    assert explanation.placed is not None
+    for claim, result in zip(explanation.demand, explanation.placed.result or (), strict=True):
+        yield f"  claim {claim.name}"
+        for device in result["devices"].get("results", ()):
+            extra = ", admin access" if device.get("adminAccess") else ""
+            yield f"    {device['request']}: {device['driver']}/{device['pool']}/{device['device']}{extra}"
+    if not explanation.demand:
+        yield "  all of its claims are allocated already"
+    yield from _alternatives(explanation)
+
+
+def _verdict(explanation: Explanation) -> str:
+    nodes = len(explanation.answers)
+    if explanation.verdict == ERROR:
+        assert explanation.error is not None
+        return f"cannot be scheduled, for an error on {explanation.error.node}: {explanation.error.error}"
+    if explanation.verdict == CHANCE:
+        assert explanation.error is not None
+        return f"fits, but an error on {explanation.error.node} ends attempts: {explanation.error.error}"
+    if explanation.verdict == UNDECIDED:
+        return "it would take too long to find out whether it fits"
+    if not explanation.answers:
+        return "does not fit: no node is open to it"
+    open_to_it = " that are open to it" if explanation.excluded else ""
+    where = explanation.answers[0].node if nodes == 1 else f"any of the {nodes} nodes{open_to_it}"
+    return f"does not fit on {where}"
+
+
+def _misfit(explanation: Explanation) -> Iterator[str]:
+    yield from _unknown_classes(explanation)
+    yield from _ending(explanation)
+    yield from _summary(explanation)
+    # Of requests that are wrong whatever the node there are no steps.
+    kinds = [kind for kind in explanation.kinds if kind.funnels or not explanation.demand]
+    for kind in kinds[:MAX_KINDS]:
+        yield ""
+        yield from _kind(kind, explanation)
+    if more := kinds[MAX_KINDS:]:
+        yield ""
+        nodes = sum(len(kind.nodes) for kind in more)
+        yield f"  {number(nodes, 'more node')} of {number(len(more), 'other kind')}, on which less is there"
+    yield from _excluded(explanation)
+    yield from _alternatives(explanation)
+    yield from _conflicts(explanation)
+    yield from _remedies(explanation)
+
+
+def _ending(explanation: Explanation) -> Iterator[str]:
+    """What an error on one node means for the others, and what can be done about it."""
+    error, fitting = explanation.error, len(explanation.fitting)
+    if error is None:
+        return
+    if explanation.verdict == CHANCE:
+        enough = feasible_nodes(len(explanation.answers) + len(explanation.excluded))
+        yield (
+            f"  it fits on {number(fitting, 'node')}, such as {explanation.fitting[0]}: an attempt succeeds if it finds "
+            f"{enough + 1} of them before it comes to {_failing(explanation)}; where it starts changes from attempt to "
+            "attempt, and 16 workers share the nodes"
+        )
+    elif fitting:
+        yield (
+            f"  it would fit on {number(fitting, 'node')}, such as {explanation.fitting[0]}, but kube-scheduler also looks "
+            f"at {_failing(explanation)}, and an error on one node ends the attempt for all"
+        )
+    if error.mend:
+        yield f"  {error.mend}"
+
+
+def _failing(explanation: Explanation) -> str:
+    errors = explanation.errors
+    more = f" or {number(len(errors) - 1, 'other node')} with errors" if len(errors) > 1 else ""
+    return f"{errors[0].node}{more}"
+
+
+def _unknown_classes(explanation: Explanation) -> Iterator[str]:
+    known = list(explanation.classes)
+    there = ", ".join(known[:MAX_CLASSES]) + (", …" if len(known) > MAX_CLASSES else "")
+    for name in explanation.unknown_classes:
+        yield f"  there is no DeviceClass {name}; there are: {there or 'none'}"
+
+
+def _summary(explanation: Explanation) -> Iterator[str]:
+    """What there is of what is asked for in the cluster, and what of it the best node lacks."""
+    several = len(explanation.demand) > 1
+    for total in explanation.totals:
+        claim = f"{total.alternative.claim.name}:" if several else ""
+        yield (
+            f"  {claim}{total.alternative.name}: of {number(total.devices, 'device')} {total.selected} "
+            f"{'is' if total.selected == 1 else 'are'} what is asked for, {total.left} can be had"
+            + (f"; its selectors fail on {total.failing}" if total.failing else "")
+        )
+    if explanation.kinds:
+        short = [
+            f"{f'{funnel.alternative.claim.name}:' if several else ''}{funnel.alternative.name} has {funnel.left} of {number(funnel.needed, 'device')}"
+            for funnel in explanation.kinds[0].funnels
+            if funnel.left < funnel.needed
+        ]
+        if short:
+            yield f"  best on {explanation.kinds[0].nodes[0]}: {'; '.join(short)}"
+        elif explanation.verdict == MISFIT:
+            yield "  every request finds enough devices by itself, but not all of them together"
+
+
+def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:
+    more = len(kind.nodes) - 1
+    like = f" and {number(more, 'node')} like it" if more else ""
+    yield f"  on {kind.nodes[0]}{like}:"
+    if kind.error and (explanation.error is None or kind.error != explanation.error.error):
+        yield f"    error: {kind.error}"
+    if not any(funnel.steps[0].left or funnel.steps[0].lost for funnel in kind.funnels):
+        yield "    no devices"
+        return
+    for funnel in kind.funnels:
+        yield from _funnel(funnel, kind)
+    for clash in kind.clashes:
+        yield from _clash(clash, kind)
+
+
+def _funnel(funnel: Funnel, kind: NodeKind) -> Iterator[str]:
+    alternative = funnel.alternative
+    wanted = "all" if alternative.takes_all else str(alternative.count)
+    what = "alternative" if alternative.subrequest else "request"
+    device_class = alternative.details.get("deviceClassName", "")
+    yield f"    {what} {alternative.name} of claim {alternative.claim.name}: {wanted} of class {device_class}"
+    for step in funnel.steps:
+        yield from _step(step, kind)
+    if funnel.left < funnel.needed:
+        yield f"      => {funnel.left} of {funnel.needed}"
+
+
+def _step(step: Step, kind: NodeKind) -> Iterator[str]:
+    if step.rule == POOL:
+        yield f"      {step.left:>5} {'device' if step.left == 1 else 'devices'} on the node"
+    else:
+        yield f"      {step.left:>5} left after {_rule(step)}"
+    losses = sorted(step.lost, key=lambda loss: -loss.devices)
+    for loss in losses[:MAX_LOSSES]:
+        yield f"              {_loss(loss)}{_only(loss.reason, kind)}"
+    if rest := losses[MAX_LOSSES:]:
+        yield f"              {sum(loss.devices for loss in rest)} for {len(rest)} more reasons"
+    if step.failed and step.missing:
+        failed = number(step.failed, "device")
+        yield f"              the attribute {step.missing} is missing on {failed}: guard it with has(…)"
+
+
+def _rule(step: Step) -> str:
+    if step.rule == CLASS:
+        return f"the class: {step.about}"
+    if step.rule == SELECTOR:
+        return f"the selector: {step.about}"
+    if step.rule == "attribute":
+        return f"the constraint on {step.about}"
+    return _RULES[step.rule]
+
+
+def _loss(loss: Loss) -> str:
+    example = f" (such as {loss.example})" if loss.reason.startswith("fails") and loss.example else ""
+    return f"-{loss.devices} {loss.reason}{example}"
+
+
+def _only(fact: object, kind: NodeKind) -> str:
+    """Where that is so, if other nodes of the kind have other reasons."""
+    return "" if fact in kind.common else f" (on {kind.nodes[0]})"
+
+
+def _clash(clash: Clash, nodes: NodeKind) -> Iterator[str]:
+    kind = "distinctAttribute" if clash.constraint.distinct else "matchAttribute"
+    if clash.satisfiable:
+        return
+    yield (
+        f"    {kind} {clash.constraint.attribute} of claim {clash.claim}: "
+        + (
+            f"{number(len(clash.values), 'value')} for {sum(clash.needed.values())} devices"
+            if clash.constraint.distinct
+            else "no value has enough"
+        )
+        + _only(values_of(clash), nodes)
+    )
+    ranked = sorted(clash.values.items(), key=lambda entry: (-sum(entry[1].values()), entry[0]))
+    for value, counts in ranked[:MAX_VALUES]:
+        offers = ", ".join(
+            f"{name} {counts.get(name, 0)} of {needed}" for name, needed in clash.needed.items()
+        )
+        yield f"        {value}: {offers}"
+    if len(ranked) > MAX_VALUES:
+        yield f"        and {len(ranked) - MAX_VALUES} more values"
+
+
+def _excluded(explanation: Explanation) -> Iterator[str]:
+    counts = Counter(explanation.excluded.values())
+    first = {reason: node for node, reason in reversed(explanation.excluded.items())}
+    for reason, count in counts.most_common(MAX_EXCLUDED):
+        yield ""
+        like = f" and {number(count - 1, 'more node')}" if count > 1 else ""
+        yield f"  not on {first[reason]}{like}: {reason}"
+
+
+def _alternatives(explanation: Explanation) -> Iterator[str]:
+    if explanation.alternatives:
+        yield ""
+    for note in explanation.alternatives:
+        yield f"  alternative {note.name} of claim {note.claim} {note.text}"
+        if explanation.placed is not None and not note.fits:
+            yield from _shortage(explanation.kinds[0], note)
+
+
+def _shortage(kind: NodeKind, note: AlternativeNote) -> Iterator[str]:
+    """The steps of an alternative that goes short."""
+    for funnel in kind.funnels:
+        alternative = funnel.alternative
+        if (alternative.claim.name, alternative.name) == (
+            note.claim,
+            note.name,
+        ) and funnel.left < funnel.needed:
+            for step in funnel.steps:
+                yield from _step(step, kind)
+            yield f"      => {funnel.left} of {funnel.needed}"
+
+
+def _conflicts(explanation: Explanation) -> Iterator[str]:
+    general, on_nodes = explanation.conflict, explanation.conflicts
+    one_node = len(explanation.kinds) == 1 and len(explanation.kinds[0].nodes) == 1
+    if general is not None and not one_node:
+        on_nodes = [each for each in on_nodes if each.members != general.members]
+    # With one kind of node, what holds there holds anywhere, and names the claims that are in the way.
+    if general is not None and not (on_nodes and len(explanation.kinds) == 1):
+        yield ""
+        open_to_it = " that is open to it" if explanation.excluded else ""
+        nowhere = "without an error on some node" if explanation.fitting else f"on any node{open_to_it}"
+        yield f"  the conflict ({_which(general, nowhere, 'somewhere')}):"
+        yield from _members(general)
+    for conflict in on_nodes:
+        yield ""
+        yield f"  the conflict on {conflict.node} ({_which(conflict, 'there', 'there')}):"
+        yield from _members(conflict)
+    if explanation.never:
+        yield ""
+        yield "  even if nothing were allocated it would not fit"
+
+
+def _which(conflict: Conflict, nowhere: str, somewhere: str) -> str:
+    """What makes it a conflict."""
+    if len(conflict.members) == 1:
+        return f"this by itself cannot be met {nowhere}"
+    return f"without any one of these the others can be met {somewhere}"
+
+
+def _members(conflict: Conflict) -> Iterator[str]:
+    return (f"    - {member.text}" for member in conflict.members)
+
+
+def _remedies(explanation: Explanation) -> Iterator[str]:
+    yield ""
+    if explanation.remedies:
+        yield "  it would fit"
+        yield from _each_remedy(explanation.remedies)
+    elif explanation.complete:
+        yield "  no single change that was tried would make it fit"
+    if not explanation.complete:
+        yield "  the time for looking further was over"
+
+
+def _each_remedy(remedies: Sequence[Remedy]) -> Iterator[str]:
+    """One line each; requests of which any one could be left out share a line if there are many."""
+    requests = [remedy for remedy in remedies if remedy.kind == REQUEST]
+    if len(requests) <= MAX_REQUESTS:
+        requests = []
+    for remedy in remedies:
+        if remedy not in requests:
+            yield f"    - {remedy.text} ({_on(remedy.nodes)})"
+        elif remedy is requests[0]:
+            names = ", ".join(each.subject for each in requests)
+            yield f"    - without any one of {len(requests)} requests: {names} ({_on(remedy.nodes)})"
+
+
+def _on(nodes: Sequence[str]) -> str:
+    return f"on {nodes[0]}" if len(nodes) == 1 else f"on {len(nodes)} nodes like {nodes[0]}"

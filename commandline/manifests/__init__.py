@@ -1,0 +1,1 @@
+"""``claimcheck manifests``: the manifests that deploy the webhooks."""

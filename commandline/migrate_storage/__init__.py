@@ -1,0 +1,1 @@
+"""``claimcheck migrate-storage``: a cluster's DRA objects before and after CRDs serve them."""

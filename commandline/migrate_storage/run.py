@@ -1,0 +1,127 @@
+"""``claimcheck migrate-storage``: a cluster's DRA objects before and after CRDs begin, or cease, to serve them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import RawDescriptionHelpFormatter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commandline.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+EXAMPLES = """examples:
+  claimcheck migrate-storage save dra.json --kubeconfig ~/.kube/config
+  claimcheck migrate-storage clear dra.json --kubeconfig ~/.kube/config
+  claimcheck migrate-storage restore dra.json --kubeconfig ~/.kube/config
+
+`save` writes all objects of resource.k8s.io with their status to a new file. `clear` deletes them from the
+cluster, finalizers or not, unless one is there that the file does not have as it is. `restore` makes the cluster hold
+what is in the file and nothing else of that group: it deletes what else is there, finalizers or not. Both can be
+repeated. None of the three works beside a kube-scheduler or kube-controller-manager that renews its lease.
+
+exit codes: 0 done, 2 not done, or not to the end
+"""
+SAVE, CLEAR, RESTORE = "save", "clear", "restore"
+UNFINISHED = 2
+FORMAT = {"apiVersion": "v1", "kind": "List"}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Give a parser the options of the subcommand."""
+    parser.description = (
+        "Take a cluster's DRA objects along when CRDs begin, or cease, to serve resource.k8s.io."
+    )
+    parser.epilog = EXAMPLES
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.add_argument("action", choices=(SAVE, CLEAR, RESTORE), help="before the change, or after it")
+    parser.add_argument("file", metavar="FILE", help="where the objects are meanwhile")
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", required=True, help="the cluster, as an administrator"
+    )
+    parser.add_argument(
+        "--context", dest="kube_context", metavar="NAME", default="", help="the context in --kubeconfig"
+    )
+
+
+def run(options: Namespace) -> int:
+    """Save, clear or restore."""
+    from cluster.kubeconfig import Cluster, Unavailable
+    from commandline.migrate_storage.storage_move import Refused, clear, insist_on_quiet, restore, saved
+    from commandline.reports.escaping import complain, write_lines
+
+    def tell(line: str) -> None:
+        write_lines((line,), sys.stdout)
+
+    cluster = Cluster(options.kubeconfig, options.kube_context)
+    try:
+        if options.action == SAVE:
+            if os.path.lexists(options.file):
+                raise UsageError(f"migrate-storage: {options.file} is there already")
+            insist_on_quiet(cluster)
+            objects = list(saved(cluster))
+            _write(options.file, objects)
+            tell(f"{options.file}: {len(objects)} objects")
+        else:
+            objects = _read(options.file)
+            insist_on_quiet(cluster)
+            if options.action == CLEAR:
+                count = clear(cluster, objects, tell)
+                tell(
+                    f"{cluster.name}: held {count} objects, which are in {options.file}, and holds none any more"
+                )
+            else:
+                count = restore(cluster, objects, tell)
+                tell(f"{cluster.name}: holds the {count} objects of {options.file}, and no others")
+    except (Unavailable, Refused) as error:
+        complain(f"claimcheck: migrate-storage: {error}")
+        return UNFINISHED
+    return 0
+
+
+def _write(file: str, objects: list[dict[str, Any]]) -> None:
+    """All of it or nothing: a file that is there is a whole one."""
+    unfinished = Path(f"{file}.unfinished")
+    try:
+        # what drivers say of their devices is not for everybody
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as output:
+            json.dump({**FORMAT, "items": objects}, output, indent=1)
+            output.flush()
+            os.fsync(output.fileno())
+        unfinished.rename(file)
+    except OSError as error:
+        raise UsageError(f"migrate-storage: {file}: {error.strerror or error}") from None
+
+
+def _read(file: str) -> list[dict[str, Any]]:
+    try:
+        with open(file, encoding="utf-8") as source:
+            whole = json.load(source)
+    except OSError as error:
+        raise UsageError(f"migrate-storage: {file}: {error.strerror or error}") from None
+    except (ValueError, RecursionError):
+        whole = None
+    items = whole.get("items") if isinstance(whole, dict) else None
+    if not isinstance(items, list) or not all(_is_saved(item) for item in items):
+        raise UsageError(f"migrate-storage: {file}: not a file that `save` wrote")
+    return items
+
+
+def _is_saved(item: object) -> bool:
+    """Whether it is an object of the group that says which one it is."""
+    from commandline.migrate_storage.storage_move import key_of
+    from resourceapi.model.versions import GROUP
+    from resourceapi.releases import KINDS, split_api_version
+
+    if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
+        return False
+    key = key_of(item)
+    version = item.get("apiVersion")
+    if not isinstance(version, str) or key.kind not in KINDS or not key.name:
+        return False
+    return split_api_version(version)[0] == GROUP and KINDS[key.kind].namespaced == bool(key.namespace)

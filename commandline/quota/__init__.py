@@ -1,0 +1,1 @@
+"""``claimcheck quota``: what claims count against ResourceQuotas, and whether they fit."""

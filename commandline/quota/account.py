@@ -1,0 +1,150 @@
+"""The account that ``claimcheck quota`` shows: what claims count, and what the quotas of their namespaces leave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commandline.asking import COPIES, group_of, name_of
+from commandline.quota.inventory import CLAIM, TEMPLATE, Inventory
+from quota import amounts
+from quota.amounts import Amounts
+from quota.claims import Demand, demands, devices_by_class
+from quota.explanation import explain
+from resourceapi.model.versions import GROUP
+from resourceapi.model.workloads import TEMPLATES
+from resourceapi.objects import Object
+from validation.workloads import template_of
+
+if TYPE_CHECKING:
+    from commandline.treatment import Manifest
+    from quota.admission import Shortage
+    from quota.evaluators import Evaluator
+    from quota.namespace import Namespace
+
+FITS, REFUSED, INVALID, STORED, PER_CLAIM = "fits", "does not fit", "invalid", "is there already", "per claim"
+
+
+class Statement:
+    """What one object of the input counts, and whether it fits.
+
+    ``verdict``: one of the constants above.  ``problems``: why it does not fit or is invalid.  ``copies``: how many
+    claims it stands for; ``fitting``: how many of them fit.  ``template``: the template that they are made from.
+    """
+
+    def __init__(self, manifest: Manifest, namespace: str, claim: Object, *, template: str = "") -> None:
+        self.file, self.line = manifest.file, manifest.line
+        self.kind: str = manifest.value["kind"]
+        self.namespace = namespace
+        self.name = name_of(manifest.value)
+        self.template = template
+        self.demands: list[Demand] = demands(claim)
+        self.devices = devices_by_class(self.demands)
+        self.usage: Amounts = {}
+        self.copies = self.fitting = 1
+        self.verdict = FITS
+        self.problems: list[str] = []
+
+
+class Account:
+    """New objects, charged in the order of the input to the quotas of an inventory."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self.inventory = inventory
+        self.statements: list[Statement] = []
+
+    def add(self, manifests: list[Manifest]) -> None:
+        """Charge new claims and pods, and the claims that are made for pods from templates."""
+        for manifest in manifests:
+            if manifest.value["kind"] == TEMPLATE:
+                self._add_template(manifest)
+        for manifest in manifests:
+            if manifest.value["kind"] != TEMPLATE:
+                self._add(manifest)
+
+    def _add_template(self, manifest: Manifest) -> None:
+        obj = self._accepted(manifest)
+        if obj is not None:
+            namespace = self.inventory.namespace_of(manifest)
+            self.inventory.namespace(namespace).store(GROUP, TEMPLATE, obj)
+            statement = Statement(manifest, namespace, obj.get("spec", {}))
+            statement.verdict = PER_CLAIM
+            self.statements.append(statement)
+
+    def _add(self, manifest: Manifest) -> None:
+        obj = self._accepted(manifest)
+        if obj is None:
+            return
+        kind, namespace = manifest.value["kind"], self.inventory.namespace_of(manifest)
+        content = self.inventory.namespace(namespace)
+        if kind in (CLAIM, "Pod"):
+            statement = Statement(manifest, namespace, obj if kind == CLAIM else {})
+            self._charge(statement, content, group_of(manifest), kind, obj)
+            if kind == CLAIM or statement.usage:
+                self.statements.append(statement)
+        if kind == "Pod" or kind in TEMPLATES:
+            pod = obj if kind == "Pod" else template_of(kind, obj)
+            self._add_made_claims(manifest, content, obj, pod or {})
+
+    def _add_made_claims(self, manifest: Manifest, content: Namespace, obj: Object, pod: Object) -> None:
+        """The claims that kube-controller-manager makes for the pods of a workload."""
+        kind, namespace = manifest.value["kind"], self.inventory.namespace_of(manifest)
+        field = COPIES.get(kind, "")
+        for entry in pod.get("spec", {}).get("resourceClaims") or ():
+            template = entry.get("resourceClaimTemplateName", "")
+            known = content.stored(GROUP, TEMPLATE).get(template)
+            if known is None:
+                continue
+            claim = {"metadata": {}, "spec": known.get("spec", {}).get("spec", {})}
+            statement = Statement(manifest, namespace, claim, template=template)
+            statement.copies = obj.get("spec", {}).get(field, 1) if field else 1
+            self._charge(statement, content, GROUP, CLAIM, claim)
+            self.statements.append(statement)
+
+    def _accepted(self, manifest: Manifest) -> Object | None:
+        """The object in v1 as the server would store it; one that it refuses gets a statement that says so."""
+        answer = self.inventory.ask(manifest)
+        if answer.accepted and answer.object is not None:
+            return self.inventory.in_hub(answer.object)
+        if manifest.value["kind"] in (CLAIM, TEMPLATE):
+            statement = Statement(manifest, self.inventory.namespace_of(manifest), {})
+            statement.verdict, statement.problems = INVALID, [answer.message]
+            self.statements.append(statement)
+        return None
+
+    def _charge(self, statement: Statement, content: Namespace, group: str, kind: str, obj: Object) -> None:
+        evaluator = content.evaluator(group, kind)
+        assert evaluator is not None
+        usage = amounts.without_zeros(evaluator.usage(obj))
+        limited = {name for quota in content.quotas for name in evaluator.matching(quota.hard)}
+        statement.usage = usage if kind == CLAIM else amounts.only(usage, limited)
+        if not statement.template and statement.name in content.stored(group, kind):
+            statement.verdict = STORED
+            return
+        statement.fitting = _fitting(content, evaluator, obj, statement.copies)
+        content.charge(evaluator, obj, copies=statement.fitting)
+        charged = amounts.times(usage, statement.fitting)
+        self.inventory.note_user(statement.namespace, statement.kind, statement.name, charged)
+        if statement.fitting < statement.copies:
+            verdict = content.charge(evaluator, obj, dry_run=True)
+            statement.verdict = REFUSED
+            shortages = [self._explain(statement, shortage) for shortage in verdict.shortages]
+            statement.problems = shortages or [verdict.message]
+        elif not statement.template:
+            content.store(group, kind, obj)
+
+    def _explain(self, statement: Statement, shortage: Shortage) -> str:
+        users = self.inventory.users_of(statement.namespace, shortage.resource)
+        return explain(shortage, statement.demands, users, self.inventory.resources)
+
+
+def _fitting(content: Namespace, evaluator: Evaluator, obj: Object, copies: int) -> int:
+    """How many copies of an object fit, at most as many as are wanted."""
+    fits, too_many = 0, copies + 1
+    tried = copies
+    while fits < too_many - 1:
+        if content.charge(evaluator, obj, copies=tried, dry_run=True).message:
+            too_many = tried
+        else:
+            fits = tried
+        tried = (fits + too_many) // 2
+    return fits

@@ -1,0 +1,1 @@
+"""``claimcheck serve``: the webhooks."""

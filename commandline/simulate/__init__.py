@@ -1,0 +1,1 @@
+"""``claimcheck simulate``: where pods would be placed, one after the other."""

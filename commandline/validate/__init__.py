@@ -1,0 +1,1 @@
+"""``claimcheck validate``: what kube-apiserver answers about manifests, with hints and lints."""

@@ -1,0 +1,234 @@
+"""From the server's answer to findings: where in the source each cause is, and how to mend it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from advice.hints import hint_for
+from advice.hints.problem import Problem
+from advice.lints.table import DROPPED, IGNORED_TEXT, REPEATED_KEY
+from commandline.results import ERROR, NOTE, WARNING, Finding, Result
+from conversion.paths import to_version
+from resourceapi.field_path import Path, render
+from resourceapi.manifests import MISSING, value_at
+from validation.rule_names import (
+    DUPLICATE_FIELD,
+    NOT_SERVED,
+    REFUSED,
+    SERVER_WARNING,
+    UNKNOWN_FIELD,
+    WRONG_TYPE,
+)
+
+if TYPE_CHECKING:
+    from advice.lints import Warning
+    from commandline.context import Context
+    from commandline.treatment import Manifest
+    from documents.errors import DocumentError
+    from documents.positions import Place
+    from resourceapi.releases import Profile
+    from validation.requests import Answer
+
+# What is wrong is that the key is there, whatever its value.
+ABOUT_THE_KEY = frozenset((UNKNOWN_FIELD, DUPLICATE_FIELD, DROPPED.code))
+# Whoever has so many mistakes in one object has made one of them over and over.
+MAX_HINTED = 100
+STRICT_DECODING = "strict decoding error: "
+_MOST_REPEATED_KEYS = 100
+
+
+class Interpreter:
+    """Makes findings of answers."""
+
+    def __init__(self, profile: Profile, context: Context) -> None:
+        self.profile = profile
+        self.context = context
+
+    def add_answer(self, result: Result, manifest: Manifest, answer: Answer) -> None:
+        """Add to ``result`` what an answer says about a manifest."""
+        result.answer = answer
+        for rule, path, message in _problems(result, answer):
+            hint = self._hint(result, manifest, rule, path, message)
+            result.findings.append(_finding(ERROR, rule, manifest, path, message, hint))
+        for text in answer.warnings:
+            path = ("apiVersion",) if " is deprecated in " in text else ()
+            hint = self._hint(result, manifest, SERVER_WARNING, path, text)
+            result.findings.append(_finding(WARNING, SERVER_WARNING, manifest, path, text, hint))
+
+    def _hint(self, result: Result, manifest: Manifest, rule: str, path: Path, message: str) -> str:
+        """The hint for a problem; each is given once per object, and the first problems of an object get some."""
+        if len(result.findings) >= MAX_HINTED:
+            return ""
+        problem = Problem(
+            rule,
+            message,
+            path,
+            manifest.value,
+            self.profile,
+            namespace=result.namespace,
+            namespace_labels=self.context.namespaces.get(result.namespace),
+            text_of=manifest.written,
+        )
+        _, advice = hint_for(problem)
+        return advice if all(finding.hint != advice for finding in result.findings) else ""
+
+    def add_not_served(self, result: Result, manifest: Manifest) -> None:
+        """Add that no release of the group has this version and kind, in kubectl's words."""
+        value = manifest.value
+        kind, api_version = value.get("kind"), value.get("apiVersion")
+        if not isinstance(kind, str) or not kind:
+            message, path = "Object 'Kind' is missing", ("kind",)
+        elif not isinstance(api_version, str) or not api_version:
+            message, path = "apiVersion not set", ("apiVersion",)
+        else:
+            message, path = f'no matches for kind "{kind}" in version "{api_version}"', ("apiVersion",)
+        hint = self._hint(result, manifest, NOT_SERVED, path, message)
+        result.findings.append(_finding(ERROR, NOT_SERVED, manifest, path, message, hint, field=""))
+
+    def add_lint(self, result: Result, manifest: Manifest, warning: Warning) -> None:
+        """Add a lint's warning, unless a comment says not to."""
+        known = any(finding.hint == warning.hint for finding in result.findings[-MAX_HINTED:])
+        hint = "" if known else warning.hint
+        severity = NOTE if warning.is_note else WARNING
+        finding = _finding(severity, warning.code, manifest, warning.path, warning.message, hint)
+        if warning.stretch is not None:
+            place = manifest.locate_in_scalar(warning.path, *warning.stretch)
+            finding.line, finding.column, finding.width = place.line, place.column, place.length
+        if not is_ignored(manifest, finding):
+            result.findings.append(finding)
+
+    def add_notice(self, result: Result, manifest: Manifest, notice: DocumentError) -> None:
+        """Add what kubectl passes over in silence, unless a comment says not to."""
+        code = IGNORED_TEXT.code
+        finding = Finding(
+            WARNING, code, notice.message, line=notice.line, column=notice.column, hint=notice.hint
+        )
+        if not is_ignored(manifest, finding):
+            result.findings.append(finding)
+
+    def add_repeated_keys(self, result: Result, manifest: Manifest) -> None:
+        """Add the keys that are there more than once, and of too many the number."""
+        repeated = manifest.locate_repeated_keys()
+        for path, first, again in repeated[:_MOST_REPEATED_KEYS]:
+            message = f"the key is there already in line {first.line}; kubectl sends the last value only"
+            finding = Finding(
+                WARNING,
+                REPEATED_KEY.code,
+                message,
+                field=render(path),
+                pointer=manifest.json_pointer(path),
+                line=again.line,
+                column=again.column,
+                width=again.length,
+            )
+            if not is_ignored(manifest, finding):
+                result.findings.append(finding)
+        if len(repeated) > _MOST_REPEATED_KEYS:
+            message = f"{len(repeated) - _MOST_REPEATED_KEYS:,} more keys are there already"
+            result.findings.append(Finding(WARNING, REPEATED_KEY.code, message, line=manifest.line))
+
+
+def _problems(result: Result, answer: Answer) -> Iterator[tuple[str, Path, str]]:
+    """Rule, path in the user's version, and message of everything that is wrong."""
+    if answer.accepted:
+        return
+    prefix, unreadable, reason = answer.message.partition(" cannot be handled as a ")
+    if answer.errors:
+        version = result.api_version.rpartition("/")[2]
+        for error in answer.errors:
+            yield error.kind, to_version(error.path, result.kind, version), error.message
+    elif unreadable and STRICT_DECODING in reason:
+        for problem in answer.decoding:
+            rule = DUPLICATE_FIELD if problem.text.startswith("duplicate") else UNKNOWN_FIELD
+            yield rule, problem.path, _without_path(problem.text)
+    elif unreadable and prefix:
+        yield WRONG_TYPE, answer.path, reason.partition(": ")[2]
+    else:
+        yield REFUSED, answer.path, answer.message
+
+
+def _without_path(text: str) -> str:
+    """`unknown field "spec.x"` without the path, which every report shows in front."""
+    return re.sub(r'^((?:unknown|duplicate) field) ".*"$', r"\1", text, flags=re.DOTALL)
+
+
+def _finding(
+    severity: str,
+    rule: str,
+    manifest: Manifest,
+    path: Path,
+    message: str,
+    hint: str,
+    *,
+    field: str | None = None,
+) -> Finding:
+    if rule in ABOUT_THE_KEY and value_at(manifest.value, path) is not MISSING:
+        place = manifest.locate_key(path)
+    else:
+        place = place_of(manifest, path, message)
+    return Finding(
+        severity,
+        rule,
+        message,
+        field=(render(path) if path else "") if field is None else field,
+        pointer=manifest.json_pointer(path),
+        line=place.line,
+        column=place.column,
+        width=place.length,
+        hint=hint,
+    )
+
+
+def place_of(manifest: Manifest, path: Path, message: str = "") -> Place:
+    """What to underline for a path: a plain value, or the key of anything larger; of what is missing, the key above.
+
+    The server's message about a CEL expression tells where in the expression.
+    """
+    value = value_at(manifest.value, path)
+    while value is MISSING and path:
+        path = path[:-1]
+        value = value_at(manifest.value, path)
+    if isinstance(value, str) and "ERROR: <input>:" in message:
+        offset = _offset_in_expression(value, message)
+        if offset is not None:
+            return manifest.locate_in_scalar(path, offset)
+    if isinstance(value, dict) and (key := _key_in_question(value, message)):
+        return manifest.locate_key((*path, key))
+    if isinstance(value, (dict, list)) or value is None:
+        return manifest.locate_key(path)
+    return manifest.locate(path)
+
+
+def _key_in_question(value: dict[str, Any], message: str) -> str:
+    """The key of a map that the server's message is about; its path ends at the map."""
+    matched = re.match(r'Invalid value: "([^"\\]+)": ', message)
+    return matched[1] if matched is not None and matched[1] in value else ""
+
+
+def _offset_in_expression(expression: str, message: str) -> int | None:
+    matched = re.search(r"ERROR: <input>:(\d+):(\d+):", message)
+    if matched is None:
+        return None
+    line, column = int(matched[1]), int(matched[2])
+    lines = expression.split("\n")
+    if not 1 <= line <= len(lines):
+        return None
+    return sum(len(text) + 1 for text in lines[: line - 1]) + column - 1
+
+
+def is_ignored(manifest: Manifest, finding: Finding) -> bool:
+    """Whether a comment on the finding's line, or alone on the line above, switches the lint off there.
+
+    ``# claimcheck: ignore[CC001,CC002]`` names the codes, ``# claimcheck: ignore`` means all.  It may also stand behind
+    the ``|`` or ``>`` of a text that begins on the next line, as there are no comments in such a text.
+    """
+    for number in (finding.line, finding.line - 1):
+        line = manifest.source_line(number)
+        if number != finding.line and not re.match(r"\s*#|.*[|>][-+0-9]*\s+#", line):
+            continue
+        matched = re.search(r"#\s*claimcheck:\s*ignore(?:\[([^\]]*)\])?", line)
+        if matched and (matched[1] is None or finding.rule in re.split(r"[\s,]+", matched[1].strip())):
+            return True
+    return False

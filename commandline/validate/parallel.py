@@ -1,0 +1,125 @@
+"""Files that several processes share.
+
+What is said about an object may depend on any other, so there are two rounds: first every process reads files and tells
+what others need to know of them; then, knowing all, each reviews what it has read.  Nobody gets a fixed share: who is
+done with some files takes the next ones, so that a process on a busy processor, or with long files, takes fewer.  What
+comes out does not depend on who has done what: results, and what has been learnt, are put in the order of the files.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from commandline.progress import Progress
+from commandline.reading import read_files, read_named
+from commandline.reports import WITH_LINES
+from commandline.results import Outcome
+from commandline.validate.batch import Batch, Knowledge, reviewer_of
+from commandline.validate.options import outputs
+from commandline.validate.serialization import pack, unpack
+from commandline.validate.workers import Channel, Tickets, Worker, start
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from documents.errors import DocumentError
+    from resourceapi.releases import Profile
+
+Files = list["str | DocumentError"]
+
+
+def validate_files(files: Files, options: Namespace, profile: Profile, processes: int) -> Outcome:
+    """The outcome for these files, as one process would find it.
+
+    :raises WorkerLost: if one of the processes has not survived.
+    """
+    inventory = Batch(options, profile)
+    inventory.read_inventory(read_named("--inventory", options.inventory))
+    share = _Share(files, options, profile, inventory.knowledge)
+    workers: list[Worker] = []
+    _load_ahead()
+    try:
+        with suppress(OSError):  # no more processes are allowed: then so many do the work
+            for _ in range(processes - 1):
+                start(share.work, workers)
+        outcome = share.lead(workers)
+    finally:
+        for worker in workers:
+            worker.end()
+        share.tickets.close()
+    outcome.failures += inventory.outcome.failures
+    return outcome
+
+
+def _load_ahead() -> None:
+    """Load what would be loaded in every process: that is needed for the first claim, and takes as long as many."""
+    from deviceselectors import compiler, lookups  # noqa: F401
+
+
+class _Share:
+    """What one process does of the work; which files those are turns out in the course of it."""
+
+    def __init__(self, files: Files, options: Namespace, profile: Profile, inventory: Knowledge) -> None:
+        self.options = options
+        self.profile = profile
+        self.inventory = inventory
+        size = -(-len(files) // Tickets.MOST)
+        self.parts = [files[start : start + size] for start in range(0, len(files), size)]
+        self.tickets = Tickets(len(self.parts))
+        self.batches: dict[int, Batch] = {}
+        self.leads = True
+
+    def lead(self, workers: list[Worker]) -> Outcome:
+        """Do a share, and put together what all have done."""
+        learnt = self.read()
+        for worker in workers:
+            learnt.update(worker.receive())
+        knowledge = Knowledge(self.options, self.profile)
+        for number in range(len(self.parts)):
+            knowledge.add(learnt[number])
+        knowledge.add(self.inventory.learnt())
+        for worker in workers:
+            worker.send(knowledge.learnt())
+        self.review(knowledge)
+        packed: dict[int, Any] = {}
+        for worker in workers:
+            packed.update(worker.receive())
+        return self._together(packed)
+
+    def work(self, channel: Channel) -> None:
+        """Do a share for the process that leads."""
+        self.leads = False
+        channel.send(self.read())
+        knowledge = Knowledge(self.options, self.profile)
+        knowledge.add(channel.receive())
+        self.review(knowledge)
+        lines = any(format in WITH_LINES for format, _ in outputs(self.options.output))
+        channel.send({number: pack(batch.outcome, lines=lines) for number, batch in self.batches.items()})
+
+    def read(self) -> dict[int, Any]:
+        """Read what others leave; by part, what there is to learn from it."""
+        progress = Progress("documents read by the first process", shown=self.leads)
+        while (number := self.tickets.take()) is not None:
+            batch = self.batches[number] = Batch(self.options, self.profile)
+            batch.read(read_files(self.parts[number]), progress)
+        progress.done()
+        return {number: batch.knowledge.learnt() for number, batch in self.batches.items()}
+
+    def review(self, knowledge: Knowledge) -> None:
+        """Review what has been read here."""
+        total = sum(len(batch.objects) for batch in self.batches.values())
+        progress = Progress("objects of the first process", total, shown=self.leads)
+        reviewer = reviewer_of(self.options, self.profile, knowledge)
+        for batch in self.batches.values():
+            batch.review(reviewer, progress)
+        progress.done()
+
+    def _together(self, packed: dict[int, Any]) -> Outcome:
+        outcome = Outcome(self.profile.name)
+        for number in range(len(self.parts)):
+            if number in packed:
+                unpack(packed[number], outcome)
+            else:
+                outcome.add(self.batches[number].outcome)
+        return outcome

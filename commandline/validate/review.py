@@ -1,0 +1,157 @@
+"""Asking the server about the objects of a run, and linting them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commandline.results import Outcome, Result, Skipped
+from commandline.treatment import ASK, CONTEXT, NOT_SERVED
+from resourceapi.releases import KINDS
+from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
+
+if TYPE_CHECKING:
+    from advice.lints import Facts
+    from commandline.context import Context
+    from commandline.stored import StoredObjects
+    from commandline.treatment import Manifest
+    from commandline.validate.findings import Interpreter
+    from resourceapi.field_path import Path
+    from validation.server import Server
+
+
+class Reviewer:
+    """Adds to an outcome what is to be said about objects.
+
+    ``facts``: what lints may look at, or None for no lints.  ``stored``: objects as stored, which makes requests for
+    them updates (of the status if ``subresource`` is ``status``).  ``namespace``: of objects that name none.
+    ``live``: the objects are those of a cluster, so that their status counts.  ``notes``: lints may add notes.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        context: Context,
+        outcome: Outcome,
+        *,
+        facts: Facts | None = None,
+        stored: StoredObjects | None = None,
+        subresource: str = "",
+        namespace: str = "default",
+        live: bool = False,
+        notes: bool = False,
+    ) -> None:
+        self.server = server
+        self.context = context
+        self.outcome = outcome
+        self.facts = facts
+        self.stored = stored
+        self.update = STATUS if subresource == "status" else UPDATE
+        self.namespace = namespace
+        self.live = live
+        self.notes = notes
+        self._interpreter: Interpreter | None = None
+
+    def review(self, manifest: Manifest, how: str) -> None:
+        """Deal with one object as :func:`commandline.treatment.treatment` says."""
+        if how not in (ASK, NOT_SERVED):
+            self.outcome.skipped.append(_skipped(manifest, context=how == CONTEXT))
+            return
+        result = self._result(manifest)
+        self.outcome.results.append(result)
+        if how == NOT_SERVED:
+            self._interpret().add_not_served(result, manifest)
+            return
+        answer = self._ask(result, manifest)
+        if answer.code == 404:
+            result.answer = answer
+            self._interpret().add_not_served(result, manifest)
+            return
+        if not answer.accepted or answer.warnings:
+            self._interpret().add_answer(result, manifest, answer)
+        if self.facts is not None:
+            self._lint(result, manifest, answer, self.facts)
+
+    def _result(self, manifest: Manifest) -> Result:
+        value = manifest.value
+        api_version, kind, metadata = value.get("apiVersion"), value.get("kind"), value.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+        kind = kind if isinstance(kind, str) else ""
+        if kind in KINDS and not KINDS[kind].namespaced:
+            namespace = ""
+        elif not isinstance(namespace, str) or not namespace:
+            namespace = self.namespace
+        return Result(
+            manifest.file,
+            manifest.index + 1,
+            manifest,
+            api_version=api_version if isinstance(api_version, str) else "",
+            kind=kind,
+            namespace=namespace,
+            name=name if isinstance(name, str) else "",
+        )
+
+    def _ask(self, result: Result, manifest: Manifest) -> Answer:
+        old = self.stored.of(result) if self.stored is not None else None
+        answer = self.server.handle(
+            Request(
+                verb=CREATE if old is None else self.update,
+                api_version=result.api_version,
+                kind=result.kind,
+                namespace=result.namespace,
+                name="" if old is None else result.name,
+                body=manifest.value,
+                old=old,
+            )
+        )
+        if self.live:  # it was not the user who chose the version
+            answer.warnings = [text for text in answer.warnings if " is deprecated in " not in text]
+        return answer
+
+    def _is_dropped(self, answer: Answer, path: Path) -> bool:
+        """Whether the server drops a field because its gate is off, and would have kept it otherwise.
+
+        It keeps what the stored object has; of a new object it drops the status in any case.
+        """
+        from resourceapi.manifests import MISSING, value_at
+
+        if path[0] == "status" and not self.live and self.stored is None:
+            return False
+        return not answer.accepted or value_at(answer.object, path) is MISSING
+
+    def _interpret(self) -> Interpreter:
+        if self._interpreter is None:
+            from commandline.validate.findings import Interpreter
+
+            self._interpreter = Interpreter(self.server.profile, self.context)
+        return self._interpreter
+
+    def _lint(self, result: Result, manifest: Manifest, answer: Answer, facts: Facts) -> None:
+        from advice.lints import lint
+        from advice.lints.table import DROPPED
+
+        facts.hidden_notes = 0
+        for warning in lint(manifest.value, facts, notes=self.notes):
+            if warning.code == DROPPED.code and not self._is_dropped(answer, warning.path):
+                continue
+            self._interpret().add_lint(result, manifest, warning)
+        self.outcome.hidden_notes += facts.hidden_notes
+        for notice in manifest.notices:
+            self._interpret().add_notice(result, manifest, notice)
+        if manifest.has_repeated_keys:
+            self._interpret().add_repeated_keys(result, manifest)
+
+
+def _skipped(manifest: Manifest, *, context: bool) -> Skipped:
+    value = manifest.value
+    metadata = value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    api_version, kind = value.get("apiVersion"), value.get("kind")
+    return Skipped(
+        manifest.file,
+        manifest.index + 1,
+        api_version=api_version if isinstance(api_version, str) else "",
+        kind=kind if isinstance(kind, str) else "",
+        name=name if isinstance(name, str) else "",
+        context=context,
+    )

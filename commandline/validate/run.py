@@ -1,0 +1,141 @@
+"""``claimcheck validate``: the server's answer about every object of the input, and lints."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from commandline.errors import UsageError
+from commandline.options import profile_of
+from commandline.progress import Progress
+from commandline.reading import insist_on_one_reader, read_files, read_named
+from commandline.validate.batch import Batch, reviewer_of
+from documents.errors import DocumentError
+from documents.sources import STANDARD_INPUT, find_files
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from commandline.results import Failure, Outcome, Result
+    from commandline.treatment import Manifest
+    from resourceapi.releases import Profile
+
+MANY_FILES = 200
+MANY_BYTES = 1_000_000
+"""From so much input on, further processes are faster than one."""
+
+MOST_PROCESSES = 8
+"""So many are used unless more are asked for."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from commandline.validate.options import describe
+
+    describe(parser)
+
+
+def run(options: Namespace) -> int:
+    """Validate what the options name, and write the reports.
+
+    :raises UsageError: for options that make no sense together.
+    """
+    from commandline.validate.options import check, outputs
+
+    check(options)
+    wanted = outputs(options.output)
+    outcome = validate(options)
+    _report(outcome, wanted)
+    return outcome.exit_code(warnings_as_errors=options.warnings_as_errors)
+
+
+def validate(options: Namespace) -> Outcome:
+    """What is to be said about everything that the options name.
+
+    All is read before anything is answered, because objects depend on others that may come later.
+    """
+    profile = profile_of(options)
+    insist_on_one_reader(options.paths, options.inventory, [options.old])
+    if options.kubeconfig is None:
+        files = list(find_files(options.paths))
+        processes = _processes(options, files)
+        if processes > 1:
+            from commandline.validate.parallel import validate_files
+
+            return validate_files(files, options, profile, processes)
+        return _validate(read_files(files), options, profile)
+    from commandline.cluster import live_objects
+
+    found = live_objects(options.kubeconfig, options.kube_context, profile, options.live_namespace)
+    return _validate(found, options, profile)
+
+
+def _validate(inputs: Iterable[Manifest | Result | Failure], options: Namespace, profile: Profile) -> Outcome:
+    """Do all of the work in this process."""
+    batch, inventory = Batch(options, profile), Batch(options, profile)
+    progress = Progress("documents read")
+    batch.read(inputs, progress)
+    progress.done()
+    inventory.read_inventory(read_named("--inventory", options.inventory))
+    batch.knowledge.add(inventory.knowledge.learnt())
+    reviewer = reviewer_of(options, profile, batch.knowledge)
+    stored = None
+    if options.old:
+        from commandline.stored import StoredObjects
+
+        stored = reviewer.stored = StoredObjects(options.old, reviewer.server, options.namespace)
+    progress = Progress("objects", len(batch.objects))
+    batch.review(reviewer, progress)
+    progress.done()
+    if stored is not None:
+        stored.insist_on_use()
+    batch.outcome.failures += inventory.outcome.failures
+    return batch.outcome
+
+
+def _processes(options: Namespace, files: list[str | DocumentError]) -> int:
+    """How many processes are to do the work: as many as are asked for, or as pay.
+
+    Standard input can be read by one only, and with ``--old`` they would have to agree on what of it is used.
+    """
+    if len(files) < 2 or options.old or STANDARD_INPUT in files or not hasattr(os, "fork"):
+        return 1
+    if options.jobs:
+        return min(int(options.jobs), len(files))
+    if len(files) < MANY_FILES and sum(map(_size, files)) < MANY_BYTES:
+        return 1
+    from commandline.validate.processors import usable_processors
+
+    return min(usable_processors(), MOST_PROCESSES, len(files))
+
+
+def _size(file: str | DocumentError) -> int:
+    try:
+        return 0 if isinstance(file, DocumentError) else os.stat(file).st_size
+    except (OSError, ValueError):  # whoever reads it will say why
+        return 0
+
+
+def _report(outcome: Outcome, wanted: list[tuple[str, str]]) -> None:
+    """Write each report to its file, or to standard output; without the latter, the summary goes to stderr."""
+    from commandline.reports import write
+    from commandline.reports.text import summary
+
+    for format, file in wanted:
+        if not file:
+            write(format, outcome, sys.stdout, color=_colored())
+            continue
+        try:
+            with open(file, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+                write(format, outcome, stream)
+        except OSError as error:
+            raise UsageError(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
+    if all(file for _, file in wanted):
+        print(summary(outcome), file=sys.stderr)
+
+
+def _colored() -> bool:
+    import os
+
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

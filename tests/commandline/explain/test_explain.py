@@ -1,0 +1,187 @@
+"""`claimcheck explain`: reports for the scenarios in `snapshots/explain/`, each a folder with pods and claims, and a cluster."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+import yaml
+
+from commandline.main import main
+from tests.commandline import snapshot_files
+from tests.commandline.odd_values import spoil
+from tests.commandline.snapshot_files import assert_snapshot
+
+DIRECTORY = snapshot_files.DIRECTORY / "explain"
+CASES = sorted(path.name for path in DIRECTORY.iterdir() if path.is_dir())
+OPTIONS = {"groups": ["--kube-version", "kep"]}
+CODES = {"fits": 2}  # one of its pods refers to a claim that is nowhere
+
+
+def run(
+    case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *more: str
+) -> tuple[int, str]:
+    """Exit code and output for a case."""
+    monkeypatch.chdir(DIRECTORY / case)
+    arguments = ["explain", "-f", "asks.yaml", "--inventory", "cluster.yaml", *OPTIONS.get(case, []), *more]
+    code = main(arguments)
+    return code, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_text(case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report for people says exactly this."""
+    code, text = run(case, monkeypatch, capsys)
+    assert_snapshot(text, DIRECTORY / case / "text.txt")
+    assert code == CODES.get(case, 1)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if (DIRECTORY / case / "json.json").exists()])
+def test_json(case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report for programs says exactly this."""
+    _, text = run(case, monkeypatch, capsys, "-o", "json")
+    assert_snapshot(text, DIRECTORY / case / "json.json")
+
+
+def test_one_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """With `--node` no other node is looked at."""
+    code, text = run("held", monkeypatch, capsys, "--node", "n2")
+    assert code == 1
+    assert text.startswith("Pod team-b/train (asks.yaml:1): does not fit on n2\n")
+
+
+def test_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where everything fits, the exit code is 0."""
+    asks = tmp_path / "claim.yaml"
+    text = (DIRECTORY / "too-many" / "asks.yaml").read_text(encoding="utf-8")
+    asks.write_text(text.replace("count: 5", "count: 3"), encoding="utf-8")
+    assert (
+        main(["explain", "-f", str(asks), "--inventory", str(DIRECTORY / "too-many" / "cluster.yaml")]) == 0
+    )
+    assert "fits on n1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--node", "nowhere"], "--node nowhere: there is no such node", id="no-such-node"),
+        pytest.param(
+            ["--kubeconfig", "x"], "--kubeconfig and --inventory: give one of them", id="two-clusters"
+        ),
+        pytest.param(["--kube-version", "1.2"], "unknown release '1.2'", id="no-such-release"),
+    ],
+)
+def test_usage(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Options that make no sense end the command with 2."""
+    monkeypatch.chdir(DIRECTORY / "held")
+    assert main(["explain", "-f", "asks.yaml", "--inventory", "cluster.yaml", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_nothing_asks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files in which nothing asks for devices are a mistake."""
+    monkeypatch.chdir(DIRECTORY / "too-many")
+    assert main(["explain", "-f", "cluster.yaml"]) == 2
+    assert "nothing asks for devices in cluster.yaml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["explain", "simulate"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--inventory", "nowhere"], "--inventory nowhere: no such file", id="missing"),
+        pytest.param([], "name what is in the cluster with --inventory DIR, or", id="none"),
+    ],
+)
+def test_no_cluster(
+    command: str,
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Without a cluster there is no answer, not the answer for an empty one."""
+    monkeypatch.chdir(DIRECTORY / "too-many")
+    assert main([command, "-f", "asks.yaml", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["explain", "-f", "-", "--inventory", "-"],
+        ["validate", "-", "--inventory", "-"],
+        ["validate", "-", "--old", "-"],
+        ["quota", "-", "--quota", "-"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_standard_input_twice(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever reads standard input second would find nothing, and answer accordingly."""
+    assert main(arguments) == 2
+    message = "claimcheck: - stands for standard input, which can be read only once\n"
+    assert capsys.readouterr() == ("", message)
+
+
+def test_cluster_among_the_files(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is there may stand in the same files as what asks."""
+    monkeypatch.chdir(DIRECTORY / "too-many")
+    assert main(["explain", "-f", "asks.yaml", "cluster.yaml"]) == 1
+    assert "does not fit on n1" in capsys.readouterr().out
+
+
+def test_allocated_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A claim that the inventory shows as allocated keeps what it has."""
+    cluster = DIRECTORY / "held" / "cluster.yaml"
+    claims = [
+        each
+        for each in yaml.safe_load_all(cluster.read_text(encoding="utf-8"))
+        if each["kind"] == "ResourceClaim"
+    ]
+    claims[0].pop("status")
+    asks = tmp_path / "claim.yaml"
+    asks.write_text(yaml.safe_dump(claims[0]), encoding="utf-8")
+    assert main(["explain", "-f", str(asks), "--inventory", str(cluster)]) == 0
+    assert "all of its claims are allocated already" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever stands in the files, the command ends with an answer."""
+    chance = random.Random(seed)
+    case = chance.choice(CASES)
+    files = []
+    for name in ("asks.yaml", "cluster.yaml"):
+        documents = list(yaml.safe_load_all((DIRECTORY / case / name).read_text(encoding="utf-8")))
+        for _ in range(2):
+            spoil(chance.choice(documents), chance)
+        files.append(tmp_path / name)
+        files[-1].write_text(yaml.safe_dump_all(documents), encoding="utf-8")
+    assert main(["explain", "-f", str(files[0]), "--inventory", str(files[1])]) in (0, 1, 2)
+    capsys.readouterr()
+
+
+def test_device_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a claim remembers of a device's groups counts when the slices have the device no more; both are named."""
+    text = (DIRECTORY / "groups" / "cluster.yaml").read_text(encoding="utf-8")
+    gone = "\n".join(line for line in text.splitlines() if "name: gpu-0-mig-0" not in line)
+    (tmp_path / "cluster.yaml").write_text(gone, encoding="utf-8")
+    monkeypatch.chdir(DIRECTORY / "groups")
+    arguments = ["-f", "asks.yaml", "--inventory", str(tmp_path / "cluster.yaml"), "--kube-version", "kep"]
+    assert main(["explain", *arguments]) == 1
+    text = capsys.readouterr().out
+    assert (
+        "counter set gpu-0: in use with groups {mig} by claim team-a/mig-user (gpu-0-mig-0 is gone from the slices), "
+        "the device has groups {vgpu}" in text
+    )
+    assert "if claim team-a/mig-user were released (on n1)" in text

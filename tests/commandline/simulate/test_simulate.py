@@ -1,0 +1,188 @@
+"""`claimcheck simulate`: reports for the scenarios in `snapshots/simulate/`, each a folder with pods and claims, and a cluster."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import yaml
+
+from commandline.main import main
+from tests.commandline import snapshot_files
+from tests.commandline.odd_values import spoil
+from tests.commandline.snapshot_files import assert_snapshot
+
+DIRECTORY = snapshot_files.DIRECTORY / "simulate"
+OPTIONS = {
+    "partitions": ["--compare", "first-fit,best-fit", "--batch", "--node-template", "template.yaml"],
+    "replicas": ["--compare", "best-fit"],
+}
+
+
+def run(
+    case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *more: str
+) -> tuple[int, str]:
+    """Exit code and output for a case."""
+    monkeypatch.chdir(DIRECTORY / case)
+    code = main(["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", *more])
+    return code, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("case", "code"), [("partitions", 0), ("replicas", 1)])
+def test_text(
+    case: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report for people says exactly this."""
+    found, text = run(case, monkeypatch, capsys, *OPTIONS[case])
+    assert_snapshot(text, DIRECTORY / case / "text.txt")
+    assert found == code
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+def test_json(case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report for programs says exactly this."""
+    _, text = run(case, monkeypatch, capsys, *OPTIONS[case], "-o", "json")
+    assert_snapshot(text, DIRECTORY / case / "json.json")
+
+
+def test_all_placed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 0 is for all pods placed: by the last objective, here the one that wastes less."""
+    code, text = run("partitions", monkeypatch, capsys)
+    assert (code, text.splitlines()[0]) == (1, "first-fit: 3 of 4 pods placed on 1 node")
+    code, text = run("partitions", monkeypatch, capsys, "--compare", "best-fit")
+    assert (code, text.splitlines()[0]) == (0, "best-fit: 4 of 4 pods placed on 1 node")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--compare", "worst-fit"], "expected first-fit or best-fit, or both", id="objective"),
+        pytest.param(["--node-template", "asks.yaml"], "it has no Node", id="template-without-node"),
+        pytest.param(["--node-template", "nowhere.yaml"], "nowhere.yaml", id="no-such-template"),
+    ],
+)
+def test_usage(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Options that make no sense end the command with 2."""
+    monkeypatch.chdir(DIRECTORY / "replicas")
+    assert main(["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_unknown_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A class that is nowhere is named, even where there is no node on which that could end the attempt."""
+    cases = DIRECTORY.with_name("explain")
+    asks, node = tmp_path / "asks.yaml", tmp_path / "node.yaml"
+    asks.write_text((cases / "unknown-class" / "asks.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    node.write_text("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n", encoding="utf-8")
+    assert main(["simulate", "-f", str(asks), "--inventory", str(node)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["there is no DeviceClass gpus.example.com", "there is no DeviceClass fpga"]
+
+
+def test_stray_slice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With several nodes in a template file each slice must say whose it is."""
+    text = (DIRECTORY / "replicas" / "cluster.yaml").read_text(encoding="utf-8")
+    (tmp_path / "two.yaml").write_text(text.replace("nodeName: n2", "allNodes: true"), encoding="utf-8")
+    monkeypatch.chdir(DIRECTORY / "replicas")
+    arguments = [
+        "-f",
+        "asks.yaml",
+        "--inventory",
+        "cluster.yaml",
+        "--node-template",
+        str(tmp_path / "two.yaml"),
+    ]
+    assert main(["simulate", *arguments]) == 2
+    assert "slice n2 is of none of its nodes" in capsys.readouterr().err
+
+
+def test_error_on_another_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What leaves a pod pending is said: the node with the error and the mend, or that the scheduler passes it over."""
+    monkeypatch.chdir(DIRECTORY.with_name("explain") / "error-elsewhere")
+    arguments = ["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", "-o", "json"]
+    assert main(arguments) == 1
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    errors = [each["error"] for each in run["placements"]]
+    assert [each["node"] for each in run["placements"]] == [None, None, None]
+    assert errors[0].startswith("an error on n3 ends the attempt: claim default/h100: selector #0 on device ")
+    assert errors[0].endswith("with has(…) &&, or look it up with .? and orValue(…))")
+    assert errors[1].startswith(
+        "an error on n3 ends the attempt: claim default/all-alike, request gpus: cannot add "
+    )
+    assert errors[2].startswith("the scheduler passes over a pod that names its node (n1)")
+
+
+def test_out_of_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the limit was hit is said, and the exit code is that of work that could not be done."""
+    monkeypatch.setattr("allocator.budget.Budget.is_over", property(lambda budget: True))
+    code, text = run("replicas", monkeypatch, capsys, "--timeout", "0.5")
+    lines = text.splitlines()
+    assert code == 2
+    assert lines[0].startswith("first-fit: 0 of ")
+    assert ": the time for all pods was over before it was decided whether it fits" in lines[1]
+    code, text = run("replicas", monkeypatch, capsys, "-o", "json")
+    assert code == 2
+    (first,) = json.loads(text)["runs"]
+    assert first["undecided"] == first["left"]
+    assert all(each["undecided"] is True and each["error"] for each in first["placements"])
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "soon", "inf", "nan"])
+def test_no_such_time(
+    seconds: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A time is a finite number above 0."""
+    monkeypatch.chdir(DIRECTORY / "replicas")
+    assert main(["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", f"--timeout={seconds}"]) == 2
+    assert "expected a number of seconds above 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever stands in the files, the command ends with an answer."""
+    chance = random.Random(seed)
+    for name in ("asks.yaml", "cluster.yaml", "template.yaml"):
+        documents = list(yaml.safe_load_all((DIRECTORY / "partitions" / name).read_text(encoding="utf-8")))
+        spoil(chance.choice(documents), chance)
+        (tmp_path / name).write_text(yaml.safe_dump_all(documents), encoding="utf-8")
+    files = {name: str(tmp_path / f"{name}.yaml") for name in ("asks", "cluster", "template")}
+    arguments = ["-f", files["asks"], "--inventory", files["cluster"], "--node-template", files["template"]]
+    assert main(["simulate", *arguments]) in (0, 1, 2)
+    capsys.readouterr()
+
+
+def test_generated_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Claims whose names the server makes are different ones, even with the same prefix."""
+    cluster = DIRECTORY / "replicas" / "cluster.yaml"
+    request = "{name: g, exactly: {deviceClassName: gpu, count: 2}}"
+    text = f"""apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {{generateName: a-}}
+spec: {{devices: {{requests: [{request}]}}}}
+"""
+    (tmp_path / "asks.yaml").write_text(f"{text}---\n{text}", encoding="utf-8")
+    assert main(["simulate", "-f", str(tmp_path / "asks.yaml"), "--inventory", str(cluster)]) == 0
+    assert "first-fit: 2 of 2 pods placed on 2 nodes" in capsys.readouterr().out
+
+
+def test_too_many_replicas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A workload with more pods than can be listed is cut short, and that is said."""
+    case = DIRECTORY / "replicas"
+    text = (
+        (case / "asks.yaml").read_text(encoding="utf-8").replace("parallelism: 5", "parallelism: 2000000000")
+    )
+    (tmp_path / "asks.yaml").write_text(text, encoding="utf-8")
+    arguments = ["-f", str(tmp_path / "asks.yaml"), "--inventory", str(case / "cluster.yaml")]
+    assert main(["simulate", *arguments]) == 2
+    text = capsys.readouterr().out
+    assert "Job default/train: error: only 10000 of its 2000000000 pods are simulated" in text
+    assert "first-fit: 4 of 10000 pods placed on 2 nodes" in text
