@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from threading import Lock
 
-from deviceselectors import budget
+from deviceselectors import request_budget
 from deviceselectors.ast import Node
 from deviceselectors.checker import check
 from deviceselectors.declarations import SEMVER_TYPE, attribute_type
@@ -97,7 +97,7 @@ def compile_expression(expression: str, environment: Environment) -> Compiled:
 
     The length in bytes is not checked here: API validation does that before it compiles.
 
-    :raises deviceselectors.budget.BudgetSpentError: if the budget within which it is compiled has nothing left.
+    :raises deviceselectors.request_budget.BudgetSpentError: if the budget within which it is compiled has nothing left.
     """
     key = (expression, environment)
     with _lock:
@@ -105,7 +105,7 @@ def compile_expression(expression: str, environment: Environment) -> Compiled:
         if cached is not None:
             _cache.move_to_end(key)
             return cached
-    budget.spend(expression)
+    request_budget.spend(expression)
     compiled = _compile(Compiled(expression, environment))
     if len(expression) + len(compiled.error or "") <= _MAX_CACHED_LENGTH:
         with _lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from deviceselectors.budget import Budget
+from deviceselectors.request_budget import RequestBudget
 
 _MAX_DURATION_LENGTH = 32
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?)(h|ms|m|us|µs|ns|s)")
@@ -23,7 +23,7 @@ class Caller(NamedTuple):
     """
 
     doubt: str
-    budget: Budget
+    budget: RequestBudget
     size: int = 0
     is_stranger: bool = False
 

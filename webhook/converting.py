@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deviceselectors.budget import Budget
+from deviceselectors.request_budget import RequestBudget
 from resourceapi.decoding import DecodingError
 from resourceapi.field_path import render
 from resourceapi.model.versions import GROUP
@@ -22,7 +22,7 @@ class _Inconvertible(Exception):
     """Why one object cannot be had in a version."""
 
 
-def convert(review: Any, context: Context, budget: Budget | None = None) -> Object:
+def convert(review: Any, context: Context, budget: RequestBudget | None = None) -> Object:
     """The answer to a ConversionReview: all objects, their metadata as it was; or what is wrong with which of them.
 
     The converted objects take the places of the review's, so that a list is not in memory twice.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from deviceselectors.budget import Budget, BudgetSpentError, within
+from deviceselectors.request_budget import BudgetSpentError, RequestBudget, within
 from resourceapi.go_text import json_parts
 from resourceapi.json_memory import JSONMemory, most_values
 from resourceapi.json_text import may_have_literals, parse
@@ -460,7 +460,7 @@ class Service:
         doubt = NONE_SHOWN if self._clients is None else self._clients.check(certificate)
         seconds = seconds_to_answer(query, self._limits.review)
         is_stranger = self._clients is not None and bool(doubt)
-        return Caller(doubt, Budget(seconds, EXPRESSIONS_BYTES), size, is_stranger)
+        return Caller(doubt, RequestBudget(seconds, EXPRESSIONS_BYTES), size, is_stranger)
 
     async def _read(self, request: web.BaseRequest, limit: int) -> bytes:
         """The body, up to its limit.

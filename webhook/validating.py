@@ -7,7 +7,7 @@ from typing import Any
 
 from advice.lints import lint
 from conversion.paths import to_version
-from deviceselectors.budget import Budget
+from deviceselectors.request_budget import RequestBudget
 from quota.api import Unavailable
 from quota.enforcement import RESOURCE
 from quota.reservations import Busy
@@ -36,7 +36,7 @@ QUOTA = "quota"
 # Of larger reviews there are no lints: they compile expressions once more, and look at each device.
 LINTED_BYTES = 256 * 1024
 NOT_LINTED = f"the review has more than {LINTED_BYTES} bytes, so that there are no lints of it"
-TRUSTED = Caller("", Budget(float("inf"), 2**63))
+TRUSTED = Caller("", RequestBudget(float("inf"), 2**63))
 """One who may ask for everything and waits for ever."""
 
 

@@ -14,7 +14,7 @@ import pytest
 from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import Cluster, Mode
-from deviceselectors.budget import Budget
+from deviceselectors.request_budget import RequestBudget
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from tests.allocator import objects, random_clusters
@@ -461,7 +461,7 @@ def test_strangers_get_no_warnings(outlook: Feasibility) -> None:
     for everybody."""
     review = admission(one("gpus"))
     judged = context(rules=False, outlook=outlook)
-    nobody = Caller("a client certificate is needed", Budget(60.0, 1_000_000))
+    nobody = Caller("a client certificate is needed", RequestBudget(60.0, 1_000_000))
     assert validate(review, judged, nobody)["response"]["warnings"]
     response = validate(review, judged, nobody._replace(is_stranger=True))["response"]
     assert response["allowed"]
@@ -471,7 +471,7 @@ def test_strangers_get_no_warnings(outlook: Feasibility) -> None:
 def test_strangers_are_refused_where_it_is_enforced(known: KnownDevices, outlook: Feasibility) -> None:
     """What cannot be told cannot be admitted either, be it possible or not."""
     judged = context(rules=False, outlook=Feasibility("Enforce", known, PROFILE.gates))
-    stranger = Caller("a client certificate is needed", Budget(60.0, 1_000_000), is_stranger=True)
+    stranger = Caller("a client certificate is needed", RequestBudget(60.0, 1_000_000), is_stranger=True)
     messages = set()
     for obj in (one("gpus"), one("gpu")):
         response = validate(admission(obj), judged, stranger)["response"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deviceselectors.budget import Budget
+from deviceselectors.request_budget import RequestBudget
 from quota.api import Unavailable
 from quota.claims import demands
 from quota.reservations import Busy
@@ -110,7 +110,7 @@ def test_undecided(error: Exception) -> None:
 def test_strangers_learn_nothing_of_quotas(dry_run: bool) -> None:
     """Whoever is not known as the API server gets nothing asked, whatever enforces the limits."""
     asked = Asked(statuses.forbidden("resourceclaims", "claim", "used by ..."), is_for_known_clients=True)
-    stranger = Caller("a client certificate is needed", Budget(60.0, 1_000_000))
+    stranger = Caller("a client certificate is needed", RequestBudget(60.0, 1_000_000))
     response = validate(admission(claim(), dryRun=dry_run), with_quota(asked), stranger)["response"]
     assert asked.claims == []
     assert (response["allowed"], response["status"]["code"]) == (False, 403)

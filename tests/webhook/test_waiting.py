@@ -15,7 +15,7 @@ import pytest
 
 from advice.lints import Facts
 from deviceselectors import compiler
-from deviceselectors.budget import Budget, BudgetSpentError, within
+from deviceselectors.request_budget import BudgetSpentError, RequestBudget, within
 from quota.api import Unavailable
 from resourceapi import json_text
 from serving.connections import Connections
@@ -202,7 +202,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_time_is_looked_at_before_each_expression(compiled: list[str]) -> None:
     """When the time is used up no further expression is compiled, and it is no verdict."""
     review = json.loads(with_expressions(100, tag="time"))
-    caller = Caller("", Budget(10, 2**30, Ticking()))
+    caller = Caller("", RequestBudget(10, 2**30, Ticking()))
     with within(caller.budget), pytest.raises(BudgetSpentError, match="longer than 10 s"):
         validate(review, context(), caller)
     assert len(compiled) == 9
@@ -214,7 +214,7 @@ def test_bytes_of_expressions_are_bounded(compiled: list[str]) -> None:
     size = 10 * len('device.driver == "b0"' + "x" * 100)
     for most, number in ((size, 10), (size - 1, 9)):
         compiled.clear()
-        caller = Caller("", Budget(60, most))
+        caller = Caller("", RequestBudget(60, most))
         with within(caller.budget):
             if number == 10:
                 assert validate(review, context(), caller)["response"]["allowed"]
@@ -276,7 +276,7 @@ def test_one_large_review_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         second = served.send(with_expressions(8, LARGE_BYTES // 8, tag="second"))
         assert served.ask(UPDATE)[0] == 200
         assert halting.number == 1
-        known = Caller("", Budget(1, 1), LARGE_BYTES)
+        known = Caller("", RequestBudget(1, 1), LARGE_BYTES)
         stranger = known._replace(doubt="who?")
         service = served.service
         body = b" " * LARGE_BYTES
@@ -311,7 +311,7 @@ def test_known_clients_wait_however_many_strangers_do(monkeypatch: pytest.Monkey
     body = large(LARGE_BYTES)
 
     async def ask(doubt: str) -> int:
-        caller = Caller(doubt, Budget(60.0, 1), len(body))
+        caller = Caller(doubt, RequestBudget(60.0, 1), len(body))
         slot = service._slot("/validate", body, caller)
         await slot.acquire()
         asyncio.get_running_loop().call_later(0.05, slot.release)
@@ -334,10 +334,10 @@ def test_time_is_looked_at_before_each_object() -> None:
     """When the time is used up, or nobody waits any more, no further object is converted."""
     review = conversion([claim() for _ in range(20)], "v1beta1")
     with pytest.raises(BudgetSpentError, match="longer than 10 s"):
-        convert(review, context(), Budget(10, 1, Ticking()))
+        convert(review, context(), RequestBudget(10, 1, Ticking()))
     versions = [obj["apiVersion"] for obj in review["request"]["objects"]]
     assert versions == ["resource.k8s.io/v1beta1"] * 9 + ["resource.k8s.io/v1"] * 11
-    left = Budget(60, 1)
+    left = RequestBudget(60, 1)
     left.stop()
     with pytest.raises(BudgetSpentError, match="nobody waits"):
         convert(conversion([claim()], "v1beta1"), context(), left)
@@ -420,7 +420,7 @@ def test_bodies_that_would_take_too_much_memory(
 def test_dense_bodies_are_worked_on_one_at_a_time() -> None:
     """Not only the size of a body makes it huge: so do its values, of which there are as many as in a larger one."""
     service = services.Service(context(), Metrics(), services.Limits(60.0))
-    caller = Caller("", Budget(60.0, 1))
+    caller = Caller("", RequestBudget(60.0, 1))
     sparse, dense = b" " * services.HUGE_VALUES, b"," * services.HUGE_VALUES
     huge = service._slot("/convert", b" " * services.HUGE_BYTES, caller)
     for path in ("/convert", "/validate"):
@@ -438,7 +438,7 @@ def test_no_lints_of_large_reviews() -> None:
     linting.facts = Facts(linting.server.profile)
     found = {}
     for size in (LINTED_BYTES, LINTED_BYTES + 1):
-        caller = Caller("", Budget(60, 2**30), size)
+        caller = Caller("", RequestBudget(60, 2**30), size)
         found[size] = validate(review, linting, caller)["response"].get("warnings")
     assert len(found[LINTED_BYTES]) == 1
     assert found[LINTED_BYTES] != [NOT_LINTED]

@@ -1,7 +1,9 @@
-"""What may be spent on one request: time, bytes of expressions, and only while somebody waits for the answer.
+"""How much one request may make us compile: seconds, bytes of expressions, and only while the client waits.
 
-Compiling asks before each expression (:func:`spend`), whoever wants it compiled: rules, lints, or searches; conversions
-ask before each object (:meth:`Budget.insist`).
+Every expression is charged before it is compiled (:func:`spend`), whether a rule, a lint or a search needs it;
+conversions check before each object (:meth:`RequestBudget.insist`). Two other limits bound other work: one evaluation of
+a compiled expression is bounded by :mod:`deviceselectors.runtime.effort`, one search for devices by
+:class:`allocator.budget.Budget`.
 """
 
 from __future__ import annotations
@@ -13,13 +15,17 @@ from time import monotonic
 
 
 class BudgetSpentError(Exception):
-    """The next expression is one too many; the message says of what there is too much."""
+    """The request has used up its budget; the message says what has run out."""
 
 
-class Budget:
-    """Seconds from now, and bytes of expressions (UTF-8) that are compiled in them.
+class RequestBudget:
+    """The seconds from now, and the bytes of expressions compiled in them, that one request may use.
 
     Other threads may call :meth:`stop` and :meth:`seconds_left`.
+
+    :param seconds: until nobody waits for the answer any more
+    :param most_bytes: of all expressions together, in UTF-8
+    :param clock: gives seconds since any fixed point in time
     """
 
     __slots__ = ("_bytes_left", "_clock", "_deadline", "_is_stopped", "_most_bytes", "_seconds")
@@ -32,21 +38,21 @@ class Budget:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Nobody waits any more: the next expression ends the work."""
+        """End the work before the next expression, because nobody waits for the answer any more."""
         self._is_stopped = True
 
     def is_open(self) -> bool:
-        """Whether somebody still waits for the answer."""
+        """Tell whether somebody still waits for the answer."""
         return not self._is_stopped and self._clock() < self._deadline
 
     def seconds_left(self) -> float:
-        """How much time there is; never negative."""
+        """The seconds that remain, at least 0."""
         return max(0.0, self._deadline - self._clock())
 
     def insist(self) -> None:
-        """Go on only if somebody still waits.
+        """Check that somebody still waits for the answer.
 
-        :raises BudgetSpentError: otherwise.
+        :raises BudgetSpentError: if nobody does
         """
         if self._is_stopped:
             raise BudgetSpentError("nobody waits for the answer any more")
@@ -54,9 +60,9 @@ class Budget:
             raise BudgetSpentError(f"the review takes longer than {self._seconds:g} s")
 
     def spend(self, expression: str) -> None:
-        """Take what an expression needs, before it is compiled.
+        """Charge an expression, before it is compiled.
 
-        :raises BudgetSpentError: if there is no time for it, or there are too many bytes.
+        :raises BudgetSpentError: if time or bytes have run out
         """
         self.insist()
         self._bytes_left -= len(expression.encode("utf-8", "surrogatepass"))
@@ -64,12 +70,12 @@ class Budget:
             raise BudgetSpentError(f"the expressions have more than {self._most_bytes} bytes together")
 
 
-_current: ContextVar[Budget | None] = ContextVar("budget of expressions", default=None)
+_current: ContextVar[RequestBudget | None] = ContextVar("budget of expressions", default=None)
 
 
 @contextmanager
-def within(budget: Budget) -> Iterator[None]:
-    """What this thread compiles in a ``with`` block is taken from the budget."""
+def within(budget: RequestBudget) -> Iterator[None]:
+    """Charge what this thread compiles in a ``with`` block to the budget."""
     token = _current.set(budget)
     try:
         yield
@@ -78,9 +84,9 @@ def within(budget: Budget) -> Iterator[None]:
 
 
 def spend(expression: str) -> None:
-    """Take an expression from the budget that it is compiled within, if there is one.
+    """Charge an expression to the budget of the request that it is compiled for, if there is one.
 
-    :raises BudgetSpentError: if nothing is left.
+    :raises BudgetSpentError: if time or bytes have run out
     """
     budget = _current.get()
     if budget is not None:
