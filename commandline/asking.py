@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from resourceapi.kinds import KINDS
 from resourceapi.objects import Object
-from resourceapi.releases import KINDS, split_api_version
+from resourceapi.releases import split_api_version
 from validation.requests import Answer, Request
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from documents.errors import DocumentError
 from documents.positions import Place
 from documents.source import Path
 from resourceapi.field_path import json_pointer
+from resourceapi.kinds import KINDS
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
-from resourceapi.releases import KINDS, Profile
+from resourceapi.releases import Profile
 
 if TYPE_CHECKING:
     from commandline.treatment import Manifest

@@ -19,9 +19,10 @@ from resourceapi.decoding import DecodingError, decode
 from resourceapi.defaults import apply_defaults
 from resourceapi.gates import known
 from resourceapi.gating import drop_disabled
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
-from resourceapi.releases import KINDS, PROPOSALS, split_api_version
+from resourceapi.releases import PROPOSALS, split_api_version
 from validation.server import Server
 
 if TYPE_CHECKING:

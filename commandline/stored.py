@@ -79,7 +79,7 @@ class StoredObjects:
 
 
 def _identity(value: dict[str, Any], namespace: str) -> Identity:
-    from resourceapi.releases import KINDS
+    from resourceapi.kinds import KINDS
 
     kind = str(value["kind"])
     metadata = value.get("metadata")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from resourceapi.kinds import KINDS
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
-from resourceapi.releases import KINDS
 
 if TYPE_CHECKING:
     from typing import Protocol

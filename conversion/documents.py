@@ -9,9 +9,10 @@ from conversion.hub import from_hub, to_hub
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.equality import equal
 from resourceapi.field_path import Key, Path, render
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP, SCHEMAS
 from resourceapi.objects import Object
-from resourceapi.releases import KINDS, split_api_version
+from resourceapi.releases import split_api_version
 from resourceapi.schema import Schema
 
 

@@ -9,11 +9,12 @@ from quota import claims, pods
 from quota.amounts import Amounts
 from quota.device_classes import ExtendedResources
 from quota.names import CLAIM_COUNT, CLASS_SUFFIX, REQUESTS, object_count
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.model.workloads import RESOURCES
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
-from resourceapi.releases import KINDS, Profile
+from resourceapi.releases import Profile
 
 # What the pod of a claim has been charged for it, if the scheduler made the claim for a pod.
 ChargedToPod = Callable[[Object], Amounts]

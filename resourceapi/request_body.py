@@ -15,9 +15,9 @@ from resourceapi.field_path import Path
 from resourceapi.go_text import json_text, quote
 from resourceapi.json_text import parse, text_of
 from resourceapi.json_values import JSONError, Members
+from resourceapi.kinds import KINDS
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
-from resourceapi.releases import KINDS
 from resourceapi.schema import Schema
 
 SUMMARY_BYTES = 30

@@ -10,9 +10,9 @@ from resourceapi.encoding import encode
 from resourceapi.equality import equal
 from resourceapi.field_errors import FORBIDDEN, FieldError
 from resourceapi.field_path import Key, Path, render
+from resourceapi.kinds import Kind, Lifecycle
 from resourceapi.model import workloads
 from resourceapi.objects import Object
-from resourceapi.releases import Kind, Lifecycle
 from validation import formats, statuses
 from validation.checks import Checks
 from validation.merging import merge

@@ -10,8 +10,8 @@ from resourceapi.decoding import decode
 from resourceapi.defaults import apply_defaults
 from resourceapi.field_errors import FieldError
 from resourceapi.gating import drop_disabled
+from resourceapi.kinds import Kind
 from resourceapi.objects import EMPTY, Object
-from resourceapi.releases import Kind
 from validation import statuses
 from validation.kinds import RULES, KindRules
 from validation.merging import merge

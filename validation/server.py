@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from resourceapi.kinds import KINDS, deprecation_warning
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
-from resourceapi.releases import KINDS, deprecation_warning, split_api_version
+from resourceapi.releases import split_api_version
 from resourceapi.request_body import BadRequest
 from resourceapi.request_body import read as read_request_body
 from validation import statuses

@@ -7,9 +7,9 @@ from typing import Any
 from resourceapi.field_errors import FieldError
 from resourceapi.field_errors import invalid as invalid_value
 from resourceapi.go_text import listed, quote
+from resourceapi.kinds import Kind
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
-from resourceapi.releases import Kind
 from validation.requests import Answer, Request
 
 BAD_REQUEST = 400

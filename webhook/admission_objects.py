@@ -8,10 +8,11 @@ from conversion.hub import to_hub
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.defaults import apply_defaults
 from resourceapi.field_path import Path
+from resourceapi.kinds import KINDS
 from resourceapi.manifests import mapping
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
-from resourceapi.releases import KINDS, split_api_version
+from resourceapi.releases import split_api_version
 from validation import requests
 from validation.requests import Answer, Request
 from validation.server import Server

@@ -7,9 +7,10 @@ from typing import Any
 from deviceselectors.request_budget import RequestBudget
 from resourceapi.decoding import DecodingError
 from resourceapi.field_path import render
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
-from resourceapi.releases import KINDS, split_api_version
+from resourceapi.releases import split_api_version
 from validation.server import Server
 from webhook.context import Context
 from webhook.reviews import converted, not_converted, parse_conversion

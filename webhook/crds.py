@@ -8,32 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from resourceapi.kinds import KINDS, Column, Kind, deprecation_warning
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.openapi import struct_schema
-from resourceapi.releases import KINDS, Kind, deprecation_warning
 
 STORAGE_VERSION = "v1"
 CRD_VERSIONS = ("v1", "v1beta2", "v1beta1")
 SERVICE_PATH = "/convert"
+AGE = Column("Age", ".metadata.creationTimestamp", "date")
 # the group belongs to Kubernetes, which asks those who put kinds of their own there to say so
 APPROVAL = {"api-approved.kubernetes.io": "unapproved, experimental-only"}
-AGE = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
-# what `kubectl get` shows for the built-in kinds, as far as a path can tell it
-COLUMNS = {
-    "ResourceSlice": (
-        {"name": "Node", "type": "string", "jsonPath": ".spec.nodeName"},
-        {"name": "Driver", "type": "string", "jsonPath": ".spec.driver"},
-        {"name": "Pool", "type": "string", "jsonPath": ".spec.pool.name"},
-    ),
-    "DeviceTaintRule": (
-        {"name": "Key", "type": "string", "jsonPath": ".spec.taint.key"},
-        {"name": "Value", "type": "string", "jsonPath": ".spec.taint.value"},
-        {"name": "Effect", "type": "string", "jsonPath": ".spec.taint.effect"},
-        {"name": "TimeAdded", "type": "date", "jsonPath": ".spec.taint.timeAdded"},
-    ),
-}
-SELECTABLE = {"ResourceSlice": (".spec.driver", ".spec.nodeName", ".spec.pool.name")}
 
 
 def definitions(
@@ -96,7 +81,7 @@ def _version(kind: Kind, version: str) -> Object:
                 "properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, **properties},
             }
         },
-        "additionalPrinterColumns": [*COLUMNS.get(kind.name, ()), AGE],
+        "additionalPrinterColumns": [_column(column) for column in (*kind.columns, AGE)],
     }
     if warning := deprecation_warning(kind, version):
         described |= {"deprecated": True, "deprecationWarning": warning}
@@ -104,9 +89,13 @@ def _version(kind: Kind, version: str) -> Object:
         # the built-in API returns a status even where nobody has written one
         properties["status"]["default"] = {}
         described["subresources"] = {"status": {}}
-    if fields := SELECTABLE.get(kind.name):
+    if fields := kind.selectable_fields:
         # Lists that are the same in all versions the API server refuses: it wants them once for all, in a place that
         # this version of CRDs no longer has.  It compares them with their order, which has no other meaning.
         first = CRD_VERSIONS.index(version) % len(fields)
         described["selectableFields"] = [{"jsonPath": path} for path in fields[first:] + fields[:first]]
     return described
+
+
+def _column(column: Column) -> Object:
+    return {"name": column.title, "type": column.type, "jsonPath": column.path}

@@ -20,7 +20,7 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from resourceapi.releases import KINDS
+from resourceapi.kinds import KINDS
 from webhook.object_cache import ClaimLabels
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from resourceapi.kinds import KINDS
 from resourceapi.manifests import mapping
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
-from resourceapi.releases import KINDS
 from resourceapi.schema import Schema
 
 _Place = tuple[tuple[str, ...], tuple[str, ...]]

@@ -13,10 +13,11 @@ from quota.enforcement import RESOURCE
 from quota.reservations import Busy
 from resourceapi.field_errors import FieldError, forbidden
 from resourceapi.field_path import render
+from resourceapi.kinds import KINDS
 from resourceapi.manifests import name_of
 from resourceapi.names import short_name
 from resourceapi.objects import Object
-from resourceapi.releases import KINDS, split_api_version
+from resourceapi.releases import split_api_version
 from validation import statuses
 from validation.headers import in_headers
 from webhook.admission_objects import Subject, ask, claim_spec, new_claim, subject_of

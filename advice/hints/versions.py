@@ -7,9 +7,10 @@ from typing import Any
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
 from advice.hints.table import Hint
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.nearness import nearest
-from resourceapi.releases import KINDS, Profile
+from resourceapi.releases import Profile
 from validation.rule_names import NOT_SERVED, SERVER_WARNING
 
 # The last release (1.x) that served what is gone, by version, and by kind where that differs.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from resourceapi.kinds import KINDS
 from resourceapi.manifests import entries, mapping, name_of, request_names, text
 from resourceapi.model.versions import GROUP
-from resourceapi.releases import KINDS, Profile, split_api_version
+from resourceapi.releases import Profile, split_api_version
 
 if TYPE_CHECKING:
     from advice.lints.candidates import Judge

@@ -13,8 +13,9 @@ from conversion.documents import ConversionError, convert_document
 from documents import Document, DocumentError, parse
 from documents.editing import rewrite
 from documents.sources import decode, find_files, read_file
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP, SCHEMAS, SCHEMAS_WITH_PROPOSALS
-from resourceapi.releases import KINDS, PROPOSALS
+from resourceapi.releases import PROPOSALS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -115,8 +115,9 @@ def _read(file: str) -> list[dict[str, Any]]:
 def _is_saved(item: object) -> bool:
     """Whether it is an object of the group that says which one it is."""
     from commandline.migrate_storage.storage_move import key_of
+    from resourceapi.kinds import KINDS
     from resourceapi.model.versions import GROUP
-    from resourceapi.releases import KINDS, split_api_version
+    from resourceapi.releases import split_api_version
 
     if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
         return False

@@ -14,10 +14,11 @@ from typing import NamedTuple, Protocol
 from commandline.errors import UsageError
 from conversion.documents import ConversionError, convert_document
 from resourceapi.decoding import DecodingError
+from resourceapi.kinds import KINDS, Kind
 from resourceapi.manifests import mapping, name_of, text
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
-from resourceapi.releases import KINDS, PROPOSALS, Kind, Profile, split_api_version
+from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from validation.server import Server
 from webhook.schema_defaults import without_filled_in
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from commandline.results import Outcome, Result, Skipped
 from commandline.treatment import ASK, CONTEXT, NOT_SERVED
-from resourceapi.releases import KINDS
+from resourceapi.kinds import KINDS
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 
 if TYPE_CHECKING:

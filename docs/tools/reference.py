@@ -15,8 +15,9 @@ from pathlib import Path
 from commandline.main import SUBCOMMANDS
 from resourceapi import limits, rules
 from resourceapi.gates import DEPENDS_ON, GATES, stage_of
+from resourceapi.kinds import KINDS, Kind
 from resourceapi.model.versions import GROUP, SCHEMAS
-from resourceapi.releases import KINDS, NEWEST, OLDEST, Kind
+from resourceapi.releases import NEWEST, OLDEST
 from resourceapi.schema import Field, Schema, Struct, Type
 
 DIRECTORY = Path(__file__).parents[1] / "reference"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from resourceapi import limits
 from resourceapi.model import formats
 from resourceapi.model.meta import METADATA, UID
+from resourceapi.objects import EMPTY, Object
 from resourceapi.rules import (
     STANDARD,
     Immutable,
@@ -314,3 +315,44 @@ STRUCTS = (
     AllocatedDeviceStatus,
     NetworkDeviceData,
 )
+
+_ALLOCATION_MODE = ExactDeviceRequest["allocationMode"]
+_COUNT = ExactDeviceRequest["count"]
+_OPERATOR = DeviceToleration["operator"]
+
+
+def default_claim(claim: Object, version: str, now: str) -> None:
+    """Fill in the defaults of a claim and of its allocation; see :data:`resourceapi.kinds.Default`."""
+    _default_requests(claim.get("spec", EMPTY), version)
+    results = claim.get("status", EMPTY).get("allocation", EMPTY).get("devices", EMPTY).get("results")
+    for result in results or ():
+        _default_tolerations(result)
+
+
+def default_template(template: Object, version: str, now: str) -> None:
+    """Fill in the defaults of the claim in a template."""
+    _default_requests(template.get("spec", EMPTY).get("spec", EMPTY), version)
+
+
+def _default_requests(claim_spec: Object, version: str) -> None:
+    for request in claim_spec.get("devices", EMPTY).get("requests") or ():
+        exactly = request.get("exactly")
+        if exactly is not None:
+            # in v1beta1 only the class tells that a request is meant to be exact
+            if version != "v1beta1" or exactly.get("deviceClassName"):
+                _default_mode_and_count(exactly)
+            _default_tolerations(exactly)
+        for sub in request.get("firstAvailable") or ():
+            _default_mode_and_count(sub)
+            _default_tolerations(sub)
+
+
+def _default_mode_and_count(request: Object) -> None:
+    mode = request.setdefault(_ALLOCATION_MODE.name, _ALLOCATION_MODE.default)
+    if mode == EXACT_COUNT:
+        request.setdefault(_COUNT.name, _COUNT.default)
+
+
+def _default_tolerations(owner: Object) -> None:
+    for toleration in owner.get("tolerations") or ():
+        toleration.setdefault(_OPERATOR.name, _OPERATOR.default)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from resourceapi import limits
 from resourceapi.model import formats
 from resourceapi.model.claims import (
@@ -14,6 +16,7 @@ from resourceapi.model.claims import (
     TaintEffect,
 )
 from resourceapi.model.meta import METADATA
+from resourceapi.objects import EMPTY, Object
 from resourceapi.rules import (
     STANDARD,
     EachKey,
@@ -193,3 +196,15 @@ STRUCTS = (
     CapacityRequestPolicyRange,
     DeviceTaint,
 )
+
+
+def default_slice(resource_slice: Object, version: str, now: str) -> None:
+    """Fill in the defaults of a slice: taints have been added now, if it does not say when."""
+    for device in resource_slice.get("spec", EMPTY).get("devices") or ():
+        default_taints(device.get("taints") or (), now)
+
+
+def default_taints(taints: Iterable[Object], now: str) -> None:
+    """Fill in the defaults of taints."""
+    for taint in taints:
+        taint.setdefault("timeAdded", now)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from resourceapi.model.meta import METADATA
+from resourceapi.model.slices import default_taints
+from resourceapi.objects import Object
 from resourceapi.schema import STRING, Field, Struct, list_of, ref
 
 DeviceTaintRule = Struct(
@@ -27,3 +29,9 @@ DeviceTaintRuleStatus = Struct(
 )
 
 STRUCTS = (DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector, DeviceTaintRuleStatus)
+
+
+def default_rule(rule: Object, version: str, now: str) -> None:
+    """Fill in the defaults of a rule: its taint has been added now, if it does not say when."""
+    taint = rule.setdefault("spec", {}).setdefault("taint", {})  # no pointers: they are always there
+    default_taints((taint,), now)

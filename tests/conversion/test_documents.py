@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conversion.documents import ConversionError, convert_document
+from resourceapi.kinds import KINDS
 from resourceapi.objects import Object
-from resourceapi.releases import KINDS
 from tests.e2e.cases import valid_object
 from tests.e2e.parts import Parts
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from resourceapi.releases import KINDS
+from resourceapi.kinds import KINDS
 from tests.e2e.client import Client
 from tests.e2e.control_plane import ApiServer, control_plane
 from tests.e2e.deployed import LONGEST_WAIT, add_account, configuration, objects_of

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
 from resourceapi.openapi import struct_schema
-from resourceapi.releases import KINDS
 from tests.e2e.client import Answer, Client
 from tests.e2e.control_plane import ApiServer
 from tests.e2e.custom_resources import GROUP, Served, served_by_crds

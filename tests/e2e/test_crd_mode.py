@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from resourceapi.releases import KINDS, Profile
+from resourceapi.kinds import KINDS
+from resourceapi.releases import Profile
 from tests.conformance.answers import Case, same_json, without_storage_fields
 from tests.conformance.cases import read_cases
 from tests.e2e.cases import cases

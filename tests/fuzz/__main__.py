@@ -23,8 +23,9 @@ import yaml
 
 from documents.document import Document
 from documents.loading import parse
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
-from resourceapi.releases import KINDS, PROPOSALS, Profile
+from resourceapi.releases import PROPOSALS, Profile
 from tests.conformance.profiles import PROFILES
 from tests.e2e.cases import valid_object
 from tests.e2e.parts import Parts

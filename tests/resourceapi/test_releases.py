@@ -1,4 +1,4 @@
-"""Releases: what can be asked for, and which versions of the kinds each one serves."""
+"""Releases: what can be asked for, and with which gates."""
 
 from __future__ import annotations
 
@@ -7,42 +7,10 @@ from typing import Any
 import pytest
 
 from resourceapi.gates import GateError
-from resourceapi.releases import (
-    KINDS,
-    NEWEST,
-    OLDEST,
-    RELEASES,
-    Profile,
-    UnknownRelease,
-    deprecation_warning,
-    split_api_version,
-)
+from resourceapi.releases import NEWEST, OLDEST, RELEASES, Profile, UnknownRelease, split_api_version
 from tests.resourceapi.tables import content
 
 RECORDED: dict[str, Any] = content("releases")
-NOT_OURS = {"ResourcePoolStatusRequest"}
-
-
-@pytest.mark.parametrize("release", RECORDED)
-def test_serves_what_the_server_can_serve(release: str) -> None:
-    """A release serves a version of a kind if the real one does once all of its API is switched on."""
-    minor = int(release.partition(".")[2])
-    served = {
-        (kind.name, version)
-        for kind in KINDS.values()
-        for version in kind.versions
-        if kind.served(version, minor)
-    }
-    assert served == {
-        (kind, version)
-        for version, kinds in RECORDED[release]["servedWithAll"].items()
-        for kind in kinds
-        if kind not in NOT_OURS
-    }
-
-
-def test_does_not_serve_unknown_versions() -> None:
-    assert not KINDS["ResourceClaim"].served("v1alpha2", NEWEST)
 
 
 def test_knows_the_recorded_releases() -> None:
@@ -111,34 +79,6 @@ def test_proposals_are_the_newest_release_and_what_is_proposed() -> None:
 def test_generation_of_rules(release: str, settings: dict[str, bool], declarative: bool) -> None:
     """Declarative rules that have a hand-written twin are in force with DeclarativeValidationBeta, from 1.36 on."""
     assert Profile(release, settings).declarative is declarative
-
-
-@pytest.mark.parametrize(
-    ("kind", "version", "warning"),
-    [
-        ("ResourceClaim", "v1", ""),
-        (
-            "ResourceClaim",
-            "v1beta2",
-            "resource.k8s.io/v1beta2 ResourceClaim is deprecated in v1.36+, unavailable in v1.39+",
-        ),
-        (
-            "DeviceClass",
-            "v1beta1",
-            "resource.k8s.io/v1beta1 DeviceClass is deprecated in v1.35+, unavailable in v1.38+",
-        ),
-        ("DeviceTaintRule", "v1", ""),
-        ("DeviceTaintRule", "v1beta2", ""),
-        (
-            "DeviceTaintRule",
-            "v1alpha3",
-            "resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+",
-        ),
-    ],
-)
-def test_deprecation_warnings(kind: str, version: str, warning: str) -> None:
-    """Deprecated versions are warned about, whatever the release; those that will be deprecated later are not."""
-    assert deprecation_warning(KINDS[kind], version) == warning
 
 
 @pytest.mark.parametrize(

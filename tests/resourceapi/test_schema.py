@@ -8,8 +8,8 @@ import pytest
 
 from resourceapi import rules
 from resourceapi.gates import GATES
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import SCHEMAS, SCHEMAS_WITH_PROPOSALS
-from resourceapi.releases import KINDS
 from resourceapi.schema import (
     BOOL,
     STRING,

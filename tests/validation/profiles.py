@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from resourceapi.releases import KINDS, PROPOSALS
+from resourceapi.kinds import KINDS
+from resourceapi.releases import PROPOSALS
 from tests.conformance.profiles import PROFILES, ServerProfile
 
 _RUNTIME_CONFIG = ",".join(

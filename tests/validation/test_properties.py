@@ -18,9 +18,10 @@ from resourceapi.defaults import apply_defaults
 from resourceapi.encoding import encode
 from resourceapi.gates import GATES
 from resourceapi.gating import drop_disabled
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
-from resourceapi.releases import KINDS, Profile
+from resourceapi.releases import Profile
 from tests.conformance.replay import NODES
 from tests.e2e.cases import valid_object
 from tests.e2e.parts import Parts

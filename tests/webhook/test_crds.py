@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from docs.tools.crds import files
-from resourceapi.releases import KINDS, RELEASES, Profile
+from resourceapi.kinds import KINDS
+from resourceapi.releases import RELEASES, Profile
 from resourceapi.schema import Schema
 from webhook.crds import CRD_VERSIONS, definitions
 

@@ -12,9 +12,9 @@ import yaml
 
 from cluster.client import TIMEOUT
 from commandline.manifests import run as deployment
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
-from resourceapi.releases import KINDS
 from webhook.config import Config, load_config
 from webhook.crds import CRD_VERSIONS
 from webhook.injection import COLLECTIONS

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from resourceapi.releases import KINDS
+from resourceapi.kinds import KINDS
 from webhook.crds import definitions
 from webhook.schema_defaults import without_filled_in
 

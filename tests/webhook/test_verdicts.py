@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from advice.lints import Facts
 from resourceapi.json_text import parse
+from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
-from resourceapi.releases import KINDS
 from tests.fuzz.objects import make_object
 from tests.webhook.examples import (
     ADMIN,

@@ -23,8 +23,8 @@ from commandline.migrate_storage.storage_move import (
     restore,
     saved,
 )
+from resourceapi.kinds import KINDS
 from resourceapi.objects import Object
-from resourceapi.releases import KINDS
 
 GROUP = "resource.k8s.io"
 RESOURCES = {kind.resource: kind.name for kind in KINDS.values()}

@@ -1,0 +1,159 @@
+"""The kinds of ``resource.k8s.io``, a row each: what depends on a kind and is no rule about its fields.
+
+The rest of what is special about a kind stands in two modules: its fields and their defaults in
+:mod:`resourceapi.model`, its rules in :mod:`validation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from resourceapi.field_path import Path
+from resourceapi.model import claims, slices, taint_rules
+from resourceapi.model.versions import GROUP, V1
+from resourceapi.objects import Object
+from resourceapi.releases import NEWEST
+
+Default = Callable[[Object, str, str], None]
+"""Fills in the defaults of an object of the hub, given the version that it came in and the time (RFC 3339)."""
+
+
+class Lifecycle:
+    """The releases (minor numbers) in which one version of a kind appears, is deprecated and goes away."""
+
+    __slots__ = ("deprecated", "introduced", "removed", "replacement")
+
+    def __init__(self, introduced: int, deprecated: int = 0, removed: int = 0, replacement: str = "") -> None:
+        self.introduced = introduced
+        self.deprecated = deprecated
+        self.removed = removed
+        self.replacement = replacement
+
+
+class Column:
+    """A column that ``kubectl get`` shows: its title, and the path and type (OpenAPI, or ``date``) of its value."""
+
+    __slots__ = ("path", "title", "type")
+
+    def __init__(self, title: str, path: str, type: str = "string") -> None:
+        self.title = title
+        self.path = path
+        self.type = type
+
+
+class Kind:
+    """One kind.
+
+    :param name: the name of the kind and of its struct in the schemas.
+    :param resource: the plural, as URLs have it.
+    :param namespaced: whether its objects are in a namespace.
+    :param versions: its versions, newest first.
+    :param default: what fills in its defaults.
+    :param claim_spec: where an object holds the spec of a claim; None for kinds that hold none.
+    :param columns: what ``kubectl get`` shows of the built-in kind, as far as a path can tell it.
+    :param selectable_fields: paths of fields by which the server selects when it lists.
+    """
+
+    __slots__ = (
+        "claim_spec",
+        "columns",
+        "default",
+        "name",
+        "namespaced",
+        "resource",
+        "selectable_fields",
+        "versions",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        resource: str,
+        *,
+        namespaced: bool = False,
+        versions: Mapping[str, Lifecycle],
+        default: Default | None = None,
+        claim_spec: Path | None = None,
+        columns: tuple[Column, ...] = (),
+        selectable_fields: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.resource = resource
+        self.namespaced = namespaced
+        self.versions = versions
+        self.default = default
+        self.claim_spec = claim_spec
+        self.columns = columns
+        self.selectable_fields = selectable_fields
+
+    @property
+    def has_status(self) -> bool:
+        """Whether its objects have a status, which is changed through a URL of its own."""
+        return "status" in V1[self.name].by_name
+
+    def served(self, version: str, minor: int) -> bool:
+        """Whether release 1.``minor`` can serve the version (perhaps only when asked to)."""
+        lifecycle = self.versions.get(version)
+        return lifecycle is not None and lifecycle.introduced <= minor
+
+
+_GA_IN_34 = {
+    "v1": Lifecycle(34),
+    "v1beta2": Lifecycle(33, 36, 39),
+    "v1beta1": Lifecycle(32, 35, 38),
+}
+CLAIM = Kind(
+    "ResourceClaim",
+    "resourceclaims",
+    namespaced=True,
+    versions=_GA_IN_34,
+    default=claims.default_claim,
+    claim_spec=("spec",),
+)
+CLAIM_TEMPLATE = Kind(
+    "ResourceClaimTemplate",
+    "resourceclaimtemplates",
+    namespaced=True,
+    versions=_GA_IN_34,
+    default=claims.default_template,
+    claim_spec=("spec", "spec"),
+)
+DEVICE_CLASS = Kind("DeviceClass", "deviceclasses", versions=_GA_IN_34)
+RESOURCE_SLICE = Kind(
+    "ResourceSlice",
+    "resourceslices",
+    versions=_GA_IN_34,
+    default=slices.default_slice,
+    columns=(
+        Column("Node", ".spec.nodeName"),
+        Column("Driver", ".spec.driver"),
+        Column("Pool", ".spec.pool.name"),
+    ),
+    selectable_fields=(".spec.driver", ".spec.nodeName", ".spec.pool.name"),
+)
+DEVICE_TAINT_RULE = Kind(
+    "DeviceTaintRule",
+    "devicetaintrules",
+    versions={
+        "v1": Lifecycle(37),
+        "v1beta2": Lifecycle(36, 39, 42),
+        "v1alpha3": Lifecycle(33, 36, 39),
+    },
+    default=taint_rules.default_rule,
+    columns=(
+        Column("Key", ".spec.taint.key"),
+        Column("Value", ".spec.taint.value"),
+        Column("Effect", ".spec.taint.effect"),
+        Column("TimeAdded", ".spec.taint.timeAdded", "date"),
+    ),
+)
+KINDS = {kind.name: kind for kind in (CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS, RESOURCE_SLICE, DEVICE_TAINT_RULE)}
+
+
+def deprecation_warning(kind: Kind, version: str) -> str:
+    """What the server of the newest release warns about a deprecated version, or nothing."""
+    lifecycle = kind.versions[version]
+    if not lifecycle.deprecated or lifecycle.deprecated > NEWEST:
+        return ""
+    text = f"{GROUP}/{version} {kind.name} is deprecated in v1.{lifecycle.deprecated}+, unavailable in v1.{lifecycle.removed}+"
+    return f"{text}; use {lifecycle.replacement}" if lifecycle.replacement else text

@@ -1,0 +1,70 @@
+"""The rows of the kinds: which versions each release serves, and where an object holds what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from resourceapi.kinds import KINDS, deprecation_warning
+from resourceapi.releases import NEWEST
+from tests.resourceapi.tables import content
+
+RECORDED: dict[str, Any] = content("releases")
+NOT_OURS = {"ResourcePoolStatusRequest"}
+
+
+@pytest.mark.parametrize("release", RECORDED)
+def test_serves_what_the_server_can_serve(release: str) -> None:
+    """A release serves a version of a kind if the real one does once all of its API is switched on."""
+    minor = int(release.partition(".")[2])
+    served = {
+        (kind.name, version)
+        for kind in KINDS.values()
+        for version in kind.versions
+        if kind.served(version, minor)
+    }
+    assert served == {
+        (kind, version)
+        for version, kinds in RECORDED[release]["servedWithAll"].items()
+        for kind in kinds
+        if kind not in NOT_OURS
+    }
+
+
+def test_does_not_serve_unknown_versions() -> None:
+    assert not KINDS["ResourceClaim"].served("v1alpha2", NEWEST)
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "warning"),
+    [
+        ("ResourceClaim", "v1", ""),
+        (
+            "ResourceClaim",
+            "v1beta2",
+            "resource.k8s.io/v1beta2 ResourceClaim is deprecated in v1.36+, unavailable in v1.39+",
+        ),
+        (
+            "DeviceClass",
+            "v1beta1",
+            "resource.k8s.io/v1beta1 DeviceClass is deprecated in v1.35+, unavailable in v1.38+",
+        ),
+        ("DeviceTaintRule", "v1", ""),
+        ("DeviceTaintRule", "v1beta2", ""),
+        (
+            "DeviceTaintRule",
+            "v1alpha3",
+            "resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+",
+        ),
+    ],
+)
+def test_deprecation_warnings(kind: str, version: str, warning: str) -> None:
+    """Deprecated versions are warned about, whatever the release; those that will be deprecated later are not."""
+    assert deprecation_warning(KINDS[kind], version) == warning
+
+
+def test_says_where_the_spec_of_a_claim_is() -> None:
+    """The kinds that hold the spec of a claim say where; it is there in the schema."""
+    holders = {kind.name: kind.claim_spec for kind in KINDS.values() if kind.claim_spec is not None}
+    assert holders == {"ResourceClaim": ("spec",), "ResourceClaimTemplate": ("spec", "spec")}
