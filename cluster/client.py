@@ -1,110 +1,171 @@
-"""A client of the API server for the service itself: one request, one answer, a connection per thread."""
+"""The client of an API server: requests with answers of bounded size, and streams of events."""
 
 from __future__ import annotations
 
-import http.client
 import json
 import ssl
-import threading
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
-from cluster.tls import client_context
-from quota.api import TooLarge, Unavailable
+from urllib3 import BaseHTTPResponse, HTTPHeaderDict, Timeout
+from urllib3.exceptions import HTTPError, ProtocolError, SSLError
+
+from cluster.access import Access
+from resourceapi.api_client import TooLarge, Unavailable, expect
+from resourceapi.manifests import text
+from resourceapi.shortening import shortened
 
 TIMEOUT = 8.0
-# Of an answer so much is read: more than any object has, and little beside what a worker may take, as JSON and decoded.
+# What is read of an answer, or of an event: more than any object has, and little beside what a worker may take, as JSON
+# and decoded.
 ANSWER_BYTES = 8 * 1024 * 1024
+READ_BYTES = 64 * 1024
+MAX_MESSAGE = 2_000
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
 
 
-class ApiServer:
-    """Implements :class:`quota.api.Api`.  The token is read anew for every request, since kubelet renews it."""
+class Client:
+    """Implements :class:`resourceapi.api_client.Api`; for any number of threads, which share connections."""
 
-    def __init__(self, server: str, *, token_file: Path, ca_file: Path, timeout: float = TIMEOUT) -> None:
+    def __init__(self, access: Access, *, timeout: float = TIMEOUT, accept: str = JSON) -> None:
+        """Make a client.
+
+        :param timeout: seconds to connect, and between bytes of an answer; where a webhook waits for it, less than the
+            API server waits for the webhook.
+        :param accept: the media type of answers, a variant of JSON.
         """
-        :param server: ``https://host[:port]``.
-        :param timeout: seconds for an answer; less than the API server waits for a webhook.
-        :raises OSError: (or ssl.SSLError) if the CA certificates cannot be read.
-        """
-        self._address = urlsplit(server)
-        self._token_file = token_file
-        self._tls = client_context(ca_file)
+        self.server = access.server
+        self._access = access
         self._timeout = timeout
-        self._local = threading.local()
+        self._accept = accept
+
+    def accepting(self, media_type: str) -> Client:
+        """A client with the same connections that asks for another variant of JSON."""
+        return Client(self._access, timeout=self._timeout, accept=media_type)
 
     def request(
         self, verb: str, path: str, body: object = None, query: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
-        """Send a request and return its HTTP status and JSON body.
+        """Send a request and return its HTTP status and JSON body; that of an error has a ``message``.
 
-        A connection that the server has closed in the meantime is opened again once, so that a request may arrive
-        twice; with resourceVersions the second one is a conflict.
+        A request is sent once more where its connection ends without an answer, so it may arrive twice; with
+        resourceVersions the second one is a conflict.
 
         :raises Unavailable: if there is no answer, or none in JSON; TooLarge if it is larger than :data:`ANSWER_BYTES`.
         """
         url = f"{path}?{urlencode(query)}" if query else path
         content = None if body is None else json.dumps(body).encode()
-        try:
-            headers = {
-                "Authorization": f"Bearer {self._token_file.read_text('utf-8').strip()}",
-                "Accept": "application/json",
-                "Content-Type": "application/json",
-            }
-            code, answer = self._exchange(verb, url, content, headers)
-            return code, _decoded(code, answer)
-        except TooLarge:
-            self._drop()  # what is left of the answer is not the next one
-            raise TooLarge(f"{verb} {path}: the answer has more than {ANSWER_BYTES:,} bytes") from None
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            self._drop()
-            raise Unavailable(f"{verb} {path}: {str(error) or type(error).__name__}") from None
+        with _failures(f"{verb} {path}"):
+            try:
+                response = self._send(verb, url, content, self._timeout)
+            except (ProtocolError, SSLError) as error:
+                if not _was_dropped(error):
+                    raise
+                response = self._send(verb, url, content, self._timeout)
+            return response.status, _decoded(response, _read(response, f"{verb} {path}"))
 
-    def _exchange(
-        self, verb: str, url: str, content: bytes | None, headers: dict[str, str]
-    ) -> tuple[int, bytes]:
-        reused = getattr(self._local, "connection", None) is not None
-        try:
-            return self._send(verb, url, content, headers)
-        except (ConnectionError, http.client.BadStatusLine, ssl.SSLEOFError):
-            if not reused:
-                raise
-            self._drop()
-            return self._send(verb, url, content, headers)
+    def events(self, path: str, query: Mapping[str, str], timeout: float) -> Generator[Any, None, None]:
+        """The events of a watch as they come, until the server ends it; close the generator to end it earlier.
 
-    def _send(self, verb: str, url: str, content: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
-        connection: http.client.HTTPSConnection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = http.client.HTTPSConnection(
-                self._address.hostname or "", self._address.port, timeout=self._timeout, context=self._tls
-            )
-        connection.request(verb, url, content, headers)
-        response = connection.getresponse()
-        answer = response.read(ANSWER_BYTES + 1)
-        if len(answer) > ANSWER_BYTES:
-            raise TooLarge
-        return response.status, answer
+        :param path: of the collection, from ``/api`` or ``/apis`` on.
+        :param query: the parameters of the watch, ``watch=true`` included.
+        :param timeout: seconds between events after which the connection counts as dead.
+        :raises Unavailable: if the server refuses the watch, or the stream breaks off.
+        """
+        what = f"GET {path}"
+        with _failures(what):
+            response = self._send("GET", f"{path}?{urlencode(query)}", None, timeout)
+            try:
+                if response.status != 200:
+                    expect((response.status, _decoded(response, _read(response, what))), what, 200)
+                for line in _lines(response, what):
+                    yield json.loads(line)
+            finally:
+                response.close()
 
     def close(self) -> None:
-        """Close the connection of this thread; the next request opens another one."""
-        self._drop()
+        """Close idle connections; the next request opens another one."""
+        self._access.pool.clear()
 
-    def _drop(self) -> None:
-        connection: http.client.HTTPSConnection | None = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._local.connection = None
+    def _send(self, verb: str, url: str, content: bytes | None, timeout: float) -> BaseHTTPResponse:
+        headers = HTTPHeaderDict(
+            {"Accept": self._accept, "Content-Type": MERGE_PATCH if verb == "PATCH" else JSON}
+        )
+        for name, value in self._access.headers():
+            headers.add(name, value)
+        return self._access.pool.request(
+            verb,
+            self.server + url,
+            body=content,
+            headers=headers,
+            timeout=Timeout(connect=timeout, read=timeout),
+            retries=False,
+            redirect=False,
+            preload_content=False,
+        )
 
 
-def _decoded(code: int, answer: bytes) -> Any:
-    """The JSON in an answer; some errors come as plain text, which becomes a message.
+@contextmanager
+def _failures(what: str) -> Iterator[None]:
+    """Turn whatever the libraries raise into :class:`Unavailable`."""
+    try:
+        yield
+    except (HTTPError, OSError, ValueError) as error:
+        reason = _cause(error)
+        raise Unavailable(f"{what}: {reason}", reason=reason) from None
+
+
+def _read(response: BaseHTTPResponse, what: str) -> bytes:
+    """The body of an answer; the connection is free for others then."""
+    parts, size = [], 0
+    while part := response.read(ANSWER_BYTES + 1 - size):
+        parts.append(part)
+        size += len(part)
+        if size > ANSWER_BYTES:
+            response.close()  # what is left of the answer is not the next one
+            raise TooLarge(f"{what}: the answer has more than {ANSWER_BYTES:,} bytes")
+    response.release_conn()
+    return b"".join(parts)
+
+
+def _lines(response: BaseHTTPResponse, what: str) -> Iterator[bytes]:
+    """The lines of a stream as they come."""
+    unfinished = b""
+    while part := response.read1(READ_BYTES):
+        *lines, unfinished = (unfinished + part).split(b"\n")
+        yield from filter(None, lines)
+        if len(unfinished) > ANSWER_BYTES:
+            raise TooLarge(f"{what}: an event has more than {ANSWER_BYTES:,} bytes")
+
+
+def _decoded(response: BaseHTTPResponse, answer: bytes) -> Any:
+    """The JSON in an answer; an error is an object with a message, also where it comes as plain text.
 
     :raises ValueError: for what should be JSON.
     """
     try:
-        return json.loads(answer)
+        value = json.loads(answer)
     except ValueError:
-        if code < 400:
+        if response.status < 400:
             raise
-        return {"message": answer.decode("utf-8", "replace").strip()}
+        message = answer.decode("utf-8", "replace").strip()
+        value = {"message": "" if message.startswith("<") else shortened(message, MAX_MESSAGE)}
+    if response.status >= 300 and not text(value, "message"):
+        return {**(value if isinstance(value, dict) else {}), "message": response.reason or ""}
+    return value
+
+
+def _was_dropped(error: ProtocolError | SSLError) -> bool:
+    """Whether a connection ended without an answer: most likely the server had closed it while it was idle."""
+    return isinstance(error, ProtocolError) or isinstance(error.args[0], ssl.SSLEOFError)
+
+
+def _cause(error: Exception) -> str:
+    """What a request failed for, without the wrapping of the libraries."""
+    reason = getattr(error, "reason", None)
+    lines = str(reason if isinstance(reason, Exception) else error).strip().splitlines()
+    first = lines[0] if lines else type(error).__name__
+    return first.rpartition("): ")[2] or first

@@ -1,141 +1,141 @@
-"""A connection to a cluster as a kubeconfig file describes it (Kubernetes docs, "Organizing Cluster Access")."""
+"""Access as a kubeconfig file describes it (Kubernetes docs, "Organizing Cluster Access Using kubeconfig Files")."""
 
 from __future__ import annotations
 
-import json
 import logging
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
-from commandline.errors import UsageError
-from commandline.reports.escaping import on_one_line
+from kubernetes.client import Configuration
+from kubernetes.client.rest import RESTClientObject
+from kubernetes.config import ConfigException
+from kubernetes.config.exec_provider import ExecProvider
+from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
+from yaml import YAMLError
+
+from cluster.access import Access
 from documents.errors import DocumentError
 from documents.sources import read_file
+from resourceapi.errors import ClaimcheckError
 from resourceapi.shortening import shortened
 
-TIMEOUT_SECONDS = 30
-# So much is shown of what a credential plugin says.
+# What is shown of the output of a credential plugin.
 MAX_COMPLAINT = 2_000
 # What may stand in the name of a header; all else of a key is percent-encoded.
 _HEADER_PUNCTUATION = "!#$&'*+-.^_`|~"
+# The library lets through whatever a file provokes in it.
+_UNUSABLE = (ConfigException, YAMLError, OSError, ValueError, TypeError, LookupError, AttributeError)
 
 
-class Unavailable(Exception):
-    """The cluster gives no answer, or none that is of use.  ``code`` is the HTTP status with which it refuses, else 0."""
-
-    def __init__(self, message: str, code: int = 0) -> None:
-        super().__init__(message)
-        self.code = code
+class KubeconfigError(ClaimcheckError):
+    """A kubeconfig that cannot be used; the text may have several lines and quote the output of a credential plugin."""
 
 
-class Cluster:
-    """Sends requests to one cluster.  ``name`` is that of the context."""
+def kubeconfig_access(file: str, context: str = "") -> tuple[Access, str]:
+    """Access to the cluster of a context, and the context's name.
 
-    def __init__(self, file: str, context: str = "") -> None:
+    :param context: empty: the file's current context.
+    :raises KubeconfigError: if the file cannot be used.
+    """
+    try:
+        read_file(file)  # for a clear message if it cannot be read
+        with _quiet():
+            loader = _Loader.of_file(file, context)
+            configuration = Configuration()
+            loader.load_and_set(configuration)  # type: ignore[no-untyped-call]
+            impersonation = list(_impersonation(loader.user))
+            configuration.retries = False
+            pool = RESTClientObject(configuration).pool_manager
+    except DocumentError as error:
+        raise KubeconfigError(error.message) from None
+    except _UNUSABLE as error:
+        raise KubeconfigError((str(error).strip().splitlines() or [type(error).__name__])[0]) from None
+    if not configuration.verify_ssl:  # as the file says; kubectl does not warn either
+        from urllib3 import disable_warnings
+
+        disable_warnings()
+    return Access(configuration.host, pool, lambda: [*loader.authorization(), *impersonation]), loader.context
+
+
+class _Loader(KubeConfigLoader):
+    """Loads one context of a kubeconfig.
+
+    Where the library goes on without credentials when a plugin fails, this one fails: an anonymous user sees other
+    things.
+    """
+
+    context: str
+    token: str
+    _cluster: Any
+    _user: Any
+
+    @classmethod
+    def of_file(cls, file: str, context: str) -> _Loader:
+        """:param context: empty: the file's current one."""
+        merged = KubeConfigMerger(file).config  # type: ignore[no-untyped-call]
+        if merged is None:
+            raise ConfigException("Invalid kube-config file. No configuration found.")
+        loader = cls(config_dict=merged, active_context=context or None, config_base_path=None)
+        loader.context = context or str(loader.current_context["name"])
+        return loader
+
+    @property
+    def user(self) -> Mapping[str, Any]:
+        """The user's entry in the file."""
+        found = getattr(self._user, "value", None)
+        return found if isinstance(found, dict) else {}
+
+    def authorization(self) -> Iterator[tuple[str, str]]:
+        """The header with the user's token, if there is one; a token in a file is read anew.
+
+        :raises OSError: if that file cannot be read.
         """
-        :param context: which of the file's contexts; empty: its current one.
-        :raises UsageError: for a file that cannot be used.
-        """
-        # loaded here, since it takes longer than all the rest of a run on files
-        from kubernetes import client, config
-        from yaml import YAMLError
+        if "tokenFile" in self.user:
+            self._load_user_token()  # type: ignore[no-untyped-call]
+        token = getattr(self, "token", "")
+        if token:  # one from a file may end in a line break, which no header can hold
+            yield "Authorization", token.strip()
 
-        from cluster.credentials import Loader, PluginFailed
-
-        unusable = (
-            config.ConfigException,
-            YAMLError,
-            OSError,
-            ValueError,
-            TypeError,
-            LookupError,
-            AttributeError,
+    def _load_from_exec_plugin(self) -> bool:
+        """:raises KubeconfigError: if the plugin is missing or fails."""
+        if "exec" not in self.user:
+            return False
+        try:
+            directory = self._get_base_path(self._cluster.path)  # type: ignore[no-untyped-call]
+            status = ExecProvider(self._user["exec"], directory, self._cluster).run()  # type: ignore[no-untyped-call]
+        except (ConfigException, OSError) as error:
+            output = str(error)
+            raise _plugin_error(output.removeprefix("exec: ")) from None
+        except AttributeError:  # from the library, for a plugin whose errors went to the terminal
+            raise _plugin_error("process failed") from None
+        if not isinstance(status, dict):
+            raise _plugin_error("the plugin's status is no mapping")
+        token, certificate, key = (
+            status.get(name) for name in ("token", "clientCertificateData", "clientKeyData")
         )
-        try:
-            read_file(file)  # for a clear message if it cannot be read
-            with _quiet():
-                loader = Loader.of_file(file, context)
-                self.name = loader.context
-                configuration = client.Configuration()
-                loader.load_and_set(configuration)  # type: ignore[no-untyped-call]
-                self._impersonation = list(_impersonation(loader.user))
-                self._client = client.ApiClient(configuration)
-        except DocumentError as error:
-            raise UsageError(f"--kubeconfig {file}: {error.message}") from None
-        except PluginFailed as error:
-            complaint = on_one_line(shortened(str(error), MAX_COMPLAINT))
-            raise UsageError(f"--kubeconfig {file}: {complaint}") from None
-        except unusable as error:  # the library lets through whatever the file provokes in it
-            raise UsageError(f"--kubeconfig {file}: {_first_line(error)}") from None
-        configuration.retries = False
-        if not configuration.verify_ssl:  # which the file says, and kubectl does not remark upon
-            from urllib3 import disable_warnings
+        if not token and not (certificate and key):
+            raise _plugin_error("the plugin gives neither a token nor a certificate with its key")
+        given = {"token": token} if token else {}
+        if certificate and key:
+            given["client-certificate-data"] = b64encode(str(certificate).encode()).decode()
+            given["client-key-data"] = b64encode(str(key).encode()).decode()
+        self._user.value = {**self.user, **given}
+        self._load_user_token()  # type: ignore[no-untyped-call]
+        return True
 
-            disable_warnings()
-        configuration.refresh_api_key_hook = None  # a run is too short for a token to expire
-        # a token that is read from a file may end in a line break, which no header can hold
-        configuration.api_key = {name: key.strip() for name, key in configuration.api_key.items()}
 
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """The object at a path of the API.
-
-        :raises Unavailable: if there is none.
-        """
-        code, answer = self.ask("GET", path, query=query)
-        if code >= 300:
-            raise Unavailable(f"the server answers {code} {answer.get('message') or ''}".rstrip(), code)
-        return answer
-
-    def ask(
-        self,
-        verb: str,
-        path: str,
-        body: object = None,
-        query: Mapping[str, str] | None = None,
-        content_type: str = "application/json",
-    ) -> tuple[int, dict[str, Any]]:
-        """Send one request: HTTP status and the object in the answer, a Status if it is refused.
-
-        :raises Unavailable: if there is no answer, or none of use.
-        """
-        from kubernetes.client.exceptions import OpenApiException
-        from urllib3 import HTTPHeaderDict
-        from urllib3.exceptions import HTTPError
-
-        host = self._client.configuration.host
-        try:
-            method, url, headers, content, _ = self._client.param_serialize(
-                verb,
-                path,
-                query_params=list((query or {}).items()),
-                header_params={"Accept": "application/json", "Content-Type": content_type},
-                body=body,
-                auth_settings=["BearerToken"],
-            )
-            sent = HTTPHeaderDict(headers)
-            for name, value in self._impersonation:
-                sent.add(name, value)
-            response = self._client.call_api(method, url, sent, content, _request_timeout=TIMEOUT_SECONDS)
-            data: bytes = response.read()  # type: ignore[no-untyped-call]
-        except (OpenApiException, HTTPError, OSError, ValueError) as error:
-            raise Unavailable(f"no answer from {host}: {_cause(error)}") from None
-        if response.status >= 300:
-            return response.status, {"message": _told(data) or response.reason}
-        try:
-            answer = json.loads(data)
-        except ValueError as error:
-            raise Unavailable(f"no usable answer from {host}: {error}") from None
-        if not isinstance(answer, dict):
-            raise Unavailable(f"no usable answer from {host}")
-        return response.status, answer
+def _plugin_error(output: str) -> KubeconfigError:
+    return KubeconfigError(shortened(f"exec: {output}", MAX_COMPLAINT))
 
 
 def _impersonation(user: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The headers that ask to act for somebody else (Kubernetes docs, "User impersonation").
+    """The headers by which a user acts as another one (Kubernetes docs, "User impersonation").
 
-    :raises TypeError: for what is no text, list or mapping where one belongs.
-    :raises ValueError: for parts of a user without a name.
+    :raises TypeError: for values of a wrong type.
+    :raises ValueError: for attributes of a user without a name.
     """
     name, uid = user.get("as"), user.get("as-uid")
     groups, extra = user.get("as-groups") or [], user.get("as-user-extra") or {}
@@ -145,7 +145,7 @@ def _impersonation(user: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     headers += [("Impersonate-Group", group) for group in groups]
     for key, values in extra.items():
         if not isinstance(values, list):
-            raise TypeError("as-user-extra must have a list of texts for each key")
+            raise TypeError("as-user-extra must have a list of strings for each key")
         header = "Impersonate-Extra-" + quote(str(key), safe=_HEADER_PUNCTUATION)
         headers += [(header, value) for value in values]
     given = [(header, value) for header, value in headers if value]
@@ -153,36 +153,15 @@ def _impersonation(user: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         raise ValueError("as-uid, as-groups and as-user-extra need a user: as")
     for header, value in given:
         if not isinstance(value, str):
-            raise TypeError(f"{header}: not a text")
+            raise TypeError(f"{header}: not a string")
         yield header, value
 
 
-class _quiet:
-    """Keeps the library's log lines off the terminal: what matters is reported."""
-
-    def __enter__(self) -> None:
-        logging.disable(logging.ERROR)
-
-    def __exit__(self, *exception: object) -> None:
-        logging.disable(logging.NOTSET)
-
-
-def _cause(error: Exception) -> str:
-    """What a connection failed for, without the wrapping of the libraries."""
-    reason = getattr(error, "reason", None)
-    text = _first_line(reason if isinstance(reason, Exception) else error)
-    return text.rpartition("): ")[2] or text
-
-
-def _told(data: bytes) -> str:
-    """The message of the Status with which the server refuses a request."""
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the library's log lines off the terminal: what matters is reported."""
+    logging.disable(logging.ERROR)
     try:
-        message = json.loads(data)["message"]
-    except (ValueError, LookupError, TypeError):
-        return ""
-    return message if isinstance(message, str) else ""
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+        yield
+    finally:
+        logging.disable(logging.NOTSET)

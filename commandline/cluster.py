@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from cluster.kubeconfig import Cluster, Unavailable
+from cluster.client import Client
+from cluster.kubeconfig import KubeconfigError, kubeconfig_access
+from commandline.errors import UsageError
+from commandline.reports.escaping import on_one_line
 from commandline.results import Failure, Result
 from documents.errors import DocumentError
 from documents.positions import Place
 from documents.source import Path
+from resourceapi.api_client import Listing, Unavailable, expect
 from resourceapi.field_path import json_pointer
 from resourceapi.kinds import KINDS
 from resourceapi.model import workloads
@@ -20,7 +24,7 @@ from resourceapi.releases import Profile
 if TYPE_CHECKING:
     from commandline.treatment import Manifest
 
-PAGE = 500
+TIMEOUT_SECONDS = 30.0
 CONTEXT_LISTS = (("v1", "Namespace", "namespaces"), ("v1", "Node", "nodes"))
 WORKLOAD_LISTS = tuple(
     (f"{group}/v1".lstrip("/"), kind, workloads.RESOURCES[kind])
@@ -31,7 +35,7 @@ WORKLOAD_LISTS = tuple(
 SERVER_FIELDS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
 
 
-FORBIDDEN = 403
+OK, FORBIDDEN = 200, 403
 
 
 class Unread(Failure):
@@ -85,6 +89,35 @@ class LiveObject:
         return json_pointer(path)
 
 
+class LiveCluster:
+    """The cluster of a context in a kubeconfig; ``name`` is that of the context."""
+
+    def __init__(self, kubeconfig: str, context: str) -> None:
+        """
+        :param context: empty: the file's current context.
+        :raises UsageError: if the file cannot be used.
+        """
+        try:
+            access, self.name = kubeconfig_access(kubeconfig, context)
+        except KubeconfigError as error:
+            raise UsageError(f"--kubeconfig {kubeconfig}: {on_one_line(str(error))}") from None
+        self.client = Client(access, timeout=TIMEOUT_SECONDS)
+
+    def get(self, path: str) -> dict[str, Any]:
+        """The object at a path of the API.
+
+        :raises Unavailable: if there is none.
+        """
+        found: dict[str, Any] = expect(self.client.request("GET", path), f"GET {path}", OK)
+        return found
+
+    def failure(self, error: Unavailable) -> str:
+        """What to report of a request that failed."""
+        if error.code:
+            return f"the server answers {error.code} {error.reason}".rstrip()
+        return f"no answer from {self.client.server}: {error.reason}"
+
+
 def live_objects(
     kubeconfig: str,
     context: str,
@@ -103,11 +136,11 @@ def live_objects(
     :param profile: the server that will be asked about them; objects are read in versions that it serves, too.
     :raises UsageError: if the file cannot be used.
     """
-    cluster = Cluster(kubeconfig, context)
+    cluster = LiveCluster(kubeconfig, context)
     try:
         lists = (*CONTEXT_LISTS, *_lists(cluster, profile), *(WORKLOAD_LISTS if workloads_too else ()))
     except Unavailable as error:
-        yield Failure(f"{cluster.name}/{GROUP}", str(error))
+        yield Failure(f"{cluster.name}/{GROUP}", cluster.failure(error))
         return
     for api_version, kind, resource in lists:
         file = f"{cluster.name}/{resource}"
@@ -121,13 +154,13 @@ def live_objects(
         try:
             if other:
                 yield from _read(cluster, api_version, kind, resource, other)
-            yield Unread(file, str(refused), kind, other)
+            yield Unread(file, cluster.failure(refused), kind, other)
         except Unavailable:
-            yield Unread(file, str(refused), kind)
+            yield Unread(file, cluster.failure(refused), kind)
 
 
 def _read(
-    cluster: Cluster, api_version: str, kind: str, resource: str, namespace: str
+    cluster: LiveCluster, api_version: str, kind: str, resource: str, namespace: str
 ) -> Iterator[LiveObject]:
     """
     :raises Unavailable: where the list cannot be read, or not to its end.
@@ -138,7 +171,7 @@ def _read(
             yield LiveObject(cluster.name, resource, value)
 
 
-def _lists(cluster: Cluster, profile: Profile) -> list[tuple[str, str, str]]:
+def _lists(cluster: LiveCluster, profile: Profile) -> list[tuple[str, str, str]]:
     """The kinds of the DRA group, each in the newest version that both servers have, or that the cluster has."""
     versions = [str(entry["version"]) for entry in cluster.get(f"/apis/{GROUP}").get("versions", ())]
     resources = {version: _resources(cluster, version) for version in versions}
@@ -151,12 +184,12 @@ def _lists(cluster: Cluster, profile: Profile) -> list[tuple[str, str, str]]:
     return lists
 
 
-def _resources(cluster: Cluster, version: str) -> set[str]:
+def _resources(cluster: LiveCluster, version: str) -> set[str]:
     return {str(entry["name"]) for entry in cluster.get(f"/apis/{GROUP}/{version}").get("resources", ())}
 
 
 def _items(
-    cluster: Cluster, api_version: str, kind: str, resource: str, namespace: str
+    cluster: LiveCluster, api_version: str, kind: str, resource: str, namespace: str
 ) -> Iterator[dict[str, Any]]:
     """The objects of a list, page by page; in one namespace, if that is given and they are in one."""
     path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
@@ -165,15 +198,7 @@ def _items(
         return
     if namespace and _is_namespaced(kind):
         path += f"/namespaces/{quote(namespace, safe='')}"
-    path += f"/{resource}"
-    query = {"limit": str(PAGE)}
-    while True:
-        page = cluster.get(path, query)
-        yield from page.get("items") or ()
-        following = (page.get("metadata") or {}).get("continue")
-        if not following:
-            return
-        query = {"limit": str(PAGE), "continue": following}
+    yield from Listing(cluster.client, f"{path}/{resource}")
 
 
 def _is_namespaced(kind: str) -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import quote
 
 from quota.amounts import Amounts, only, without_zeros
-from quota.api import Api, expect, items
 from quota.counted_parts import counted_part_of_claim, counted_part_of_pod
 from quota.device_classes import ExtendedResources
 from quota.evaluators import Evaluator, evaluator_for
@@ -20,6 +19,7 @@ from quota.pod_claims import is_charged_to_pod, owner_of
 from quota.pods import usage as usage_of_pod
 from quota.resource_quotas import ResourceQuota, from_object
 from quota.turns import Turns
+from resourceapi.api_client import Api, Listing, expect
 from resourceapi.defaults import apply_defaults
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
@@ -55,27 +55,27 @@ class ClusterNamespaces:
         self._turns = Turns()
 
     def quotas(self, namespace: str) -> Sequence[ResourceQuota]:
-        """The ResourceQuotas of a namespace. Raises :class:`quota.api.Unavailable`."""
+        """The ResourceQuotas of a namespace. Raises :class:`resourceapi.api_client.Unavailable`."""
         path = f"/api/v1/namespaces/{namespace}/resourcequotas"
         quotas: list[ResourceQuota] = self._remembered(
             path,
-            lambda: [from_object(_typed(item, "v1", "ResourceQuota")) for item in items(self._api, path)],
+            lambda: [from_object(_typed(item, "v1", "ResourceQuota")) for item in Listing(self._api, path)],
         )
         return quotas
 
     def namespaces_with_quota(self) -> list[str]:
-        """The namespaces that have a ResourceQuota. Raises :class:`quota.api.Unavailable`."""
-        found = items(self._api, "/api/v1/resourcequotas")
+        """The namespaces that have a ResourceQuota. Raises :class:`resourceapi.api_client.Unavailable`."""
+        found = Listing(self._api, "/api/v1/resourcequotas")
         return sorted({item["metadata"]["namespace"] for item in found})
 
     def resources(self) -> ExtendedResources:
-        """Which extended resources stand for devices. Raises :class:`quota.api.Unavailable`."""
+        """Which extended resources stand for devices. Raises :class:`resourceapi.api_client.Unavailable`."""
         path = f"/apis/{HUB}/deviceclasses"
         resources: ExtendedResources = self._remembered(path, lambda: ExtendedResources(self._classes(path)))
         return resources
 
     def evaluator(self, namespace: str) -> Evaluator:
-        """How claims are counted. Raises :class:`quota.api.Unavailable`."""
+        """How claims are counted. Raises :class:`resourceapi.api_client.Unavailable`."""
 
         def charged_to_pod(claim: Object) -> Amounts:
             return self._charged_to_pod(namespace, claim)
@@ -92,7 +92,7 @@ class ClusterNamespaces:
         return users
 
     def uid_of(self, namespace: str, name: str) -> str:
-        """The uid of the stored claim of that name; empty if there is none. Raises :class:`quota.api.Unavailable`."""
+        """The uid of the stored claim of that name; empty if there is none. Raises :class:`resourceapi.api_client.Unavailable`."""
         # a list, since those of the namespace may be listed anyway
         path = f"/apis/{HUB}/namespaces/{namespace}/resourceclaims"
         query = {"fieldSelector": f"metadata.name={name}", "limit": "1"}
@@ -128,9 +128,9 @@ class ClusterNamespaces:
         assert claims is not None
         with self._turns.of(namespace):
             if claims.matching(shared):
-                for pod in items(self._api, f"/api/v1/namespaces/{namespace}/pods"):
+                for pod in Listing(self._api, f"/api/v1/namespaces/{namespace}/pods"):
                     content.store("", POD, counted_part_of_pod(pod))
-            for claim in items(self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims"):
+            for claim in Listing(self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims"):
                 # What a CRD stores may lack defaults that the built-in kind would have been read with.
                 apply_defaults(CLAIM, "v1", claim, "")
                 content.store(GROUP, CLAIM, counted_part_of_claim(claim))
@@ -139,7 +139,7 @@ class ClusterNamespaces:
     def _classes(self, path: str) -> Iterable[Object]:
         """The classes; none where there is no such kind (yet)."""
         code, _ = self._api.request("GET", path, query={"limit": "1"})
-        return () if code == 404 else items(self._api, path)
+        return () if code == 404 else Listing(self._api, path)
 
     def _charged_to_pod(self, namespace: str, claim: Object) -> Amounts:
         """What the pod has been charged for which the scheduler makes a claim."""
@@ -153,7 +153,9 @@ class ClusterNamespaces:
             if code == 404:
                 return {}
             expect((code, pod), f"pod {namespace}/{owner[0]}", 200)
-            others = items(self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims", most=MOST_CLAIMS)
+            others = Listing(
+                self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims", most=MOST_CLAIMS
+            )
             return usage_of_pod(pod, self._server.profile) if is_charged_to_pod(claim, pod, others) else {}
 
     def _remembered(self, key: str, read: Callable[[], Any]) -> Any:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from quota.api import Api, expect, items
 from quota.store import Conflict, Stored
+from resourceapi.api_client import Api, Listing, expect
 from resourceapi.objects import Object
 
 PREFIX = "quota-"
@@ -46,7 +46,7 @@ class ConfigMapStore:
         self._finish(answer, key, 200, 404)
 
     def keys(self) -> list[str]:
-        names = (found["metadata"]["name"] for found in items(self._api, self._path))
+        names = (found["metadata"]["name"] for found in Listing(self._api, self._path))
         return [name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)]
 
     def _path_of(self, key: str) -> str:

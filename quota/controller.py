@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Iterable
 from threading import Event
 
-from quota.api import Unavailable
 from quota.reservations import Busy, Reservations
+from resourceapi.api_client import Unavailable
 
 INTERVAL = 10.0
 

@@ -35,7 +35,7 @@ class QuotaCheck(Protocol):
         """The refusal, or None for a claim (v1 with its defaults) that fits.
 
         :param is_wanted: whether somebody still waits for that; nothing is changed for nobody.
-        :raises quota.api.Unavailable: (or :class:`quota.reservations.Busy`) if that cannot be told now.
+        :raises resourceapi.api_client.Unavailable: (or :class:`quota.reservations.Busy`) if that cannot be told now.
         """
 
     def run(self, stop: Event) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Condition
 
-from quota.api import Unavailable
+from resourceapi.api_client import Unavailable
 
 MOST = 2
 PATIENCE_SECONDS = 5.0

@@ -6,7 +6,7 @@ import binascii
 from base64 import b64decode, b64encode
 from typing import Any
 
-from quota.api import Api, expect
+from resourceapi.api_client import Api, expect
 from resourceapi.manifests import mapping, text
 from serving.certificate_store import Conflict
 from serving.certificates import NAMES, Entries
@@ -18,7 +18,7 @@ OK, CREATED, NOT_FOUND, CONFLICT = 200, 201, 404, 409
 class SecretStore:
     """A Store (:class:`serving.certificate_store.Store`) in a Secret of type ``kubernetes.io/tls``, or of any type that it has.
 
-    What else is in the Secret stays.  All methods raise :class:`quota.api.Unavailable`.
+    What else is in the Secret stays.  All methods raise :class:`resourceapi.api_client.Unavailable`.
     """
 
     def __init__(self, api: Api, namespace: str, name: str) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from advice.lints import Facts
-from cluster.client import TIMEOUT, ApiServer
-from cluster.watching import Connection
+from cluster.access import service_account
+from cluster.client import TIMEOUT, Client
+from cluster.reflector import SOCKET_SECONDS
 from documents.document import Document
 from documents.errors import DocumentError
 from documents.loading import load
@@ -124,18 +125,8 @@ def make_cluster(config: Config) -> Cluster:
     parts = frozenset(
         part for part in (NAMESPACES, NODES, DEVICES, CLAIMS) if config.get("apiServer", part) == WATCH
     )
-    connection = None
-    if parts:
-        at = ("apiServer", "caFile")
-        try:
-            connection = Connection(
-                config.get("apiServer", "address"),
-                token_file=config.path(config.get("apiServer", "tokenFile")),
-                ca_file=config.path(config.get(*at)),
-            )
-        except OSError as error:
-            raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
-    return Cluster(parts, connection, _profile(config))
+    client = make_client(config, SOCKET_SECONDS) if parts else None
+    return Cluster(parts, client, _profile(config))
 
 
 def watched_files(config: Config) -> list[Path]:
@@ -157,22 +148,21 @@ def _profile(config: Config) -> Profile:
         raise config.error(("apiServer", "featureGates"), f"apiServer.featureGates: {error}") from None
 
 
-def api_server(config: Config, timeout: float = TIMEOUT) -> ApiServer:
-    """The API server of the configuration.
+def make_client(config: Config, timeout: float = TIMEOUT) -> Client:
+    """A client of the configuration's API server.
 
     :param timeout: seconds for an answer.
-    :raises ConfigError: if its authorities cannot be read.
+    :raises ConfigError: if the CA certificates cannot be read.
     """
-    at = ("apiServer", "caFile")
     try:
-        return ApiServer(
+        access = service_account(
             config.get("apiServer", "address"),
             token_file=config.path(config.get("apiServer", "tokenFile")),
-            ca_file=config.path(config.get(*at)),
-            timeout=timeout,
+            ca_file=config.path(config.get("apiServer", "caFile")),
         )
     except OSError as error:
-        raise config.error(at, f"apiServer.caFile: {error.strerror or error}") from None
+        raise config.error(("apiServer", "caFile"), f"apiServer.caFile: {error.strerror or error}") from None
+    return Client(access, timeout=timeout)
 
 
 def own_namespace(config: Config, *path: str) -> str:
@@ -194,7 +184,7 @@ def _quota(config: Config, profile: Profile, cluster: Cluster | None) -> QuotaCh
     trusts_everybody = config.get("quota", "insecureSkipClientVerify")
     if not trusts_everybody and config.get("tls", "clientAuthorityFile") is None:
         raise config.error(("quota", "mode"), _NO_CLIENTS)
-    api = api_server(config)
+    api = make_client(config)
     namespaces = ClusterNamespaces(api, Server(profile))
     if not reserves:
         return ObservedQuota(namespaces, is_for_known_clients=not trusts_everybody)

@@ -9,7 +9,7 @@ from serving.certificate_secret import SecretStore
 from serving.certificate_store import CURRENT, DirectoryStore, Keeper
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms
 from serving.tls import CertificateError, ServerTLS
-from webhook.assembly import api_server, own_namespace
+from webhook.assembly import make_client, own_namespace
 from webhook.config import Config
 from webhook.injection import COLLECTIONS, Injection, Target
 
@@ -51,7 +51,7 @@ def make_keeper(config: Config, runtime: Path) -> Keeper | None:
     directory = DirectoryStore(_directory(config, runtime))
     if config.get("tls", "secret") is None:
         return Keeper(directory, terms, is_trusted=is_trusted)
-    api = api_server(config, SECRET_SECONDS)
+    api = make_client(config, SECRET_SECONDS)
     namespace = own_namespace(config, "tls", "secret", "namespace")
     store = SecretStore(api, namespace, config.get("tls", "secret", "name"))
     return Keeper(store, terms, directory, is_trusted, api.close)
@@ -102,7 +102,7 @@ def make_injection(config: Config, runtime: Path, bundle: Path | None = None) ->
         return None
     if not _are_own(config):
         raise config.error(("tls", "inject"), "tls.inject: only for own certificates (directory or secret)")
-    return Injection(api_server(config), bundle or _directory(config, runtime) / CURRENT / BUNDLE, targets)
+    return Injection(make_client(config), bundle or _directory(config, runtime) / CURRENT / BUNDLE, targets)
 
 
 def _are_own(config: Config) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from threading import Event, Thread
 
-from cluster.watching import Connection, Receiver, Watch
+from cluster.client import Client
+from cluster.reflector import Receiver, Reflector
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
@@ -20,30 +21,30 @@ GROUP_PATH = "/apis/resource.k8s.io/v1"
 class Cluster:
     """The parts that are followed are those named when it was made; the others stay empty."""
 
-    def __init__(self, parts: frozenset[str], connection: Connection | None, profile: Profile) -> None:
+    def __init__(self, parts: frozenset[str], client: Client | None, profile: Profile) -> None:
         """
         :param parts: of NAMESPACES, NODES, DEVICES and CLAIMS.
-        :param connection: None if there are no parts.
+        :param client: None if there are no parts.
         """
         self.parts = parts
         self.namespaces = Labels()
         self.nodes = HostNames()
         self.devices = KnownDevices(profile)
         self.claims = Claims()
-        self.watches: list[Watch] = []
-        if connection is not None:
-            self._add(connection, NAMESPACES, "/api/v1/namespaces", self.namespaces, metadata_only=True)
+        self.watches: list[Reflector] = []
+        if client is not None:
+            self._add(client, NAMESPACES, "/api/v1/namespaces", self.namespaces, metadata_only=True)
             nodes = Nodes(self.nodes, self.devices.fitting)
-            self._add(connection, NODES, "/api/v1/nodes", nodes, metadata_only=True)
-            self._add(connection, DEVICES, f"{GROUP_PATH}/resourceslices", self.devices.slices)
-            self._add(connection, DEVICES, f"{GROUP_PATH}/deviceclasses", self.devices.device_classes)
-            self._add(connection, CLAIMS, f"{GROUP_PATH}/resourceclaims", self.claims)
+            self._add(client, NODES, "/api/v1/nodes", nodes, metadata_only=True)
+            self._add(client, DEVICES, f"{GROUP_PATH}/resourceslices", self.devices.slices)
+            self._add(client, DEVICES, f"{GROUP_PATH}/deviceclasses", self.devices.device_classes)
+            self._add(client, CLAIMS, f"{GROUP_PATH}/resourceclaims", self.claims)
 
     def _add(
-        self, connection: Connection, part: str, path: str, receiver: Receiver, *, metadata_only: bool = False
+        self, client: Client, part: str, path: str, receiver: Receiver, *, metadata_only: bool = False
     ) -> None:
         if part in self.parts:
-            self.watches.append(Watch(connection, path, receiver, metadata_only=metadata_only))
+            self.watches.append(Reflector(client, path, receiver, metadata_only=metadata_only))
 
     def is_known(self) -> bool:
         """Whether everything that is followed has been listed once."""
@@ -64,7 +65,7 @@ class Nodes:
         self._fitting = fitting
         self._labels: dict[str, dict[str, str]] = {}
 
-    def replace(self, objects: Iterator[Object]) -> None:
+    def replace(self, objects: Iterable[Object]) -> None:
         self._labels = {name_of(obj): labels_of(obj) for obj in objects}
         nodes = self._labels.items()
         self._host_names.replace({"metadata": {"name": name, "labels": labels}} for name, labels in nodes)

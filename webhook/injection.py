@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, NamedTuple
 
-from quota.api import Api, Unavailable
+from resourceapi.api_client import Api, Unavailable
 from resourceapi.manifests import entries, mapping
 from serving.logs import log
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
@@ -22,7 +22,7 @@ class Labels:
     def __init__(self) -> None:
         self.labels: dict[str, Mapping[str, str]] = {}
 
-    def replace(self, objects: Iterator[Object]) -> None:
+    def replace(self, objects: Iterable[Object]) -> None:
         found = {name_of(obj): labels_of(obj) for obj in objects}
         # name by name, since verdicts read it meanwhile
         for name in self.labels.keys() - found.keys():
@@ -51,7 +51,7 @@ class HostNames(Labels):
     def put(self, obj: Object) -> None:
         self.labels[name_of(obj)] = _host_name(obj)
 
-    def replace(self, objects: Iterator[Object]) -> None:
+    def replace(self, objects: Iterable[Object]) -> None:
         super().replace({"metadata": {"name": name_of(obj), "labels": _host_name(obj)}} for obj in objects)
 
     def of(self, node: str) -> str:
@@ -113,7 +113,7 @@ class Claims:
             self._gauges = gauges
             self._tell(self._numbers)
 
-    def replace(self, objects: Iterator[Object]) -> None:
+    def replace(self, objects: Iterable[Object]) -> None:
         known = {_key(claim): claim_labels(claim) for claim in objects}
         with self._lock:
             changed = set(self._numbers)

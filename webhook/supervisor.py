@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from deviceselectors.runtime import compilation
-from quota.api import Unavailable
+from resourceapi.api_client import Unavailable
 from serving.accepting import Shares
 from serving.certificate_store import Conflict
 from serving.logs import LOGGER, configure_logs, log

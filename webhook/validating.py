@@ -8,9 +8,9 @@ from typing import Any
 from advice.lints import lint
 from conversion.paths import to_version
 from deviceselectors.request_budget import RequestBudget
-from quota.api import Unavailable
 from quota.enforcement import RESOURCE
 from quota.reservations import Busy
+from resourceapi.api_client import Unavailable
 from resourceapi.field_errors import FieldError, forbidden
 from resourceapi.field_path import render
 from resourceapi.kinds import KINDS

@@ -50,34 +50,39 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Save, clear or restore."""
-    from cluster.kubeconfig import Cluster, Unavailable
+    from commandline.cluster import LiveCluster
     from commandline.migrate_storage.storage_move import Refused, clear, insist_on_quiet, restore, saved
     from commandline.reports.escaping import complain, write_lines
+    from resourceapi.api_client import Unavailable
 
     def tell(line: str) -> None:
         write_lines((line,), sys.stdout)
 
-    cluster = Cluster(options.kubeconfig, options.kube_context)
+    cluster = LiveCluster(options.kubeconfig, options.kube_context)
+    api = cluster.client
     try:
         if options.action == SAVE:
             if os.path.lexists(options.file):
                 raise UsageError(f"migrate-storage: {options.file} is there already")
-            insist_on_quiet(cluster)
-            objects = list(saved(cluster))
+            insist_on_quiet(api)
+            objects = list(saved(api))
             _write(options.file, objects)
             tell(f"{options.file}: {len(objects)} objects")
         else:
             objects = _read(options.file)
-            insist_on_quiet(cluster)
+            insist_on_quiet(api)
             if options.action == CLEAR:
-                count = clear(cluster, objects, tell)
+                count = clear(api, objects, tell)
                 tell(
                     f"{cluster.name}: held {count} objects, which are in {options.file}, and holds none any more"
                 )
             else:
-                count = restore(cluster, objects, tell)
+                count = restore(api, objects, tell)
                 tell(f"{cluster.name}: holds the {count} objects of {options.file}, and no others")
-    except (Unavailable, Refused) as error:
+    except Unavailable as error:
+        complain(f"claimcheck: migrate-storage: {cluster.failure(error)}")
+        return UNFINISHED
+    except Refused as error:
         complain(f"claimcheck: migrate-storage: {error}")
         return UNFINISHED
     return 0

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from commandline.errors import UsageError
 from conversion.documents import ConversionError, convert_document
+from resourceapi.api_client import Api, Listing, Unavailable
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import KINDS, Kind
 from resourceapi.manifests import mapping, name_of, text
@@ -22,7 +23,6 @@ from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from validation.server import Server
 from webhook.schema_defaults import without_filled_in
 
-PAGE = 500
 # Claims last: what they refer to is there by then.
 ORDER = ("DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourceClaimTemplate", "ResourceClaim")
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/"
@@ -39,7 +39,6 @@ KEPT_METADATA = (
     "finalizers",
 )
 NOT_FOUND, FORBIDDEN = 404, 403
-MERGE = "application/merge-patch+json"
 # What the server says of a quota, and what helps while nobody runs that would look at the quota's spec.  Webhooks, which
 # the server quotes, look at the spec themselves.
 EXCEEDED, BY_WEBHOOK = "exceeded quota: ", "denied the request"
@@ -49,19 +48,6 @@ HINT_FOR_QUOTA = (
     """-p '{"status": {"hard": {"RESOURCE": "LIMIT"}}}'"""
 )
 _READER = Server(Profile(PROPOSALS))
-
-
-class Api(Protocol):
-    """Requests to a cluster: HTTP status, and the answer or the Status of a refusal."""
-
-    def ask(
-        self,
-        verb: str,
-        path: str,
-        body: object = None,
-        query: Mapping[str, str] | None = None,
-        content_type: str = "application/json",
-    ) -> tuple[int, Object]: ...
 
 
 class Refused(Exception):
@@ -93,7 +79,7 @@ def insist_on_quiet(api: Api, pause: Callable[[float], None] = time.sleep) -> No
 
 
 def _renewed(api: Api, name: str) -> str:
-    code, lease = api.ask("GET", LEASES + name)
+    code, lease = api.request("GET", LEASES + name)
     return text(mapping(lease, "spec"), "renewTime") if code == 200 else ""
 
 
@@ -235,12 +221,12 @@ def _insist_on_discovery(api: Api) -> None:
 
 def _resources(api: Api) -> Iterator[tuple[str, set[str] | None]]:
     """The versions that a cluster lists, each with the names of its resources; None where it answers 404."""
-    code, group = api.ask("GET", f"/apis/{GROUP}")
+    code, group = api.request("GET", f"/apis/{GROUP}")
     if code != 200:
         raise Refused(f"the cluster does not serve {GROUP}: {group.get('message')}")
     for entry in group.get("versions", ()):
         version = str(entry["version"])
-        code, listed = api.ask("GET", f"/apis/{GROUP}/{version}")
+        code, listed = api.request("GET", f"/apis/{GROUP}/{version}")
         names = {str(each["name"]) for each in listed.get("resources", ())}
         yield version, None if code == NOT_FOUND else names
 
@@ -252,17 +238,13 @@ def _all(api: Api, served: Mapping[str, str]) -> dict[Key, Object]:
 
 
 def _listed(api: Api, kind: Kind, version: str) -> Iterator[Object]:
-    query = {"limit": str(PAGE)}
-    while True:
-        code, page = api.ask("GET", f"/apis/{GROUP}/{version}/{kind.resource}", query=query)
-        if code != 200:
-            raise Refused(f"{kind.resource}: {code} {page.get('message')}")
-        for item in page.get("items") or ():
+    try:
+        for item in Listing(api, f"/apis/{GROUP}/{version}/{kind.resource}"):
             yield {**item, "apiVersion": f"{GROUP}/{version}", "kind": kind.name}
-        following = mapping(page, "metadata").get("continue")
-        if not following:
-            return
-        query = {"limit": str(PAGE), "continue": following}
+    except Unavailable as error:
+        if not error.code:
+            raise
+        raise Refused(f"{kind.resource}: {error.code} {error.reason}") from None
 
 
 def _path(version: str, key: Key, *, named: bool = True) -> str:
@@ -276,9 +258,9 @@ def _delete(api: Api, version: str, key: Key, obj: Object) -> None:
     path = _path(version, key)
     uid = text(mapping(obj, "metadata"), "uid")
     options = {"preconditions": {"uid": uid}} if uid else {}
-    code, answer = api.ask("DELETE", path, options)
+    code, answer = api.request("DELETE", path, options)
     if code == 200 and mapping(obj, "metadata").get("finalizers"):
-        code, answer = api.ask("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE)
+        code, answer = api.request("PATCH", path, {"metadata": {"finalizers": None}})
     if code not in (200, 404):
         raise Refused(f"{key}: not deleted: {code} {answer.get('message')}")
 
@@ -297,9 +279,10 @@ def _make(api: Api, key: Key, obj: Object) -> None:
 
 
 def _insisted(api: Api, verb: str, path: str, body: Object, key: Key) -> Object:
-    code, answer = api.ask(verb, path, body)
+    code, answer = api.request(verb, path, body)
     if code not in (200, 201):
         message = str(answer.get("message"))
         by_server = code == FORBIDDEN and EXCEEDED in message and BY_WEBHOOK not in message
         raise Refused(f"{key}: {verb}: {code} {message}" + (HINT_FOR_QUOTA if by_server else ""))
-    return answer
+    made: Object = answer
+    return made

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from cluster import client
-from cluster.client import ApiServer
-from quota.api import TooLarge, Unavailable
+from cluster.access import service_account
+from cluster.client import Client
+from resourceapi.api_client import TooLarge, Unavailable
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms, advance
 from tests.webhook.running import PATIENCE_SECONDS
 
@@ -58,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def api(tmp_path: Path) -> Iterator[ApiServer]:
+def api(tmp_path: Path) -> Iterator[Client]:
     day = timedelta(days=1)
     entries = advance(None, Terms(("127.0.0.1",), 30 * day, day, day), datetime.now(UTC))
     for name in (BUNDLE, LEAF, LEAF_KEY):
@@ -70,12 +71,12 @@ def api(tmp_path: Path) -> Iterator[ApiServer]:
     server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
-    client = ApiServer(
+    access = service_account(
         f"https://127.0.0.1:{server.server_port}",
         token_file=tmp_path / "token",
         ca_file=tmp_path / BUNDLE,
-        timeout=PATIENCE_SECONDS,
     )
+    client = Client(access, timeout=PATIENCE_SECONDS)
     yield client
     client.close()
     server.shutdown()
@@ -83,7 +84,7 @@ def api(tmp_path: Path) -> Iterator[ApiServer]:
     server.server_close()
 
 
-def test_request(api: ApiServer) -> None:
+def test_request(api: Client) -> None:
     """Verb, path, query, body and token arrive; the answer is decoded."""
     code, echo = api.request("PUT", "/api/v1/x", {"a": 1}, {"limit": "5"})
     assert code == 200
@@ -95,34 +96,35 @@ def test_request(api: ApiServer) -> None:
     )
 
 
-def test_token_is_read_anew(api: ApiServer, tmp_path: Path) -> None:
+def test_token_is_read_anew(api: Client, tmp_path: Path) -> None:
     """A token that has been renewed is used for the next request."""
     (tmp_path / "token").write_text("renewed")
     assert api.request("GET", "/")[1]["token"] == "Bearer renewed"
 
 
-def test_connection_is_kept_and_opened_again(api: ApiServer) -> None:
+def test_connection_is_kept_and_opened_again(api: Client) -> None:
     """Requests share a connection; one that the server has closed is replaced."""
     first, second = (api.request("GET", path)[1]["port"] for path in ("/", "/last"))
     assert first == second
     assert api.request("GET", "/")[1]["port"] != first
 
 
-def test_errors_in_plain_text(api: ApiServer) -> None:
+def test_errors_in_plain_text(api: Client) -> None:
     """An error that is no JSON is one with a message."""
     assert api.request("GET", "/plain") == (404, {"message": "404 page not found"})
 
 
 @pytest.mark.parametrize("path", ["/garbage", "/empty"])
-def test_no_json(api: ApiServer, path: str) -> None:
+def test_no_json(api: Client, path: str) -> None:
     """An answer that should be JSON and is not is none."""
     with pytest.raises(Unavailable, match=f"GET {path}"):
         api.request("GET", path)
 
 
-def test_unreachable(api: ApiServer, tmp_path: Path) -> None:
+def test_unreachable(api: Client, tmp_path: Path) -> None:
     """Neither a port where nobody listens nor a missing token is more than an error."""
-    nobody = ApiServer("https://127.0.0.1:9", token_file=tmp_path / "token", ca_file=tmp_path / BUNDLE)
+    access = service_account("https://127.0.0.1:9", token_file=tmp_path / "token", ca_file=tmp_path / BUNDLE)
+    nobody = Client(access)
     with pytest.raises(Unavailable):
         nobody.request("GET", "/")
     (tmp_path / "token").unlink()
@@ -130,7 +132,7 @@ def test_unreachable(api: ApiServer, tmp_path: Path) -> None:
         api.request("GET", "/")
 
 
-def test_answers_are_read_up_to_a_bound(api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_are_read_up_to_a_bound(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is larger is not read to its end, and what comes after it is the answer to the next request."""
     assert api.request("GET", "/large")[1] == "x" * 1000
     monkeypatch.setattr(client, "ANSWER_BYTES", 1001)

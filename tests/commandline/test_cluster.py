@@ -445,7 +445,7 @@ def test_impersonation(cluster: FakeCluster, tmp_path: Path, capsys: pytest.Capt
     [
         ({"as-groups": ["a"]}, "as-uid, as-groups and as-user-extra need a user: as"),
         ({"as": "jane", "as-groups": "a"}, "as-groups must be a list, as-user-extra a mapping"),
-        ({"as": ["jane"]}, "Impersonate-User: not a text"),
+        ({"as": ["jane"]}, "Impersonate-User: not a string"),
     ],
 )
 def test_no_impersonation(

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from quota.api import Unavailable
+from resourceapi.api_client import Unavailable
 from resourceapi.objects import Object
 
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/team/resourceclaims"

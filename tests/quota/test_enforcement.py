@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from quota.api import Unavailable
 from quota.cluster import ClusterNamespaces
 from quota.config_maps import ConfigMapStore
 from quota.controller import RecountController
@@ -15,6 +14,7 @@ from quota.enforcement import ObservedQuota, ReservedQuota, held_for_custom_reso
 from quota.ledger import from_json
 from quota.pod_claims import ANNOTATION
 from quota.reservations import Reservations
+from resourceapi.api_client import Unavailable
 from resourceapi.releases import Profile
 from tests.quota.fake_api import ALL_QUOTAS, CLAIMS, CLASSES, LEDGERS, PODS, QUOTAS, FakeApi, quota
 from tests.quota.objects import alternative, claim, container, device_class, exactly, first_of, pod

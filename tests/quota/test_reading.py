@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from quota import api as apis
 from quota import cluster
-from quota.api import TooLarge, Unavailable, items
 from quota.cluster import ClusterNamespaces
 from quota.counted_parts import counted_part_of_claim, counted_part_of_pod
 from quota.pod_claims import ANNOTATION
 from quota.turns import Turns
+from resourceapi import api_client as apis
+from resourceapi.api_client import Listing, TooLarge, Unavailable
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from tests.quota.fake_api import CLAIMS, CLASSES, PODS, QUOTAS, FakeApi, quota
@@ -56,19 +56,19 @@ def test_pages_shrink_until_they_fit() -> None:
     """Objects of any size are read, however small the pages have to be; one that is too large by itself is not."""
     api = Pages(most_bytes=3000)
     api.add(CLAIMS, *(large(f"c{number}") for number in range(20)))
-    assert [obj["metadata"]["name"] for obj in items(api, CLAIMS)] == [f"c{number}" for number in range(20)]
+    assert [obj["metadata"]["name"] for obj in Listing(api, CLAIMS)] == [f"c{number}" for number in range(20)]
     assert api.limits[-1] * 1000 < api.most_bytes
     assert len(api.limits) <= 30
     api.add(CLAIMS, large("too-large", 4000))
     with pytest.raises(TooLarge):
-        list(items(api, CLAIMS))
+        list(Listing(api, CLAIMS))
 
 
 def test_pages_begin_small() -> None:
     """What somebody fills is not asked for at once."""
     api = Pages(most_bytes=10_000_000)
     api.add(CLAIMS, *(large(f"c{number}", 1) for number in range(2000)))
-    assert sum(1 for _ in items(api, CLAIMS)) == 2000
+    assert sum(1 for _ in Listing(api, CLAIMS)) == 2000
     assert api.limits[0] <= 50
     assert max(api.limits) == apis.PAGE
 
@@ -77,9 +77,9 @@ def test_lists_end_at_a_bound() -> None:
     """After so many objects it is an error, not a wrong number."""
     api = Pages(most_bytes=10_000_000)
     api.add(CLAIMS, *(large(f"c{number}", 1) for number in range(12)))
-    assert sum(1 for _ in items(api, CLAIMS, most=12)) == 12
+    assert sum(1 for _ in Listing(api, CLAIMS, most=12)) == 12
     with pytest.raises(Unavailable, match=r"GET .*: there are more than 11"):
-        list(items(api, CLAIMS, most=11))
+        list(Listing(api, CLAIMS, most=11))
 
 
 def made_for_pod(name: str = "made", **metadata: Any) -> Object:

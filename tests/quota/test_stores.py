@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from quota.api import Unavailable
 from quota.config_maps import ConfigMapStore
 from quota.store import Conflict, Store
+from resourceapi.api_client import Unavailable
 from tests.quota.fake_api import LEDGERS, FakeApi
 from tests.quota.world import MemoryStore
 

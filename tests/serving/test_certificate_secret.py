@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from quota.api import Unavailable
+from resourceapi.api_client import Unavailable
 from serving.certificate_secret import SecretStore
 from serving.certificate_store import Conflict, DirectoryStore, Keeper, maintain
 from serving.certificates import AUTHORITY, BUNDLE, LEAF, SUCCESSOR, Entries, Terms

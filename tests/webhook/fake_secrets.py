@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from quota.api import Unavailable
+from resourceapi.api_client import Unavailable
 
 NAMESPACE, NAME = "claimcheck-system", "certificates"
 COLLECTION = f"/api/v1/namespaces/{NAMESPACE}/secrets"

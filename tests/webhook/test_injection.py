@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from quota.api import Unavailable
+from resourceapi.api_client import Unavailable
 from webhook.injection import Injection, Target
 
 VALIDATING = Target("validatingWebhookConfigurations", "claimcheck")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from deviceselectors.request_budget import RequestBudget
-from quota.api import Unavailable
 from quota.claims import demands
 from quota.reservations import Busy
+from resourceapi.api_client import Unavailable
 from tests.webhook.examples import admission, claim, context
 from validation import statuses
 from validation.requests import Answer

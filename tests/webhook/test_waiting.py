@@ -16,8 +16,8 @@ import pytest
 from advice.lints import Facts
 from deviceselectors import compiler
 from deviceselectors.request_budget import BudgetSpentError, RequestBudget, within
-from quota.api import Unavailable
 from resourceapi import json_text
+from resourceapi.api_client import Unavailable
 from serving.connections import Connections
 from tests.webhook.examples import admission, claim, context, conversion
 from tests.webhook.running import PATIENCE_SECONDS

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cluster.kubeconfig import Cluster
+from cluster.client import Client
 from commandline.errors import UsageError
 from commandline.main import main
 from commandline.migrate_storage.storage_move import (
@@ -41,13 +41,8 @@ class FakeCluster:
         self.refusal = "exceeded quota"
         self.only_discovered: list[str] = []
 
-    def ask(
-        self,
-        verb: str,
-        path: str,
-        body: object = None,
-        query: Mapping[str, str] | None = None,
-        content_type: str = "application/json",
+    def request(
+        self, verb: str, path: str, body: object = None, query: Mapping[str, str] | None = None
     ) -> tuple[int, Object]:
         if path.startswith(LEASES):
             times = self.leases.get(path.removeprefix(LEASES), [])
@@ -324,7 +319,7 @@ def test_what_a_server_says_steers_no_terminal(
     """Messages and names from a server are escaped; none is a command for a CI."""
     target = FakeCluster()
     target.refuses, target.refusal = "b", "no\x1b[2J\n::error::no"
-    monkeypatch.setattr(Cluster, "ask", lambda _, *args, **more: target.ask(*args, **more))
+    monkeypatch.setattr(Client, "request", lambda _, *args, **more: target.request(*args, **more))
     file = tmp_path / "dra.json"
     file.write_text(json.dumps({"items": [a_claim("a\n::error::a\x1b"), a_claim("b")]}))
     assert main(["migrate-storage", "restore", str(file), "--kubeconfig", kubeconfig]) == 2

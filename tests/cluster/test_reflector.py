@@ -16,7 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from cluster.watching import Connection, Watch, _pause
+from cluster.access import service_account
+from cluster.client import Client
+from cluster.reflector import Reflector, _pause
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
 from tests.webhook.running import PATIENCE_SECONDS
@@ -96,7 +98,7 @@ def cluster() -> Cluster:
 class Following(NamedTuple):
     """A watch that runs, and the labels that it keeps."""
 
-    watch: Watch
+    watch: Reflector
     known: Labels
 
     @property
@@ -117,13 +119,13 @@ def watch(tmp_path: Path, cluster: Cluster) -> Iterator[Following]:
     server.socket = context.wrap_socket(server.socket, server_side=True)
     serving = threading.Thread(target=server.serve_forever, daemon=True)
     serving.start()
-    connection = Connection(
+    access = service_account(
         f"https://127.0.0.1:{server.server_address[1]}",
         token_file=tmp_path / "token",
         ca_file=tmp_path / "current" / "ca.crt",
     )
     labels = Labels()
-    watch = Watch(connection, "/api/v1/namespaces", labels, metadata_only=True)
+    watch = Reflector(Client(access), "/api/v1/namespaces", labels, metadata_only=True)
     ending = threading.Event()
     following = threading.Thread(target=watch.run, args=(ending,), daemon=True)
     following.start()

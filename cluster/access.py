@@ -1,0 +1,41 @@
+"""How an API server is reached: its address, TLS, proxies and credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from urllib3 import PoolManager
+
+from cluster.tls import client_context
+
+# One for each thread that asks at the same time; further connections are closed after use.
+POOLED_CONNECTIONS = 16
+
+
+class Access(NamedTuple):
+    """The way to one API server.
+
+    ``server``: ``https://host[:port]``, without a path or with that of a gateway.  ``pool``: opens connections to it.
+    ``headers``: called for every request: the headers that say who asks; raises OSError if credentials cannot be read.
+    """
+
+    server: str
+    pool: PoolManager
+    headers: Callable[[], list[tuple[str, str]]]
+
+
+def service_account(server: str, *, token_file: Path, ca_file: Path) -> Access:
+    """Access with a token and CA certificates in files, as kubelet mounts them into pods.
+
+    :param server: ``https://host[:port]``.
+    :param token_file: read for every request, since kubelet renews it.
+    :raises OSError: (or ssl.SSLError) if the CA certificates cannot be read.
+    """
+    pool = PoolManager(ssl_context=client_context(ca_file), maxsize=POOLED_CONNECTIONS)
+
+    def headers() -> list[tuple[str, str]]:
+        return [("Authorization", f"Bearer {token_file.read_text('utf-8').strip()}")]
+
+    return Access(server.rstrip("/"), pool, headers)

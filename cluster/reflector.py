@@ -1,0 +1,126 @@
+"""A collection of the cluster kept up to date by list and watch (Kubernetes docs, "Efficient detection of changes")."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from contextlib import closing
+from random import random
+from threading import Event
+from typing import Protocol
+
+from cluster.client import JSON, Client
+from resourceapi.api_client import Listing, Unavailable
+from resourceapi.manifests import mapping, text
+from resourceapi.objects import Object
+
+_LOGGER = logging.getLogger("claimcheck")
+WATCH_SECONDS = 60
+# More than a watch lasts: what takes longer is a connection that nobody answers any more.
+SOCKET_SECONDS = WATCH_SECONDS + 15.0
+PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0
+NOT_SERVED_SECONDS = 15.0
+NOT_FOUND = 404
+# The part of an object that an API server sends to those who need no more: no spec, no status.
+METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
+
+
+class Receiver(Protocol):
+    """What a reflector keeps up to date, in one thread: see :class:`cluster.store.Collection`."""
+
+    def replace(self, objects: Iterable[Object]) -> None:
+        """Take these for all objects that there are; if reading them fails, everything has to stay as it was."""
+        ...
+
+    def put(self, obj: Object) -> None:
+        """Add an object, or replace the one of that name."""
+        ...
+
+    def remove(self, obj: Object) -> None:
+        """Remove an object."""
+        ...
+
+    def lose(self) -> None:
+        """The API server has no such collection."""
+        ...
+
+
+class Reflector:
+    """Keeps a receiver up to date; ``synced`` is set once it has been for the first time.
+
+    While the API server cannot be reached, everything stays as it was.  A collection that is not served is asked for
+    now and then; it counts as synced.
+    """
+
+    def __init__(self, client: Client, path: str, receiver: Receiver, *, metadata_only: bool = False) -> None:
+        """Make a reflector; :meth:`run` starts it.
+
+        :param path: of the collection, from ``/api`` or ``/apis`` on.
+        :param metadata_only: whether the receiver needs no more of an object than its metadata.
+        """
+        self.synced = Event()
+        self.path = path
+        self._receiver = receiver
+        self._lists = client.accepting(METADATA.format("List") if metadata_only else JSON)
+        self._watches = client.accepting(METADATA.format("") if metadata_only else JSON)
+
+    def run(self, ending: Event) -> None:
+        """List and watch until told to end; failures are logged, and tried again after ever longer pauses."""
+        failures = 0
+        while not ending.is_set():
+            try:
+                listing = Listing(self._lists, self.path)
+                self._receiver.replace(listing)
+                revision = listing.revision
+                self.synced.set()
+                while not ending.is_set():
+                    revision = self._watch(revision)
+                    failures = 0
+            except Unavailable as error:
+                if error.code == NOT_FOUND:
+                    self._lose()
+                    ending.wait(NOT_SERVED_SECONDS)
+                else:
+                    _log(logging.WARNING, "watch failed", path=self.path, reason=error.reason)
+                    ending.wait(_pause(failures))
+                    failures += 1
+
+    def _lose(self) -> None:
+        if not self.synced.is_set():
+            _log(logging.INFO, "not served", path=self.path)
+        self._receiver.lose()
+        self.synced.set()
+
+    def _watch(self, revision: str) -> str:
+        """Apply changes until the API server ends the watch; the revision to go on from.
+
+        :raises Unavailable: if the watch cannot be opened, breaks off, or the revision is too old (410).
+        """
+        query = {
+            "watch": "true",
+            "resourceVersion": revision,
+            "timeoutSeconds": str(WATCH_SECONDS),
+            "allowWatchBookmarks": "true",
+        }
+        with closing(self._watches.events(self.path, query, SOCKET_SECONDS)) as events:
+            for event in events:
+                kind, changed = text(event, "type"), mapping(event, "object")
+                if kind == "ERROR":
+                    raise Unavailable(text(changed, "message") or "the watch has ended with an error")
+                if kind == "DELETED":
+                    self._receiver.remove(changed)
+                elif kind in ("ADDED", "MODIFIED"):
+                    self._receiver.put(changed)
+                revision = text(mapping(changed, "metadata"), "resourceVersion") or revision
+        return revision
+
+
+def _pause(failures: int) -> float:
+    """Seconds to wait after so many failures; random, so that not all replicas come back at once."""
+    longest = min(LONGEST_PAUSE_SECONDS, PAUSE_SECONDS * 2.0 ** min(failures, 10))
+    return longest * (0.5 + random() / 2)
+
+
+def _log(level: int, message: str, **fields: str) -> None:
+    """Log a message with fields, as the formatter of ``serving.logs`` writes them."""
+    _LOGGER.log(level, message, extra={"fields": fields})
