@@ -7,21 +7,16 @@ that object is looked at for being an optional, and the whole costs one unit bes
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING
 
 from deviceselectors import types as static
 from deviceselectors.ast import IDENT, Node
 from deviceselectors.runtime import operators, trees
+from deviceselectors.runtime.plan_writer import DEVICE, PlanWriter
 from deviceselectors.runtime.shapes import is_call
 from deviceselectors.runtime.trees import Tree
 from deviceselectors.runtime.values import NONE, DomainMap, Optional
 from deviceselectors.runtime.writer import Value
 
-if TYPE_CHECKING:
-    from deviceselectors.runtime.generator import Generator
-
-#: The device in generated code.
-DEVICE = trees.name("d")
 #: Where the fields of `device` are, and their class.
 DEVICE_FIELDS: dict[str, tuple[Tree, type]] = {
     "driver": (trees.attribute(DEVICE, "driver"), str),
@@ -39,7 +34,7 @@ class AccessChain:
     optional. `optional` is True or False, or the name of a local where that is known only at run time.
     """
 
-    def __init__(self, generator: Generator, base: Node) -> None:
+    def __init__(self, generator: PlanWriter, base: Node) -> None:
         self.generator = generator
         self.device = False
         self.fails = False

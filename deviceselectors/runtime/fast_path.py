@@ -8,7 +8,6 @@ but for the cost.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Any
 
 from deviceselectors.ast import (
@@ -27,7 +26,7 @@ from deviceselectors.environment import Environment
 from deviceselectors.runtime import functions, operators, quantities, semvers, trees
 from deviceselectors.runtime.accesses import DEVICE_FIELDS
 from deviceselectors.runtime.functions import CLASSES
-from deviceselectors.runtime.generator import Generator, Variable, local_variable, outcomes
+from deviceselectors.runtime.generator import Generator, outcomes
 from deviceselectors.runtime.planning import Plan
 from deviceselectors.runtime.regexes import RegexError, compile_regex
 from deviceselectors.runtime.shapes import flatten, split_access
@@ -496,31 +495,17 @@ class FastGenerator(Generator):
         """`all` and `exists`: the first decisive element ends the loop, else the first error is the result."""
         elements = self.atom(self.value(node.iter_range))
         result = self.name("t")
-        known = elements.cls in (list, DomainMap, EntryMap)
-        iterate = self.refer(operators.iterate_pairs if node.iter_var2 else operators.iterate)
-        with ExitStack() as branches:
-            if elements.fails:
-                with self.when(self.is_error(elements.tree)) as otherwise:
-                    self.assign(result, elements.tree)
-                branches.enter_context(self.otherwise(otherwise))
-            if not known:
-                with self.when(self.is_of_none(elements.tree, _ITERABLE)) as otherwise:
-                    self.assign_guarded(result, trees.call(iterate, elements.tree))
-                branches.enter_context(self.otherwise(otherwise))
-            fails = self._quantify(node, self.rounds(node, elements.tree), result, elements.cls)
-        return Value(trees.name(result), fails or not known or elements.fails, bool)
+        is_iterable = elements.cls in (list, DomainMap, EntryMap)
+        with self.going_through(node, elements, result, is_iterable=is_iterable) as rounds:
+            fails = self._quantify(node, rounds, result, elements.cls)
+        return Value(trees.name(result), fails or not is_iterable or elements.fails, bool)
 
     def _quantify(self, node: Comprehension, elements: Tree, result: str, cls: type | None) -> bool:
         decisive, neutral = outcomes(conjunction=node.macro == "all")
         self.assign(result, neutral)
-        outer, visible = dict(self.scope), len(self._visible)
-        names = []
-        for variable in (node.iter_var, node.iter_var2):
-            if variable:
-                names.append(self.name("v"))
-                self._declare(variable, _loop_variable(names[-1], cls if not node.iter_var2 else None))
+        keys = str if cls in (DomainMap, EntryMap) and not node.iter_var2 else None
         body = flatten(node.step)[1:]  # type: ignore[arg-type]
-        with self.loop(names, elements):
+        with self.new_scope(), self.loop(self.loop_variables(node, keys), elements):
             value = self.atom(self._rest_of_step(node, body))
             decides = trees.compare(value.tree, "is", decisive)
             self.emit(trees.when(decides, [trees.assign(result, decisive), trees.STOP], []))
@@ -533,8 +518,6 @@ class FastGenerator(Generator):
                     ]
                 )
                 self.assign_when(first_failure, result, self._as_error(value))
-        self.scope = outer
-        del self._visible[visible:]
         return fails
 
     def _rest_of_step(self, node: Comprehension, body: list[Node]) -> Value:
@@ -544,10 +527,6 @@ class FastGenerator(Generator):
         if len(body) == 1:
             return self.value(body[0])
         return self.value(step.args[1])
-
-
-def _loop_variable(name: str, container: type | None) -> Variable:
-    return local_variable(name, cls=str if container in (DomainMap, EntryMap) else None)
 
 
 def _first_lookup(parts: list[Inline]) -> Lookup | None:
@@ -781,7 +760,6 @@ _LAZY = frozenset(("_&&_", "_||_", "_?_:_"))
 _STATEMENTS = frozenset(("or", "orValue", "hasValue", "value", "cel.@mapInsert", "@not_strictly_false"))
 _LARGE = frozenset((str, bytes, *LIST_CLASSES))
 _MAX_FOLDED = 4096
-_ITERABLE = frozenset((*LIST_CLASSES, dict, DomainMap, EntryMap))
 _SAME_IN_PYTHON = frozenset((str, int, bool, bytes))
 _NEVER_UNEQUAL = frozenset((str, int, bool, bytes, float))
 _ORDERED_IN_PYTHON = frozenset((str, int, bytes))

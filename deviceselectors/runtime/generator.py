@@ -7,7 +7,6 @@ error still runs and, in the exact variant, costs: with a limit given it counts 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -24,12 +23,12 @@ from deviceselectors.ast import (
     StructLiteral,
 )
 from deviceselectors.runtime import costs, functions, operators, trees
-from deviceselectors.runtime.accesses import DEVICE, AccessChain
-from deviceselectors.runtime.costs import CostExceededError
+from deviceselectors.runtime.accesses import AccessChain
 from deviceselectors.runtime.literals import LiteralBuilder
 from deviceselectors.runtime.messages import make_message
 from deviceselectors.runtime.operators import make_map
-from deviceselectors.runtime.planning import Plan, is_binding
+from deviceselectors.runtime.plan_writer import COST, PlanWriter, Variable, local_variable
+from deviceselectors.runtime.planning import is_binding
 from deviceselectors.runtime.shapes import (
     exits_early,
     flatten,
@@ -48,26 +47,13 @@ from deviceselectors.runtime.values import (
     MAP_CLASSES,
     MISSING,
     NONE,
-    CelPanic,
     GeneralMap,
     MutableList,
     Optional,
     freeze,
     thaw,
 )
-from deviceselectors.runtime.writer import MAX_NESTING, PROGRAM, Value, Writer
-
-_COST = trees.name("c")
-
-
-def exceed(limit: int, cost: int, parts: tuple[int, ...]) -> CostExceededError:
-    """The error when `parts`, the last of `cost`, went beyond the limit: it is raised by the first that does."""
-    cost -= sum(parts)
-    for part in parts:
-        cost += part
-        if cost > limit:
-            break
-    return CostExceededError(cost)
+from deviceselectors.runtime.writer import MAX_NESTING, PROGRAM, Value
 
 
 class Cell:
@@ -79,56 +65,12 @@ class Cell:
         self.value: Any = MISSING
 
     def fill(self, value: Any) -> None:
+        """Set the value."""
         self.value = value
 
 
-class Variable:
-    """A CEL variable in generated code: a value under a name, or a cell."""
-
-    __slots__ = ("cls", "fails", "fill", "local", "tree")
-
-    def __init__(
-        self,
-        tree: Tree,
-        fails: bool = False,
-        cls: type | None = None,
-        *,
-        local: str = "",
-        fill: Tree | None = None,
-    ) -> None:
-        self.tree = tree
-        self.fails = fails
-        self.cls = cls
-        #: the local that functions within its scope need
-        self.local = local
-        #: the call that computes the cell's value and the cost after it
-        self.fill = fill
-
-
-def local_variable(name: str, fails: bool = False, cls: type | None = None) -> Variable:
-    return Variable(trees.name(name), fails, cls, local=name)
-
-
-class Generator(Writer):
+class Generator(PlanWriter):
     """Translates the nodes of a plan; one object for one program."""
-
-    def __init__(self, plan: Plan, limit: int | None, *, bounded: bool = False) -> None:
-        """`limit` is the cost limit, or None for a variant that does not count.
-
-        `bounded` promises that no evaluation reaches the limit: then it is counted but not compared.
-        """
-        super().__init__()
-        self.plan = plan
-        self.limit = limit
-        self.bounded = bounded
-        self.scope: dict[str, Variable] = {}
-        #: the locals that hold variables, those that are shadowed included
-        self._visible: list[str] = []
-        self._pending: list[int] = []
-
-    @property
-    def counts(self) -> bool:
-        return self.limit is not None
 
     def program(self) -> Any:
         """The function of a device: it returns the value, with the cost if that is counted.
@@ -138,73 +80,17 @@ class Generator(Writer):
         with self.function(PROGRAM, ["d"]):
             if self.counts:
                 self.assign("c", trees.number(0))
-            with self._costing_panics():
+            with self.costing_panics():
                 value = self.value(self.plan.root)
                 if self.counts:
                     self.flush()
-                    self._check_limit(trees.numbers((1,)))
+                    self.check_limit(trees.numbers((1,)))
                 self._return(value)
         return self.assemble()
 
-    @contextmanager
-    def _costing_panics(self) -> Iterator[None]:
-        """In the exact variant a panic that leaves a function carries the cost so far."""
-        if not self.counts:
-            yield
-            return
-        note = trees.run(trees.call(self.refer(note_cost), _COST))
-        with self.attempt(CelPanic, [note, trees.FAIL_AGAIN]):
-            yield
-
     def _return(self, value: Value) -> None:
         self.flush()
-        self.emit(trees.give(trees.group(value.tree, _COST) if self.counts else value.tree))
-
-    # ------------------------------------------------------------ cost
-
-    def pay(self, cost: int) -> None:
-        """Counts a constant cost, at the latest with the next `flush`."""
-        if self.counts and cost:
-            self._pending.append(cost)
-
-    def flush(self) -> None:
-        """Emits the costs that are due; before branches, and before what costs a variable amount."""
-        if not self._pending:
-            return
-        parts = tuple(self._pending)
-        self._pending.clear()
-        self.emit(trees.increase("c", trees.number(sum(parts))))
-        self._check_limit(trees.numbers(parts))
-
-    def pay_one(self) -> None:
-        """Counts one unit at once."""
-        self.emit(trees.increase("c", trees.number(1)))
-        self._check_limit(trees.numbers((1,)))
-
-    def _give_back(self) -> None:
-        """Takes one unit off the cost, after what was paid before."""
-        self.flush()
-        self.assign("c", trees.compute(_COST, "-", trees.number(1)))
-        error = trees.call(self.refer(costs.underflow), _COST)
-        self.emit(trees.when(trees.compare(_COST, "<", trees.number(0)), [trees.fail(error)], []))
-
-    def _check_limit(self, parts: Tree) -> None:
-        if self.bounded:
-            return
-        assert self.limit is not None
-        limit = trees.number(self.limit)
-        error = trees.call(self.refer(exceed), limit, _COST, parts)
-        self.emit(trees.when(trees.compare(_COST, ">", limit), [trees.fail(error)], []))
-
-    def pay_dynamic(self, function: costs.CostFunction, arguments: list[Value], result: Tree) -> None:
-        self.flush()
-        amount = trees.call(self.refer(function), trees.array([a.tree for a in arguments]), result)
-        if self.bounded:
-            self.emit(trees.increase("c", amount))
-            return
-        amount = self.temporary(amount)
-        self.emit(trees.increase("c", amount))
-        self._check_limit(trees.group(amount))
+        self.emit(trees.give(trees.group(value.tree, COST) if self.counts else value.tree))
 
     # ------------------------------------------------------------ nodes
 
@@ -220,32 +106,14 @@ class Generator(Writer):
     def _outlined(self, node: Node) -> Value:
         """The node in a function of its own."""
         self.flush()
-        name, parameters = self.name("f"), self._parameters()
-        with self.function(name, parameters), self._costing_panics():
+        name, parameters = self.name("f"), self.parameters()
+        with self.function(name, parameters), self.costing_panics():
             value = self.value(node)
             self._return(value)
         result = self.name("t")
         call = trees.call(trees.name(name), *map(trees.name, parameters))
         self.emit(trees.assign_each([result, "c"] if self.counts else [result], call))
         return Value(trees.name(result), value.fails, value.cls)
-
-    def _parameters(self) -> list[str]:
-        """What a function needs that is called here."""
-        return ["d", *(["c"] if self.counts else []), *dict.fromkeys(self._visible)]
-
-    def _declare(self, name: str, variable: Variable) -> None:
-        self.scope[name] = variable
-        if variable.local:
-            self._visible.append(variable.local)
-
-    def is_missing(self, value: Tree) -> Tree:
-        return trees.compare(value, "is", self.refer(MISSING))
-
-    def is_there(self, value: Tree) -> Tree:
-        return trees.compare(value, "is not", self.refer(MISSING))
-
-    def whole_device(self) -> Value:
-        return Value(trees.call_method(DEVICE, "as_map"), cls=dict)
 
     def _ident(self, node: Ident) -> Value:
         value = self._variable(node)
@@ -306,7 +174,7 @@ class Generator(Writer):
         """`has(operand.field)`."""
         value = self._chain(node.operand).presence(node.field)
         if self.counts and gets_unit_back(node):
-            self._give_back()
+            self.give_back()
         return value
 
     # ------------------------------------------------------------ calls
@@ -339,17 +207,17 @@ class Generator(Writer):
         if after:
             self.flush()
         else:
-            self._pay_call(cost, values, trees.NULL)
+            self._pay_call(cost, values)
         result = self._apply(trees.call(self.refer(function), *[v.tree for v in values]), values)
         if after:
-            self._pay_call(cost, values, result.tree)
+            self._pay_call(cost, values)
         return result
 
-    def _pay_call(self, cost: int | costs.CostFunction, values: list[Value], result: Tree) -> None:
+    def _pay_call(self, cost: int | costs.CostFunction, values: list[Value]) -> None:
         if isinstance(cost, int):
             self.pay(cost)
         elif self.counts:
-            self.pay_dynamic(cost, values, result)
+            self.pay_dynamic(cost, values)
 
     def _apply(self, call: Tree, arguments: list[Value]) -> Value:
         """The call unless an argument is an error, which is the result then."""
@@ -535,57 +403,64 @@ class Generator(Writer):
         elements = self.atom(self.value(node.iter_range))
         self.flush()
         result = self.name("t")
+        with self.going_through(node, elements, result) as rounds:
+            value = self._loop(node, rounds)
+            self.assign(result, value.tree)
+        return Value(trees.name(result), True)
+
+    @contextmanager
+    def going_through(
+        self, node: Comprehension, elements: Value, result: str, *, is_iterable: bool = False
+    ) -> Iterator[Tree]:
+        """Statements for the loop over a list or map go in here; of any other value the error is the result.
+
+        Gives what the loop goes through: elements, or pairs of an index or key and an element. Where cost is not
+        compared with the limit, the rounds count as work all the same: should the bound that says so be wrong about a
+        loop, the loop still ends.
+
+        :param is_iterable: whether `elements` is known to be a list or map if it is no error
+        """
         iterate = self.refer(operators.iterate_pairs if node.iter_var2 else operators.iterate)
         with ExitStack() as branches:
             if elements.fails:
                 with self.when(self.is_error(elements.tree)) as otherwise:
                     self.assign(result, elements.tree)
                 branches.enter_context(self.otherwise(otherwise))
-            with self.when(self.is_of_none(elements.tree, _ITERABLE)) as otherwise:
-                self.assign_guarded(result, trees.call(iterate, elements.tree))
-            branches.enter_context(self.otherwise(otherwise))
-            value = self._loop(node, self.rounds(node, elements.tree))
-            self.assign(result, value.tree)
-        return Value(trees.name(result), True)
-
-    def rounds(self, node: Comprehension, elements: Tree) -> Tree:
-        """What the loop goes through: elements, or pairs of an index or key and an element.
-
-        Where cost is not compared with the limit, the rounds count as work all the same: should the bound that says so
-        be wrong about a loop, the loop still ends.
-        """
-        if self.bounded or not self.counts:
-            elements = trees.call(self.refer(operators.counted), elements)
-        return trees.call(self.refer(operators.iterate_pairs), elements) if node.iter_var2 else elements
-
-    def is_of_none(self, value: Tree, classes: frozenset[type]) -> Tree:
-        """`type(value) not in classes`"""
-        return trees.compare(trees.call(self.refer(type), value), "not in", self.refer(classes))
+            if not is_iterable:
+                cls = trees.call(self.refer(type), elements.tree)
+                with self.when(trees.compare(cls, "not in", self.refer(_ITERABLE))) as otherwise:
+                    self.assign_guarded(result, trees.call(iterate, elements.tree))
+                branches.enter_context(self.otherwise(otherwise))
+            rounds = elements.tree
+            if self.bounded or not self.counts:
+                rounds = trees.call(self.refer(operators.counted), rounds)
+            yield trees.call(iterate, rounds) if node.iter_var2 else rounds
 
     def _loop(self, node: Comprehension, elements: Tree) -> Value:
         accumulator = self.name("a")
         self.assign(accumulator, self._initial(node.accu_init))
-        outer, visible = dict(self.scope), len(self._visible)
-        variables = [v for v in (node.iter_var, node.iter_var2) if v]
-        self._declare(node.accu_var, local_variable(accumulator, fails=True))
-        names = [self.name("v") for _ in variables]
-        for variable, name in zip(variables, names, strict=True):
-            self._declare(variable, local_variable(name))
-        with self.loop(names, elements):
-            condition = self.value(node.condition)
+        with self.new_scope():
+            self.declare(node.accu_var, local_variable(accumulator, fails=True))
+            with self.new_scope(), self.loop(self.loop_variables(node), elements):
+                condition = self.value(node.condition)
+                self.flush()
+                if condition.tree is not trees.TRUE:
+                    self.emit(trees.when(trees.compare(condition.tree, "is", trees.FALSE), [trees.STOP], []))
+                step = self.value(node.step)
+                self.flush()
+                self.assign(accumulator, step.tree)
+            value = self.value(node.result)
             self.flush()
-            if condition.tree is not trees.TRUE:
-                self.emit(trees.when(trees.compare(condition.tree, "is", trees.FALSE), [trees.STOP], []))
-            step = self.value(node.step)
-            self.flush()
-            self.assign(accumulator, step.tree)
-        self.scope = {**outer, node.accu_var: self.scope[node.accu_var]}
-        del self._visible[visible + 1 :]
-        value = self.value(node.result)
-        self.flush()
-        self.scope = outer
-        del self._visible[visible:]
         return Value(trees.call(self.refer(freeze), value.tree), value.fails)
+
+    def loop_variables(self, node: Comprehension, cls: type | None = None) -> list[str]:
+        """Declare the variables of a loop, of a class if that is known; returns their locals."""
+        names = []
+        for variable in (node.iter_var, node.iter_var2):
+            if variable:
+                names.append(self.name("v"))
+                self.declare(variable, local_variable(names[-1], cls=cls))
+        return names
 
     def _initial(self, node: Node) -> Tree:
         value = self.plan.constants.get(id(node), MISSING)
@@ -597,11 +472,9 @@ class Generator(Writer):
 
     def _binding(self, node: Comprehension) -> Value:
         """`cel.bind` and its kin: the variable is computed when it is first used."""
-        outer, visible = dict(self.scope), len(self._visible)
-        self._declare(node.accu_var, self._bound(node.accu_init))
-        value = self.value(node.result)
-        self.scope = outer
-        del self._visible[visible:]
+        with self.new_scope():
+            self.declare(node.accu_var, self._bound(node.accu_init))
+            value = self.value(node.result)
         return Value(self.temporary(trees.call(self.refer(freeze), value.tree)), value.fails, value.cls)
 
     def _bound(self, init: Node) -> Variable:
@@ -620,21 +493,13 @@ class Generator(Writer):
     def _cell(self, init: Node) -> Variable:
         """A variable whose value is computed by a function of its own."""
         self.flush()
-        name, cell, parameters = self.name("f"), self.name("b"), self._parameters()
-        with self.function(name, parameters), self._costing_panics():
+        name, cell, parameters = self.name("f"), self.name("b"), self.parameters()
+        with self.function(name, parameters), self.costing_panics():
             value = self.value(init)
             self._return(Value(trees.call(self.refer(thaw), value.tree)))
         self.assign(cell, trees.call(self.refer(Cell)))
         fill = trees.call(trees.name(name), *map(trees.name, parameters))
         return Variable(trees.name(cell), value.fails, value.cls, local=cell, fill=fill)
-
-
-def note_cost(cost: int) -> None:
-    """Notes the cost so far in the panic being handled, unless a function within has."""
-    panic = sys.exception()
-    assert isinstance(panic, CelPanic)
-    if panic.cost is None:
-        panic.cost = cost
 
 
 def outcomes(*, conjunction: bool) -> tuple[Tree, Tree]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from deviceselectors.ast import Node
 from deviceselectors.runtime import trees
+from deviceselectors.runtime.plan_writer import PlanWriter
 from deviceselectors.runtime.trees import Tree
 from deviceselectors.runtime.values import MISSING, Optional
 from deviceselectors.runtime.writer import Value
-
-if TYPE_CHECKING:
-    from deviceselectors.runtime.generator import Generator
 
 
 class LiteralBuilder:
     """The elements of a list, map or message literal; the first error among them is the literal's value."""
 
-    def __init__(self, generator: Generator) -> None:
+    def __init__(self, generator: PlanWriter) -> None:
         self.generator = generator
         #: the local for the first error, once there can be one
         self.result = ""
