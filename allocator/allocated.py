@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from allocator.capacity import added
+from allocator.capacity_requests import DeviceCapacities, added
+from allocator.compatibility_groups import Groups
 from allocator.devices import Device, DeviceId, PoolId
 from allocator.features import Features
-from allocator.groups import Groups
-from allocator.kinds import Room
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
@@ -31,7 +30,7 @@ class AllocatedState:
         #: what each claim remembers of a device's compatibility groups (KEP-5963): nothing if it had none
         self._groups: dict[DeviceId, list[Groups]] = {}
         #: what is left of capacity, until that changes
-        self._left: dict[DeviceId, tuple[Room, dict[str, Quantity]]] = {}
+        self._left: dict[DeviceId, tuple[DeviceCapacities, dict[str, Quantity]]] = {}
         self._sets: dict[tuple[str, str], frozenset[DeviceId]] = {}
         #: told of every device of which claims hold more or less than before
         self.listeners: list[Callable[[DeviceId], None]] = []
@@ -65,16 +64,16 @@ class AllocatedState:
         if not self.capacity:
             return None
         known = self._left.get(device.id)
-        if known is not None and known[0] is device.kind.room:
+        if known is not None and known[0] is device.shape.capacities:
             return known[1]
         used = self.capacity.get(device.id)
         if used is None:
             return None
-        left = dict(device.kind.room.totals)
+        left = dict(device.shape.capacities.totals)
         for name, amount in used.items():
             if name in left:
                 left[name] = left[name].sub(amount)
-        self._left[device.id] = (device.kind.room, left)
+        self._left[device.id] = (device.shape.capacities, left)
         return left
 
     def add(self, allocation: Object) -> None:

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from allocator.allocated import AllocatedState
-from allocator.capacity import Amounts, CapacityError, Share, added, share_of
-from allocator.constraints import State, extended, published
+from allocator.bounded_cache import remember
+from allocator.capacity_requests import Amounts, CapacityError, Share, added, share_of
+from allocator.compatibility_groups import Common, admits, joined
+from allocator.constraint_state import State, extended, published
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device, DeviceId, PoolId
 from allocator.errors import AllocationError, RefusedDeviceError
 from allocator.features import Features
-from allocator.groups import Common, admits, joined
-from allocator.kinds import remember
 from allocator.ledgers import CounterKey, Ledger
 from allocator.pools import Pool
 from allocator.selection import Selectors
@@ -37,14 +37,14 @@ def declares_node_operations(node: Object) -> bool:
 
 def selects_kind(alternative: Alternative, device: Device, features: Features, selectors: Selectors) -> bool:
     """Whether devices of a device's kind are what is asked for, wherever they are. Raises AllocationError."""
-    outcome = alternative.selected.get(device.kind)
+    outcome = alternative.selected.get(device.shape)
     if outcome is None:
         outcome = (
-            (features.binding_conditions or not device.kind.has_conditions)
+            (features.binding_conditions or not device.shape.has_conditions)
             and (features.compatibility_groups or not device.groups)
             and all(selectors.match(selector, device) for selector in alternative.selectors)
         )
-        remember(alternative.selected, device.kind, outcome)
+        remember(alternative.selected, device.shape, outcome)
     return outcome
 
 
@@ -111,7 +111,7 @@ class Attempt:
     def capacity_left(self, device: Device) -> Amounts:
         """What allocated claims leave of the device's capacities."""
         left = self._allocated.left(device)
-        return device.kind.room.totals if left is None else left
+        return device.shape.capacities.totals if left is None else left
 
     def consumption(self, alternative: Alternative, device: Device) -> Amounts:
         """What a request takes of a shared device that could serve it."""
@@ -145,7 +145,7 @@ class Attempt:
 
     def selects(self, alternative: Alternative, device: Device) -> bool:
         """Whether the device is one that is asked for, on this node. Raises AllocationError for bad expressions."""
-        outcome = alternative.selected.get(device.kind)
+        outcome = alternative.selected.get(device.shape)
         if outcome is None:
             outcome = selects_kind(alternative, device, self._features, self._selectors)
         # Selectors come first, so their errors count even on a device for another node.
@@ -173,7 +173,7 @@ class Attempt:
                 return False
         elif device.id in self._allocated.whole:
             return False
-        selected = alternative.selected.get(device.kind)
+        selected = alternative.selected.get(device.shape)
         if selected is None or device.slice.per_device:
             selected = self.selects(alternative, device)
         return selected and self.has_capacity(alternative, device)
@@ -182,13 +182,13 @@ class Attempt:
         """Whether what others use of the device's capacity leaves enough."""
         if not self._features.consumable_capacity:
             return True
-        share = alternative.shares.get(device.kind.room) or self._share(alternative, device, "")
+        share = alternative.shares.get(device.shape.capacities) or self._share(alternative, device, "")
         amounts = share.amounts
         left, mine = self._allocated.left(device), self._shares.get(device.id) if self._shares else None
         if amounts is None or (left is None and mine is None):
             return share.fits
         if left is None:
-            left = device.kind.room.totals
+            left = device.shape.capacities.totals
         if mine:
             amounts = added(amounts, mine)
         for name, amount in amounts.items():
@@ -311,14 +311,16 @@ class Attempt:
 
     def _share(self, alternative: Alternative, device: Device, doing: str) -> Share:
         """What the request takes of the device's capacity."""
-        share = alternative.shares.get(device.kind.room)
+        share = alternative.shares.get(device.shape.capacities)
         if share is not None:
             return share
         fractional = self._features.fractional_capacity_range
         try:
-            share = share_of(alternative.capacity, alternative.capacity_key, device.kind.room, fractional)
+            share = share_of(
+                alternative.capacity, alternative.capacity_key, device.shape.capacities, fractional
+            )
         except CapacityError as error:
             doing = doing or f"checking capacity for device {device.id}"
             raise AllocationError(f"{alternative.place}: {doing}: {error}") from None
-        remember(alternative.shares, device.kind.room, share)
+        remember(alternative.shares, device.shape.capacities, share)
         return share

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from allocator.capacity import Share, request_key
-from allocator.constraints import Constraint
+from allocator.capacity_requests import DeviceCapacities, Share, request_key
+from allocator.constraint_state import Constraint
+from allocator.device_shapes import DeviceShape
 from allocator.features import Features
-from allocator.kinds import DeviceKind, Room
 from allocator.selection import Selector
 from resourceapi.go_text import quote
 from resourceapi.objects import EMPTY, Object
@@ -47,10 +47,10 @@ class Alternative:
             entry.get("name", ""): entry.get("expression", "")
             for entry in details.get("derivedAttributes") or ()
         }
-        #: whether devices of a kind are what is asked for, as far as it is known
-        self.selected: dict[DeviceKind, bool] = {}
+        #: whether devices of a shape are requested, as far as it is known
+        self.selected: dict[DeviceShape, bool] = {}
         #: what it takes of capacities, as far as it is known
-        self.shares: dict[Room, Share] = {}
+        self.shares: dict[DeviceCapacities, Share] = {}
         self.device_class: Object = EMPTY
         #: selectors of the class, then its own
         self.selectors: tuple[Selector, ...] = ()

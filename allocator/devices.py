@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from allocator.kinds import DeviceKind, Kinds, canonical, counter_values
+from allocator.device_shapes import DeviceShape, ShapeRegistry
+from resourceapi.amounts import values_of
+from resourceapi.canonical import canonical
 from resourceapi.node_selection import selects
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
@@ -35,7 +37,7 @@ class DeviceId(NamedTuple):
 
 
 class Device:
-    """A device of a slice; compared by identity. What does not depend on its name, it has of its kind."""
+    """A device of a slice; compared by identity. What does not depend on its name is that of its shape."""
 
     __slots__ = (
         "attributes",
@@ -43,26 +45,26 @@ class Device:
         "consumes",
         "groups",
         "id",
-        "kind",
         "multiple",
+        "shape",
         "slice",
         "spec",
         "taints",
     )
 
-    def __init__(self, spec: Object, slice: Slice, kind: DeviceKind) -> None:
+    def __init__(self, spec: Object, slice: Slice, shape: DeviceShape) -> None:
         """`spec`: an element of `spec.devices` in normal form, of v1."""
-        self.kind = kind
+        self.shape = shape
         self.slice = slice
         self.id = DeviceId(slice.pool.driver, slice.pool.pool, spec.get("name", ""))
-        #: but for the name the same for all devices of the kind, unless each has a place of its own
-        self.spec = spec if slice.per_device else kind.spec
-        self.attributes = kind.attributes
-        self.capacity = kind.capacity
-        self.taints = kind.taints
-        self.multiple = kind.multiple
-        self.consumes = kind.consumes
-        self.groups = kind.groups
+        #: but for the name the same for all devices of the shape, unless each has a place of its own
+        self.spec = spec if slice.per_device else shape.spec
+        self.attributes = shape.properties.attributes
+        self.capacity = shape.properties.capacity
+        self.taints = shape.taints
+        self.multiple = shape.properties.multiple
+        self.consumes = shape.consumes
+        self.groups = shape.groups
 
     def reaches(self, node: Object) -> bool:
         """Whether a node that the slice is for can use the device."""
@@ -76,14 +78,14 @@ class Device:
     @property
     def prepared(self) -> PreparedDevice:
         """The device as CEL expressions see it."""
-        return self.kind.prepared
+        return self.shape.properties.prepared
 
 
 class Slice:
     """A ResourceSlice; compared by identity."""
 
-    def __init__(self, slice: Object, kinds: Kinds | None = None) -> None:
-        """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`); `kinds` are those known."""
+    def __init__(self, slice: Object, shapes: ShapeRegistry | None = None) -> None:
+        """`slice`: a ResourceSlice of v1 in normal form (see `resourceapi.decoding`); `shapes` are those known."""
         spec: Object = slice.get("spec") or EMPTY
         self.name: str = (slice.get("metadata") or EMPTY).get("name", "")
         #: without devices
@@ -92,9 +94,9 @@ class Slice:
         self.pool = PoolId(self.spec.get("driver", ""), pool.get("name", ""))
         self.generation: int = pool.get("generation", 0)
         self.count_in_pool: int = pool.get("resourceSliceCount", 0)
-        kinds = kinds or Kinds()
+        shapes = shapes or ShapeRegistry()
         #: whether it counts on all nodes, whatever it says: as the stable allocator takes slices with counters
-        self.everywhere = kinds.stable and bool(self.spec.get("sharedCounters"))
+        self.everywhere = shapes.stable and bool(self.spec.get("sharedCounters"))
         self.node_name: str = "" if self.everywhere else self.spec.get("nodeName") or ""
         self.per_device: bool = self.spec.get("perDeviceNodeSelection") is True
         #: whether it is for all nodes, and its devices are for each of them
@@ -102,12 +104,12 @@ class Slice:
         self.skips: list[str] = self.spec.get("skipNodeOperations") or []
         driver = self.pool.driver
         self.devices = tuple(
-            Device(device or EMPTY, self, kinds.of_device(driver, device or EMPTY))
+            Device(device or EMPTY, self, shapes.of_device(driver, device or EMPTY))
             for device in spec.get("devices") or ()
         )
-        self.kind = kinds.of_slice(spec, (device.kind for device in self.devices))
+        self.shape = shapes.of_slice(spec, (device.shape for device in self.devices))
         self.counter_sets: list[tuple[str, dict[str, Quantity]]] = [
-            (entry.get("name", ""), counter_values(entry.get("counters")))
+            (entry.get("name", ""), values_of(entry.get("counters")))
             for entry in self.spec.get("sharedCounters") or ()
         ]
         self.has_groups = any(device.groups for device in self.devices)

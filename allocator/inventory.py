@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from allocator.device_shapes import ShapeRegistry
 from allocator.devices import PoolId, Slice
-from allocator.kinds import Kinds
 from allocator.taint_rules import selected_pools, with_rules
 from resourceapi.objects import Object
 
@@ -81,7 +81,7 @@ class Inventory:
         """`slices`: ResourceSlices of v1 in normal form; `stable`: as kube-scheduler's stable allocator reads them."""
         #: told of every change
         self.listeners: list[Listener] = []
-        self._kinds = Kinds(stable=stable)
+        self._shapes = ShapeRegistry(stable=stable)
         self._slices: dict[str, Slice] = {}
         self._by_pool: dict[PoolId, PoolSlices] = {}
         self._of_node: dict[str, dict[str, Slice]] = {}
@@ -95,7 +95,7 @@ class Inventory:
     def put(self, slice: Object) -> None:
         """Add a slice, or replace that of the same name; it gets the taints of the rules that are known."""
         merged = with_rules(slice, self._rules.values()) if self._rules else slice
-        new = Slice(merged, self._kinds)
+        new = Slice(merged, self._shapes)
         if merged is not slice:
             self._without_rules[new.name] = slice
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allocator.allocated import AllocatedState
-from allocator.groups import NO_GROUPS, Common, Groups, joined, joined_unless_contrary
+from allocator.compatibility_groups import NO_GROUPS, Common, Groups, joined, joined_unless_contrary
 from allocator.pools import Pool
 from resourceapi.quantity import Quantity
 

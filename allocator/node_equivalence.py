@@ -11,22 +11,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allocator.attempt import selects_kind
-from allocator.constraints import published
+from allocator.bounded_cache import remember
+from allocator.constraint_state import published
 from allocator.demand import Alternative, ClaimDemand
+from allocator.device_shapes import DeviceShape, SliceShape
 from allocator.devices import Device, Slice
 from allocator.errors import AllocationError
 from allocator.features import Features
-from allocator.kinds import DeviceKind, SliceKind, canonical, remember
 from allocator.selection import Selectors
 from allocator.states import PoolState
+from resourceapi.canonical import canonical
 from resourceapi.objects import Object
 
 _ERROR = "error"
-_MAX_KINDS = 256
+_MAX_SHAPES = 256
 
 
 class Likeness:
-    """Compares nodes as claims see them. It costs as much as evaluating the selectors on every kind of device."""
+    """Compares nodes as claims see them. It costs as much as evaluating the selectors on every shape of device."""
 
     def __init__(self, demand: Sequence[ClaimDemand], features: Features, selectors: Selectors) -> None:
         self._alternatives = [
@@ -37,8 +39,8 @@ class Likeness:
         ]
         self._features = features
         self._selectors = selectors
-        self._devices: dict[DeviceKind, object] = {}
-        self._slices: dict[SliceKind, object] = {}
+        self._devices: dict[DeviceShape, object] = {}
+        self._slices: dict[SliceShape, object] = {}
 
     def of(self, node: Object, declares: bool, states: Sequence[PoolState]) -> object:
         """Equal for nodes that serve the claims alike. `declares`: see `declares_node_operations`."""
@@ -49,20 +51,23 @@ class Likeness:
         if not pool.usable:
             return pool.incomplete
         devices = tuple([self._slice(slice) for slice in pool.slices])
-        return devices, pool.kinds[1], pool.reached(node), state.signature
+        return devices, pool.slice_shapes[1], pool.reached(node), state.signature
 
     def _slice(self, slice: Slice) -> object:
-        known = self._slices.get(slice.kind)
+        known = self._slices.get(slice.shape)
         if known is None:
-            known = (slice.kind.frame, *[self._device(device) for device in slice.devices])
-            remember(self._slices, slice.kind, known, _MAX_KINDS)
+            known = (slice.shape.without_devices, *[self._device(device) for device in slice.devices])
+            remember(self._slices, slice.shape, known, _MAX_SHAPES)
         return known
 
     def _device(self, device: Device) -> object:
-        known = self._devices.get(device.kind)
+        known = self._devices.get(device.shape)
         if known is None:
-            known = (device.kind.frame, *[self._seen_by(each, device) for each in self._alternatives])
-            remember(self._devices, device.kind, known, _MAX_KINDS)
+            known = (
+                device.shape.without_attributes,
+                *[self._seen_by(each, device) for each in self._alternatives],
+            )
+            remember(self._devices, device.shape, known, _MAX_SHAPES)
         return known
 
     def _seen_by(self, alternative: Alternative, device: Device) -> object:

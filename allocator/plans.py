@@ -11,11 +11,11 @@ from allocator.allocation import Allocator, Arrangement
 from allocator.attempt import Taken
 from allocator.demand import ClaimDemand
 from allocator.errors import AllocationError, NodeError
-from allocator.kinds import canonical
 from allocator.node_equivalence import Likeness
 from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate, is_ordinary
 from allocator.states import PoolState
+from resourceapi.canonical import canonical
 from resourceapi.objects import Object
 
 _MAX_PLANS = 512

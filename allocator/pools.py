@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from allocator.device_shapes import SliceShape
 from allocator.devices import Device, PoolId, Slice, node_name
 from allocator.features import Features
 from allocator.inventory import Inventory, PoolSlices
-from allocator.kinds import SliceKind
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
@@ -25,14 +25,24 @@ class Counting(NamedTuple):
 
     counter_sets: CounterSets
     consumers: tuple[Slice, ...]
-    kinds: tuple[SliceKind, ...]
+    slice_shapes: tuple[SliceShape, ...]
     problem: str
 
 
 class Pool:
     """A pool with something for a node. Of an incomplete or invalid one no device can be had."""
 
-    __slots__ = ("_own", "_rest", "counter_sets", "devices", "id", "incomplete", "invalid", "kinds", "slices")
+    __slots__ = (
+        "_own",
+        "_rest",
+        "counter_sets",
+        "devices",
+        "id",
+        "incomplete",
+        "invalid",
+        "slice_shapes",
+        "slices",
+    )
 
     def __init__(self, id: PoolId) -> None:
         self.id = id
@@ -46,7 +56,7 @@ class Pool:
         self.devices: tuple[Device, ...] = ()
         self.counter_sets: CounterSets = {}
         #: those of its slices: with devices for this node, and the ones that count for all nodes
-        self.kinds: tuple[tuple[SliceKind, ...], ...] = ()
+        self.slice_shapes: tuple[tuple[SliceShape, ...], ...] = ()
         #: slices with devices that take from counters, on whatever node; nothing if all are on this one
         self._rest: tuple[Slice, ...] = ()
         self._own: frozenset[str] = frozenset()
@@ -74,7 +84,7 @@ class Pool:
 
     def shape(self, node: Object) -> Shape:
         """Something to compare: pools of equal shape that are equally used serve claims on their nodes alike."""
-        return self.id.driver, self.incomplete, bool(self.invalid), self.kinds, self.reached(node)
+        return self.id.driver, self.incomplete, bool(self.invalid), self.slice_shapes, self.reached(node)
 
     def reached(self, node: Object) -> tuple[tuple[bool, ...], ...]:
         """Of slices whose devices are for nodes of their own, which can be used on a node."""
@@ -176,21 +186,24 @@ def _fill(pool: Pool, slices: Sequence[Slice], features: Features) -> None:
     _take_devices(
         pool, [slice for slice in slices if not (features.partitionable_devices and slice.counter_sets)]
     )
-    pool.kinds = (tuple(slice.kind for slice in pool.slices), tuple(slice.kind for slice in counters))
+    pool.slice_shapes = (
+        tuple(slice.shape for slice in pool.slices),
+        tuple(slice.shape for slice in counters),
+    )
     if features.partitionable_devices and not pool.invalid:
         pool.invalid = _counter_problem(pool.counter_sets, counters, pool.slices)
     if pool.invalid:
-        pool.slices = pool.devices = pool.kinds = ()
+        pool.slices = pool.devices = pool.slice_shapes = ()
 
 
 def _fill_from_afar(pool: Pool, slices: Sequence[Slice], counting: Counting) -> None:
     """Take in the slices for the node of a pool with counters that other slices have or take from."""
     pool.share(counting, slices)
     _take_devices(pool, [slice for slice in slices if not slice.counter_sets])
-    pool.kinds = (tuple(slice.kind for slice in pool.slices), counting.kinds)
+    pool.slice_shapes = (tuple(slice.shape for slice in pool.slices), counting.slice_shapes)
     pool.invalid = pool.invalid or counting.problem
     if pool.invalid:
-        pool.slices = pool.devices = pool.kinds = ()
+        pool.slices = pool.devices = pool.slice_shapes = ()
 
 
 def _take_devices(pool: Pool, slices: Iterable[Slice]) -> None:
@@ -209,8 +222,8 @@ def _counting(everywhere: PoolSlices, generation: int, features: Features) -> Co
         consumers = tuple(slice for slice in slices if not slice.counter_sets)
         counters = [slice for slice in slices if slice.counter_sets]
         problem = _counter_problem(counter_sets, counters, consumers)
-        kinds = tuple(slice.kind for slice in (*counters, *consumers))
-        found = everywhere.found_out[key] = Counting(counter_sets, consumers, kinds, problem)
+        slice_shapes = tuple(slice.shape for slice in (*counters, *consumers))
+        found = everywhere.found_out[key] = Counting(counter_sets, consumers, slice_shapes, problem)
     return found
 
 

@@ -159,7 +159,7 @@ class Cluster:
             self._known.class_of(entry)
             for state in self._known.view_of(entry).states():
                 for device in state.pool.devices:
-                    device.kind.prepared  # noqa: B018 - a cached property
+                    device.shape.properties.prepared  # noqa: B018 - a cached property
 
     def place(
         self,

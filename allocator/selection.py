@@ -1,15 +1,18 @@
-"""Whether CEL selectors choose a device, and attributes that CEL derives; each evaluated once per kind of device."""
+"""Whether CEL selectors choose a device, and attributes that CEL derives; each evaluated once for all devices with the same properties."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from allocator.bounded_cache import remember
 from allocator.devices import Device
 from allocator.errors import AllocationError, ExpressionError
-from allocator.kinds import PER_KIND, remember
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
+
+#: Expressions of which outcomes are kept with the properties of a device; there may be as many as devices.
+_MAX_EXPRESSIONS = 24
 
 
 class Selector(NamedTuple):
@@ -22,7 +25,7 @@ class Selector(NamedTuple):
 class Selectors:
     """Evaluates expressions of stored objects, which may use whatever the newest release knows.
 
-    Results are remembered with the kinds of devices (`allocator.kinds`). Not for several threads.
+    Results are kept with the properties of devices. Not for several threads.
     """
 
     def __init__(self) -> None:
@@ -30,11 +33,11 @@ class Selectors:
 
     def match(self, selector: Selector, device: Device) -> bool:
         """Whether a selector chooses the device. Raises AllocationError if the expression or its evaluation is bad."""
-        known = device.kind.matches
+        known = device.shape.properties.matches
         outcome = known.get(selector.expression)
         if outcome is None:
             outcome = self._evaluate(selector, device)
-            remember(known, selector.expression, outcome, PER_KIND)
+            remember(known, selector.expression, outcome, _MAX_EXPRESSIONS)
         if outcome.__class__ is str:
             raise ExpressionError(f"{selector.place} on device {device.id}: CEL runtime error: {outcome}")
         return outcome  # type: ignore[return-value]
@@ -50,7 +53,7 @@ class Selectors:
 
     def derive(self, name: str, expression: str, device: Device) -> dict[str, Any]:
         """The attribute that an expression derives from a device. Raises AllocationError."""
-        known = device.kind.derived
+        known = device.shape.properties.derived
         found = known.get(expression)
         if found is None:
             compiled = self._program(expression, derived=True)
@@ -61,7 +64,7 @@ class Selectors:
             except EvaluationError as error:
                 text = f"evaluate derived attribute {name} on device {device.id} failed: {error.message}"
                 raise ExpressionError(text) from None
-            remember(known, expression, found, PER_KIND)
+            remember(known, expression, found, _MAX_EXPRESSIONS)
         return found
 
     def _program(self, expression: str, *, derived: bool) -> Program | str:

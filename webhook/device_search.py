@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import NamedTuple
 
-from allocator.capacity import CapacityError, consumed, has_room
+from allocator.capacity_requests import CapacityError, consumed, has_room
 from deviceselectors.compiler import Compiled, compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import Explainer

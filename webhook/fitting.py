@@ -14,8 +14,8 @@ from time import perf_counter, sleep
 
 from allocator.errors import AllocationError, NodeError
 from allocator.features import Features
-from allocator.kinds import canonical
 from allocator.scheduling import FATAL, Cluster, Mode
+from resourceapi.canonical import canonical
 from resourceapi.defaults import apply_defaults
 from resourceapi.objects import EMPTY, Object
 from serving.logs import LOGGER
@@ -200,14 +200,14 @@ def _evaluations(cluster: Cluster, spec: Object) -> int:
 
 
 def _forget(cluster: Cluster) -> None:
-    """Let go of what has been found out about kinds of devices."""
+    """Drop what is cached about the selectors and capacities of devices."""
     for slice in cluster.inventory:
         for device in slice.devices:
             for memory in (
-                device.kind.matches,
-                device.kind.derived,
-                device.kind.room.portions,
-                device.kind.room.shares,
+                device.shape.properties.matches,
+                device.shape.properties.derived,
+                device.shape.capacities.portions,
+                device.shape.capacities.shares,
             ):
                 memory.clear()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from allocator.constraints import Constraint, values_of
+from allocator.constraint_state import Constraint, values_of
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device
 from allocator.errors import AllocationError

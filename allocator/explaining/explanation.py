@@ -25,7 +25,7 @@ from allocator.scheduling import FATAL, NodeAnswer
 from resourceapi.objects import Object
 
 FITS, MISFIT, ERROR, CHANCE, UNDECIDED = (each.value for each in Fate)
-#: Kinds of nodes that are looked at for conflicts and remedies, and remedies that are looked for.
+#: ShapeRegistry of nodes that are looked at for conflicts and remedies, and remedies that are looked for.
 MAX_KINDS, MAX_REMEDIES = 4, 12
 #: Nodes on which an error ends the attempt that are looked at for remedies.
 MAX_FAILING = 8

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from allocator.compatibility_groups import Common, admits
 from allocator.devices import Device, PoolId
 from allocator.explaining.snapshot import World
 from allocator.explaining.verdicts import Verdict, named
-from allocator.groups import Common, admits
 from allocator.ledgers import CounterKey, Ledger
 from allocator.pools import Pool
 from resourceapi.quantity import Quantity

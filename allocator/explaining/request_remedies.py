@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cmp_to_key, partial
 from typing import TYPE_CHECKING
 
-from allocator.capacity import CapacityError, consumed
+from allocator.capacity_requests import CapacityError, consumed
 from allocator.demand import ALL, EXACT_COUNT
 from allocator.explaining.changes import Part, details_of, parts, requests_of, with_alternatives, with_details
 from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Variation
-from allocator.kinds import value_of
+from resourceapi.amounts import value_of
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.nearness import nearest
 from resourceapi.objects import Object

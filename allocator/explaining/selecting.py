@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from allocator.device_shapes import DeviceShape
 from allocator.devices import Device
-from allocator.kinds import DeviceKind
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import Explainer
@@ -47,7 +47,7 @@ class Expressions:
 
 class _Expression:
     def __init__(self, expression: str) -> None:
-        self._outcomes: dict[DeviceKind, Outcome] = {}
+        self._outcomes: dict[DeviceShape, Outcome] = {}
         self._explained = 0
         self._problem = ""
         self._program: Program | None = None
@@ -62,9 +62,9 @@ class _Expression:
         self._explainer = Explainer(compiled.ast) if compiled.ast is not None else None
 
     def on(self, device: Device) -> Outcome:
-        outcome = self._outcomes.get(device.kind)
+        outcome = self._outcomes.get(device.shape)
         if outcome is None:
-            outcome = self._outcomes[device.kind] = self._evaluate(device)
+            outcome = self._outcomes[device.shape] = self._evaluate(device)
         return outcome
 
     def _evaluate(self, device: Device) -> Outcome:

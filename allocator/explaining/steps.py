@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from allocator.attempt import OPTIONAL_NODE_OPERATIONS
-from allocator.capacity import CapacityError, added, consumed, has_room
-from allocator.constraints import extended, published
+from allocator.capacity_requests import CapacityError, added, consumed, has_room
+from allocator.constraint_state import extended, published
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import AllocationError
@@ -39,10 +39,10 @@ from allocator.explaining.verdicts import (
     judged,
     named,
 )
-from allocator.kinds import value_of
 from allocator.pools import pools_of
 from allocator.selection import Selectors
 from allocator.taints import prevents
+from resourceapi.amounts import value_of
 from resourceapi.objects import Object
 
 

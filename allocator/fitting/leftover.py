@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from allocator.allocated import AllocatedState
-from allocator.constraints import published, values_of
+from allocator.constraint_state import published, values_of
 from allocator.devices import Device, PoolId
 from allocator.fitting.partitions import CounterSet, Filling, Shape, as_number, placeable
 from allocator.fitting.waste import STANDARD_DOMAIN
-from allocator.kinds import value_of
 from allocator.states import PoolState
+from resourceapi.amounts import value_of
 
 Size = tuple[float, ...]
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from allocator.compatibility_groups import Common, admits, joined
 from allocator.devices import Device
-from allocator.groups import Common, admits, joined
 from allocator.ledgers import Ledger
 from allocator.pools import Pool
 from resourceapi.quantity import Quantity

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 
 from allocator.allocated import AllocatedState
 from allocator.attempt import Taken
-from allocator.constraints import published, values_of
+from allocator.constraint_state import published, values_of
 from allocator.devices import Device, DeviceId, PoolId
 from allocator.fitting.partitions import CounterSet, Filling, as_number, worth
-from allocator.kinds import value_of
 from allocator.states import PoolState
+from resourceapi.amounts import value_of
 
 Waste = tuple[float, ...]
 #: Attributes of this domain that say where a device is (KEP-4381: standard attributes).

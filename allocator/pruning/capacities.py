@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from math import gcd
 from typing import NamedTuple
 
-from allocator.capacity import Amounts
+from allocator.capacity_requests import Amounts
 from allocator.pruning.bits import bits
 from allocator.pruning.counters import Left, common_scale, whole_number
 from allocator.pruning.problem import Option, Problem
@@ -80,7 +80,9 @@ class Capacities:
         self._appetites = {each: appetites.setdefault(each.appetite, len(appetites)) for each in options}
         rooms: dict[object, int] = {}
         left = {index: attempt.capacity_left(devices[index]) for index in bits(self._devices)}
-        self._rooms = {index: rooms.setdefault(id(devices[index].kind.room), len(rooms)) for index in left}
+        self._rooms = {
+            index: rooms.setdefault(id(devices[index].shape.capacities), len(rooms)) for index in left
+        }
         taken: dict[tuple[int, int], Amounts] = {}
         for option in options:
             for index in bits(option.static & self._devices):

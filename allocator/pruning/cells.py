@@ -158,7 +158,7 @@ class Structure:
             return -1
         device = self._problem.devices[index]
         left = self._problem.attempt.capacity_left(device)
-        stock = (id(device.kind.room), *sorted(left.items(), key=by_name))
+        stock = (id(device.shape.capacities), *sorted(left.items(), key=by_name))
         return self._stocks.setdefault(stock, len(self._stocks))
 
     def _drawn(self, cell: Cell, index: int) -> Hashable:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from allocator.attempt import Attempt
+from allocator.compatibility_groups import Common, admits
 from allocator.devices import Device, PoolId
-from allocator.groups import Common, admits
 from allocator.pruning.bits import bits
 from resourceapi.quantity import Quantity
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from allocator.attempt import Attempt
-from allocator.constraints import Constraint
+from allocator.constraint_state import Constraint
 from allocator.demand import Alternative, ClaimDemand, RequestDemand
 from allocator.devices import Device
 from allocator.errors import AllocationError

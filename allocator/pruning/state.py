@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from allocator.groups import Common, joined
+from allocator.compatibility_groups import Common, joined
 from allocator.pruning.bits import bits
 from allocator.pruning.counters import CounterSets, Left
 from allocator.pruning.problem import Option, Problem

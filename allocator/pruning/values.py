@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from allocator.constraints import State, scalar_of, values_of
+from allocator.constraint_state import State, scalar_of, values_of
 from allocator.pruning.bits import bits
 from allocator.pruning.matching import Demand
 from resourceapi.objects import Object

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from allocator.capacity import CapacityError, consumed
+from allocator.capacity_requests import CapacityError, consumed
 from resourceapi.quantity import parse
 
 MAX = "9223372036854775807"

@@ -246,8 +246,8 @@ def test_what_is_remembered_is_bounded(
     sizes: list[int] = []
 
     def look(cluster: Cluster) -> None:
-        kinds = {device.kind for slice in cluster.inventory for device in slice.devices}
-        sizes.append(sum(len(kind.matches) for kind in kinds))
+        shapes = {device.shape for slice in cluster.inventory for device in slice.devices}
+        sizes.append(sum(len(shape.properties.matches) for shape in shapes))
 
     for index in range(60):
         chosen = f"{model('h100')} && {index} >= 0"

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from allocator.kinds import Room, remember, value_of
+from allocator.bounded_cache import remember
+from resourceapi.amounts import value_of, values_of
 from resourceapi.go_text import quote
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
@@ -42,19 +43,36 @@ Portions = dict[tuple[object, ...], Portion]
 """Portions that are known, by capacity and request."""
 
 
+class DeviceCapacities:
+    """The capacities of devices, which devices of several shapes may have in common, with what requests take of them."""
+
+    __slots__ = ("__weakref__", "by_name", "portions", "shares", "totals")
+
+    def __init__(self, by_name: Mapping[str, Object]) -> None:
+        """`by_name`: the `capacity` of a device in normal form, with request policies."""
+        self.by_name = by_name
+        #: all of each
+        self.totals = values_of(by_name)
+        #: caches of :func:`share_of`
+        self.portions: Portions = {}
+        self.shares: dict[tuple[object, ...], Share] = {}
+
+
 def request_key(requests: Amounts) -> tuple[object, ...]:
     """The same for requests that take the same of any device."""
     return tuple((name, *spelling(amount)) for name, amount in requests.items())
 
 
-def share_of(requests: Amounts, request: tuple[object, ...], room: Room, fractional: bool) -> Share:
+def share_of(
+    requests: Amounts, request: tuple[object, ...], capacities: DeviceCapacities, fractional: bool
+) -> Share:
     """What a request (`request` is its key) takes of a device with these capacities. Raises CapacityError."""
     key = (fractional, request)
-    share = room.shares.get(key)
+    share = capacities.shares.get(key)
     if share is None:
-        amounts = consumed(requests, room.capacities, fractional, room.portions)
-        share = Share(amounts, amounts is not None and has_room(amounts, room.capacities, ()))
-        remember(room.shares, key, share)
+        amounts = consumed(requests, capacities.by_name, fractional, capacities.portions)
+        share = Share(amounts, amounts is not None and has_room(amounts, capacities.by_name, ()))
+        remember(capacities.shares, key, share)
     return share
 
 

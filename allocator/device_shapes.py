@@ -1,0 +1,123 @@
+"""Identical devices and slices: what differs only in names is read, compared and judged once.
+
+Claims see attributes, capacity, taints and so on of a device, but neither its name nor that of its pool or node. So
+whatever holds for a device and a request holds for all devices of the same shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from sys import intern
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+from allocator.capacity_requests import DeviceCapacities
+from deviceselectors.device_properties import DeviceProperties, properties_key
+from resourceapi.amounts import values_of
+from resourceapi.canonical import canonical
+from resourceapi.objects import Object
+from resourceapi.quantity import Quantity
+
+
+class Consumption(NamedTuple):
+    """What a device takes from one counter set, and with which compatibility groups it does so."""
+
+    counter_set: str
+    counters: dict[str, Quantity]
+    groups: frozenset[str]
+
+
+class DeviceShape:
+    """What devices have in common that differ only in names; compared by identity, see :class:`ShapeRegistry`."""
+
+    def __init__(self, spec: Object, properties: DeviceProperties, capacities: DeviceCapacities) -> None:
+        """`spec`: an element of `spec.devices` in normal form, of v1, without its name."""
+        self.properties = properties
+        self.capacities = capacities
+        self.spec = spec
+        self.taints: list[Object] = spec.get("taints") or []
+        self.consumes = tuple(
+            Consumption(
+                entry.get("counterSet", ""),
+                values_of(entry.get("counters")),
+                frozenset(entry.get("compatibilityGroups") or ()),
+            )
+            for entry in spec.get("consumesCounters") or ()
+        )
+        groups = {entry.counter_set: entry.groups for entry in self.consumes}
+        #: by counter set, also those for which it declares none; empty if it declares none at all
+        self.groups = groups if any(groups.values()) else {}
+        #: whether there are conditions to wait for before it can be used
+        self.has_conditions = bool(spec.get("bindingConditions"))
+
+    @cached_property
+    def without_attributes(self) -> str:
+        """All of the shape but attributes, to compare."""
+        others = {name: value for name, value in self.spec.items() if name != "attributes"}
+        driver = self.properties.driver
+        return intern(canonical([driver, others | {"nodeName": "nodeName" in others}]))
+
+
+class SliceShape:
+    """What slices have in common that differ only in names, nodes and generation; compared by identity."""
+
+    __slots__ = ("__weakref__", "devices", "without_devices")
+
+    def __init__(self, without_devices: str, devices: tuple[DeviceShape, ...]) -> None:
+        #: all but the devices, to compare
+        self.without_devices = without_devices
+        self.devices = devices
+
+
+class ShapeRegistry:
+    """One object per shape, as long as there is something of that shape."""
+
+    def __init__(self, *, stable: bool = False) -> None:
+        """`stable`: shapes as kube-scheduler's stable allocator knows them."""
+        self.stable = stable
+        self._devices: WeakValueDictionary[tuple[str, str], DeviceShape] = WeakValueDictionary()
+        self._properties: WeakValueDictionary[str, DeviceProperties] = WeakValueDictionary()
+        self._capacities: WeakValueDictionary[str, DeviceCapacities] = WeakValueDictionary()
+        self._slices: WeakValueDictionary[tuple[str, tuple[DeviceShape, ...]], SliceShape] = (
+            WeakValueDictionary()
+        )
+
+    def of_device(self, driver: str, device: Object) -> DeviceShape:
+        """The shape of an element of `spec.devices`; whether it names a node is part of it, which one is not."""
+        own = {name: value for name, value in device.items() if name != "name"}
+        key = (
+            driver,
+            canonical(own if "nodeName" not in own else {**own, "nodeName": bool(own["nodeName"])}),
+        )
+        shape = self._devices.get(key)
+        if shape is None:
+            properties = self._properties_of(driver, own)
+            shape = DeviceShape(own, properties, self._capacities_of(properties.capacity))
+            self._devices[key] = shape
+        return shape
+
+    def _properties_of(self, driver: str, device: Object) -> DeviceProperties:
+        key = properties_key(driver, device)
+        found = self._properties.get(key)
+        if found is None:
+            found = self._properties[key] = DeviceProperties(driver, device, hide_sharing=self.stable)
+        return found
+
+    def _capacities_of(self, capacity: Object) -> DeviceCapacities:
+        key = canonical(capacity)
+        found = self._capacities.get(key)
+        if found is None:
+            found = self._capacities[key] = DeviceCapacities(capacity)
+        return found
+
+    def of_slice(self, spec: Object, devices: Iterable[DeviceShape]) -> SliceShape:
+        """The shape of a slice; `spec`: a ResourceSlice's, whose node, pool and devices are not looked at."""
+        own = {name: value for name, value in spec.items() if name not in ("devices", "pool")}
+        if "nodeName" in own:
+            own["nodeName"] = True
+        key = (intern(canonical(own)), tuple(devices))
+        shape = self._slices.get(key)
+        if shape is None:
+            shape = self._slices[key] = SliceShape(*key)
+        return shape

@@ -1,0 +1,65 @@
+"""What selectors see of a device. Devices with equal properties cannot be told apart by any selector."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from resourceapi.amounts import values_of
+from resourceapi.canonical import canonical
+from resourceapi.objects import EMPTY, Object
+
+if TYPE_CHECKING:
+    from deviceselectors.runtime.device import Device as PreparedDevice
+
+
+def properties_key(driver: str, device: Object) -> str:
+    """Something to group devices by: equal for devices with equal :class:`DeviceProperties`.
+
+    :param driver: the name of the driver, which is part of the ResourceSlice.
+    :param device: an element of a ResourceSlice's `spec.devices`, of v1 in normal form; its name does not count.
+    """
+    return canonical(
+        [
+            driver,
+            device.get("allowMultipleAllocations") is True,
+            device.get("attributes") or EMPTY,
+            device.get("capacity") or EMPTY,
+        ]
+    )
+
+
+class DeviceProperties:
+    """Driver, attributes and capacity of a device, and whether it can be shared (`allowMultipleAllocations`).
+
+    What has been found out about selectors on such devices is kept here, for as long as there are any.
+    """
+
+    def __init__(self, driver: str, device: Object, *, hide_sharing: bool = False) -> None:
+        """Take the properties of an element of `spec.devices`, of v1 in normal form.
+
+        :param hide_sharing: whether expressions always see a device that cannot be shared, as in kube-scheduler's
+            stable allocator.
+        """
+        self.driver = driver
+        self.attributes: Object = device.get("attributes") or EMPTY
+        #: with request policies, which selectors do not see, but requests for capacity do
+        self.capacity: Object = device.get("capacity") or EMPTY
+        self.multiple = device.get("allowMultipleAllocations") is True
+        self._hide_sharing = hide_sharing
+        #: outcomes of selectors: whether they choose such a device, or the error
+        self.matches: dict[str, bool | str] = {}
+        #: attributes that expressions derive
+        self.derived: dict[str, Object] = {}
+
+    @cached_property
+    def prepared(self) -> PreparedDevice:
+        """The value of the variable `device` in expressions."""
+        from deviceselectors.runtime.device import prepare_device
+
+        device = {
+            "allowMultipleAllocations": self.multiple and not self._hide_sharing,
+            "attributes": {name: attribute or {} for name, attribute in self.attributes.items()},
+            "capacity": {name: {"value": str(total)} for name, total in values_of(self.capacity).items()},
+        }
+        return prepare_device(device, self.driver)

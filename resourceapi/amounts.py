@@ -1,0 +1,19 @@
+"""The quantities of capacities and counters, each of which is an object with a `value`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from resourceapi.objects import EMPTY, Object
+from resourceapi.quantity import UNSET, Quantity
+
+
+def value_of(entry: Object | None) -> Quantity:
+    """The `value` of a DeviceCapacity or Counter in normal form; one that is not set is 0."""
+    value: Quantity = (entry or EMPTY).get("value", UNSET)
+    return value
+
+
+def values_of(entries: Mapping[str, Object] | None) -> dict[str, Quantity]:
+    """The quantities of capacities or counters by name."""
+    return {name: value_of(entry) for name, entry in (entries or EMPTY).items()}

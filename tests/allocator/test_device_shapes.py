@@ -1,0 +1,78 @@
+"""Which devices are identical, and which of them selectors can tell apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from allocator.device_shapes import ShapeRegistry
+from deviceselectors.device_properties import properties_key
+from resourceapi.objects import Object
+from tests.allocator.objects import DRIVER, device, draws, slice_of
+
+PLAIN: Object = {"attributes": {"model": "x"}, "capacity": {"memory": {"value": "1"}}}
+
+
+def _decoded(*devices: Object, **spec: bool) -> list[Object]:
+    fields: dict[str, Any] = dict(spec)
+    found: list[Object] = slice_of(*devices, **fields)["spec"]["devices"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("changed", "same_shape", "same_properties"),
+    [
+        ({}, True, True),
+        ({"taints": [{"key": "k", "effect": "NoSchedule"}]}, False, True),
+        ({"consumesCounters": [draws("s", {"m": "1"})]}, False, True),
+        ({"bindingConditions": ["ready"], "bindingFailureConditions": ["broken"]}, False, True),
+        ({"attributes": {"model": "y"}}, False, False),
+        ({"capacity": {"memory": {"value": "1000m"}}}, False, False),
+        ({"capacity": {"memory": {"value": "1", "requestPolicy": {"default": "1"}}}}, False, False),
+        ({"allowMultipleAllocations": True}, False, False),
+    ],
+)
+def test_what_tells_devices_apart(changed: Object, same_shape: bool, same_properties: bool) -> None:
+    """A shape is all of a device but its name; properties are what selectors see, with the policies of capacities."""
+    one, other = _decoded(device("a", **_copy(PLAIN)), device("b", **_copy(PLAIN | changed)))
+    registry = ShapeRegistry()
+    shapes = registry.of_device(DRIVER, one), registry.of_device(DRIVER, other)
+    assert (shapes[0] is shapes[1]) == same_shape
+    assert (shapes[0].properties is shapes[1].properties) == same_properties
+    assert (properties_key(DRIVER, one) == properties_key(DRIVER, other)) == same_properties
+
+
+def _copy(fields: Object) -> Object:
+    return {name: dict(value) if isinstance(value, dict) else value for name, value in fields.items()}
+
+
+def test_drivers_tell_devices_apart() -> None:
+    """The same fields mean other attributes for another driver."""
+    (one,) = _decoded(device("a", **_copy(PLAIN)))
+    registry = ShapeRegistry()
+    assert registry.of_device(DRIVER, one).properties is not registry.of_device("nic", one).properties
+    assert properties_key(DRIVER, one) != properties_key("nic", one)
+
+
+def test_node_names_do_not_count() -> None:
+    """Devices for nodes of their own are of one shape, but not of the shape of those without a node's name."""
+    named, other, anywhere = _decoded(
+        device("a", nodeName="one"),
+        device("b", nodeName="two"),
+        device("c", allNodes=True),
+        perDeviceNodeSelection=True,
+    )
+    registry = ShapeRegistry()
+    shapes = [registry.of_device(DRIVER, each) for each in (named, other, anywhere)]
+    assert shapes[0] is shapes[1] is not shapes[2]
+    assert shapes[0].properties is shapes[2].properties
+
+
+def test_the_stable_allocator_hides_sharing() -> None:
+    """kube-scheduler's stable allocator does not tell expressions that a device can be shared."""
+    (one,) = _decoded(device("a", allowMultipleAllocations=True))
+    for stable in (False, True):
+        properties = ShapeRegistry(stable=stable).of_device(DRIVER, one).properties
+        assert properties.multiple
+        assert properties.prepared.multiple is not stable
