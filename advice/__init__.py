@@ -1,1 +1,1 @@
-"""What helps beyond the server's answer: hints on how to put an error right, and lints for what the server takes."""
+"""Advice beyond the server's answer: hints on how to fix an error, and lints for objects that the server accepts."""

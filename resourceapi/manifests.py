@@ -14,7 +14,7 @@ POD_SPECS: dict[str, Path] = {
     **{kind: (*template, "spec") for kind, template in TEMPLATES.items()},
 }
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
-#: What :func:`value_at` returns where nothing is.
+#: What :func:`value_at` returns for a path that does not exist.
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
 
 

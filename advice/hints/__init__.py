@@ -1,7 +1,7 @@
-"""Hints: how to mend what the server refuses, for the mistakes that people really make.
+"""Hints: how to fix what the server rejects, for the mistakes that people really make.
 
 Each is a row of a table (:class:`advice.hints.table.Hint`): a condition and a text.  The first that applies wins.
-Nothing of it is imported before something is wrong.
+The tables are only imported once there is a problem.
 """
 
 from __future__ import annotations

@@ -33,18 +33,15 @@ def _flat_request(problem: Problem) -> str:
         key: value for key, value in request.items() if key in known and key != "exactly"
     }
     if rewritten.get("firstAvailable"):
-        return (
-            f"a request has either `exactly` or `firstAvailable`; remove `{problem.key}` here, "
-            "or give it to the subrequests that need it"
-        )
+        return f"remove `{problem.key}` here, or move it to the subrequests that need it: a request with `firstAvailable` has no fields of its own"
     rewritten["exactly"] = {**(exactly if isinstance(exactly, dict) else {}), **moved}
-    return f"{problem.version} has the details of a request under `exactly`:\n" + yaml([rewritten])
+    return f"put these fields under `exactly` ({problem.version}):\n" + yaml([rewritten])
 
 
 def _exactly_in_v1beta1(problem: Problem) -> str:
     if problem.version != "v1beta1":
         return ""
-    return "v1beta1 has the fields of `exactly` in the request itself; `exactly` needs apiVersion resource.k8s.io/v1"
+    return "move the fields of `exactly` up into the request (v1beta1), or use apiVersion resource.k8s.io/v1"
 
 
 def _basic_device(problem: Problem) -> str:
@@ -52,7 +49,7 @@ def _basic_device(problem: Problem) -> str:
     device = problem.parent
     if problem.version == "v1beta1" or not isinstance(device, dict):
         return ""
-    text = f"`basic` was v1beta1's; {problem.version} has these fields in the device itself"
+    text = f"move the fields of `basic` up into the device ({problem.version}); only v1beta1 has `basic`"
     basic = device.get("basic")
     if not isinstance(basic, dict):
         return text
@@ -63,7 +60,7 @@ def _device_without_basic(problem: Problem) -> str:
     schema = problem.schema
     if problem.version != "v1beta1" or schema is None or problem.key not in schema["BasicDevice"].by_name:
         return ""
-    return f"v1beta1 has `{problem.key}` under `basic`; directly in the device needs apiVersion resource.k8s.io/v1"
+    return f"move `{problem.key}` under `basic` (v1beta1), or use apiVersion resource.k8s.io/v1"
 
 
 def _metadata_at_top_level(problem: Problem) -> str:
@@ -72,16 +69,16 @@ def _metadata_at_top_level(problem: Problem) -> str:
     metadata: dict[str, Any] = {problem.key: problem.value}
     written = problem.parent.get("metadata") if isinstance(problem.parent, dict) else None
     if isinstance(written, dict) and problem.key in written:
-        return f"`{problem.key}` stands in `metadata` already; remove this one"
-    return f"`{problem.key}` belongs into `metadata`:\n" + yaml({"metadata": metadata})
+        return f"remove this `{problem.key}`; `metadata` already has one"
+    return f"move `{problem.key}` into `metadata`:\n" + yaml({"metadata": metadata})
 
 
 def _spec_of_a_claim(problem: Problem) -> str:
     """A template with the spec of a claim, or the other way round."""
     if problem.kind == "ResourceClaimTemplate" and problem.key == "devices":
-        return "a template has the claim's spec under a `spec` of its own:\nspec:\n  spec:\n    devices: …"
+        return "put the claim's spec under the template's `spec.spec`:\nspec:\n  spec:\n    devices: …"
     if problem.kind == "ResourceClaim" and problem.key == "spec":
-        return "only a ResourceClaimTemplate has `spec` in `spec`; move what is in it one level up"
+        return "move the fields of the inner `spec` one level up; only a ResourceClaimTemplate has `spec` in `spec`"
     return ""
 
 
@@ -90,10 +87,11 @@ def _pod_claim_source(problem: Problem) -> str:
     source = problem.value
     claim = problem.parent
     if not isinstance(source, dict) or not isinstance(claim, dict):
-        return f"`{problem.key}` was dropped after 1.30: name the claim or the template directly"
+        return f"name the claim or the template directly; `{problem.key}` was removed after 1.30"
     rewritten = {key: value for key, value in claim.items() if key != problem.key} | source
-    return f"`{problem.key}` was dropped after 1.30; now the name stands in the entry itself:\n" + yaml(
-        [rewritten]
+    return (
+        f"name the claim or the template in the entry itself; `{problem.key}` was removed after 1.30:\n"
+        + yaml([rewritten])
     )
 
 
@@ -101,8 +99,8 @@ def _classic_field(problem: Problem) -> str:
     if not problem.api_version.startswith("resource.k8s.io/"):
         return ""
     return (
-        f"`{problem.key}` is from classic DRA (v1alpha2, last served by Kubernetes 1.30); now a claim has "
-        "`spec.devices.requests`, each with the `deviceClassName` of a DeviceClass and CEL selectors"
+        f"`{problem.key}` is a field of classic DRA (v1alpha2, last served by Kubernetes 1.30); use "
+        "`spec.devices.requests` instead, each with the `deviceClassName` of a DeviceClass and CEL selectors"
     )
 
 
@@ -113,7 +111,7 @@ def _proposed_field(problem: Problem) -> str:
     schema = SCHEMAS_WITH_PROPOSALS.get(problem.version)
     if schema is None or schema_walk.type_at(schema, problem.kind, problem.path) is None:
         return ""
-    return f"a proposal has `{problem.key}` here, but no release yet; --kube-version kep knows it"
+    return f"`{problem.key}` is only proposed here, no release has it yet; to check against the proposals use --kube-version kep"
 
 
 def _did_you_mean(problem: Problem) -> str:
@@ -143,7 +141,7 @@ def _elsewhere(problem: Problem) -> str:
     if not places or len(places) > 6:
         return ""
     shown = " or ".join(f"`{place}`" for place in places[:2])
-    return f"`{problem.key}` is a field of {shown}; is it indented as it should be?"
+    return f"check the indentation: `{problem.key}` is a field of {shown}"
 
 
 def _is_near(place: str, here: str) -> bool:
@@ -157,7 +155,7 @@ def _fields_here(problem: Problem) -> str:
     names = [f"`{field.name}`" for field in schema_walk.fields_of(problem.schema, struct)]
     if not names or len(names) > 12:
         return ""
-    return "possible here: " + ", ".join(names)
+    return "fields allowed here: " + ", ".join(names)
 
 
 def _struct_around(problem: Problem) -> Struct | None:
@@ -177,7 +175,11 @@ def _attribute_keys(problem: Problem) -> str:
         "value": "string",
     }
     wanted = meant.get(problem.key)
-    return f"an attribute has one of `int`, `bool`, `string`, `version`; here `{wanted}`" if wanted else ""
+    return (
+        f"write `{wanted}`: the type of an attribute is `int`, `bool`, `string` or `version`"
+        if wanted
+        else ""
+    )
 
 
 def _expression_beside_cel(problem: Problem) -> str:
@@ -185,10 +187,8 @@ def _expression_beside_cel(problem: Problem) -> str:
     cel = selector.get("cel") if isinstance(selector, dict) else None
     expression = value_at(selector, ("expression",))
     if (isinstance(cel, dict) and "expression" in cel) or not isinstance(expression, str):
-        return "`expression` belongs under `cel`"
-    return "`expression` belongs under `cel`, indented further than it:\n" + yaml(
-        [{"cel": {"expression": expression}}]
-    )
+        return "move `expression` under `cel`"
+    return "indent `expression` so that it is under `cel`:\n" + yaml([{"cel": {"expression": expression}}])
 
 
 HINTS = (
@@ -198,19 +198,19 @@ HINTS = (
     Hint(
         "nested-first-available",
         UNKNOWN,
-        "alternatives cannot be nested; list all of them in the request's own `firstAvailable`",
+        "list all alternatives in the request's own `firstAvailable`; they cannot be nested",
         place=REQUEST + r"\.firstAvailable\[\]\.firstAvailable$",
     ),
     Hint(
         "exactly-in-subrequest",
         UNKNOWN,
-        "a subrequest has no `exactly`; its fields stand beside its name",
+        "move the fields of `exactly` up, next to the subrequest's name; a subrequest has no `exactly`",
         place=REQUEST + r"\.firstAvailable\[\]\.exactly$",
     ),
     Hint(
         "admin-access-in-subrequest",
         UNKNOWN,
-        "adminAccess is not possible for alternatives, only under `exactly`",
+        "`adminAccess` is only allowed under `exactly`, not in alternatives",
         place=REQUEST + r"\.firstAvailable\[\]\.adminAccess$",
     ),
     Hint("basic-device", UNKNOWN, _basic_device, place=r"^spec\.devices\[\]\.basic$"),
@@ -227,13 +227,13 @@ HINTS = (
     Hint(
         "claims-beside-resources",
         UNKNOWN,
-        "`claims` belongs under the container's `resources`",
+        "move `claims` under the container's `resources`",
         place=r"ontainers\[\]\.claims$",
     ),
     Hint(
         "resource-claims-in-container",
         UNKNOWN,
-        "`resourceClaims` belongs into the pod's spec; the container lists their names under `resources.claims`",
+        "move `resourceClaims` to the pod's spec; a container lists their names under `resources.claims`",
         place=r"ontainers\[\](\.resources)?\.resourceClaims$",
     ),
     Hint("attribute-value-type", UNKNOWN, _attribute_keys, place=r"attributes\{\}\.\w+$"),

@@ -19,21 +19,20 @@ CAUSES = (REQUIRED, INVALID, NOT_FOUND, NOT_SUPPORTED)
 
 
 def explain(gate: str, profile: Profile) -> str:
-    """``feature gate X is off in 1.35 (on by default from 1.36 on)``."""
-    text = f"feature gate {gate} is off"
+    """``feature gate X is off in 1.35 (on by default from 1.36)``."""
     stage = stage_of(gate, profile.minor)
     if stage is None:
-        return f"feature gate {gate} is not there in {profile.name} ({_history(gate)})"
+        return f"feature gate {gate} does not exist in {profile.name} ({_history(gate)})"
     if stage.default or (profile.name == PROPOSALS and gate in PROPOSED_GATES):
-        return f"{text} by these settings"
-    return f"{text} in {profile.name} ({_history(gate)})"
+        return f"feature gate {gate} is turned off by these settings"
+    return f"feature gate {gate} is off in {profile.name} ({_history(gate)})"
 
 
 def _history(gate: str) -> str:
     first_on = next((stage.minor for stage in GATES[gate] if stage.default), None)
     if first_on is not None:
-        return f"on by default from 1.{first_on} on"
-    return f"off by default up to 1.{NEWEST}; --feature-gates {gate}=true turns it on"
+        return f"on by default from 1.{first_on}"
+    return f"off by default up to 1.{NEWEST}; turn it on with --feature-gates {gate}=true"
 
 
 def gates_that_are_off(field: Field, profile: Profile) -> list[str]:

@@ -28,7 +28,7 @@ def _bare_claim_name(problem: Problem) -> str:
         if not isinstance(value, list) or not value:
             return ""
         value = value[0]
-    return f"a claim is a mapping: `- name: {value}`"
+    return f"write a mapping: `- name: {value}`"
 
 
 def _bare_pod_claim(problem: Problem) -> str:
@@ -47,7 +47,7 @@ def _subrequest(problem: Problem) -> str:
     if not isinstance(value, str) or "/" not in value:
         return ""
     main = value.partition("/")[0]
-    return f"a pod names the request only, whichever alternative was chosen: `request: {main}`"
+    return f"name only the request, whichever alternative is chosen: `request: {main}`"
 
 
 def _unknown_claim(problem: Problem) -> str:
@@ -70,15 +70,15 @@ HINTS = (
     Hint(
         "pod-claim-without-source",
         (REQUIRED, INVALID),
-        "say where the claim comes from, with `resourceClaimName` for one that exists or `resourceClaimTemplateName` "
-        "for one of its own for each pod",
+        "set `resourceClaimName` to use an existing claim, or `resourceClaimTemplateName` "
+        "to create one for each pod",
         place=r"resourceClaims\[\]$",
         message="must specify one of",
     ),
     Hint(
         "claim-used-twice",
         (DUPLICATE,),
-        "a container lists a claim once as a whole, or some of its requests, each once",
+        "list a claim once without `request`, or each of its requests at most once",
         place=CONTAINER_CLAIM + "$",
     ),
 )

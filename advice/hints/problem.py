@@ -1,11 +1,11 @@
-"""What a hint can look at: one finding, and the object that it is about as the user wrote it."""
+"""One problem that the server has with an object, and the object as the user wrote it: what hints look at."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from resourceapi.field_path import Key, Path, Segment
-from resourceapi.manifests import value_at
+from resourceapi.manifests import text, value_at
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 
 
 class Problem:
-    """One finding about one object.
+    """One problem that the server has with one object.
 
-    ``rule``: the cause's reason, or what was wrong with the document's form (:data:`advice.hints.RULES`).
-    ``path``: the field, in the version that the user wrote.  ``message``: the server's words about it.
-    ``namespace_labels``: those of the object's namespace.  ``text_of`` gives the source text of the value at a path.
+    :param rule: the reason of a cause (:mod:`resourceapi.field_errors`), or a name from :mod:`validation.rule_names`
+    :param message: the server's message
+    :param path: the field, in the version that the user wrote
+    :param object: the whole object, as parsed
+    :param namespace: the object's namespace
+    :param namespace_labels: the labels of that namespace
+    :param text_of: returns the source text of the value at a path
     """
 
     __slots__ = (
@@ -60,25 +64,25 @@ class Problem:
 
     @property
     def api_version(self) -> str:
-        value = self.object.get("apiVersion", "") if isinstance(self.object, dict) else ""
-        return value if isinstance(value, str) else ""
+        """The object's apiVersion, "" if it has none."""
+        return text(self.object, "apiVersion")
 
     @property
     def version(self) -> str:
+        """The apiVersion without its group."""
         return self.api_version.rpartition("/")[2]
 
     @property
     def kind(self) -> str:
-        value = self.object.get("kind", "") if isinstance(self.object, dict) else ""
-        return value if isinstance(value, str) else ""
+        """The object's kind, "" if it has none."""
+        return text(self.object, "kind")
 
     @property
     def place(self) -> str:
-        """The path without indices and map keys, as if a template's claim or pod stood alone.
+        """The path without indices and map keys; within a template as if the claim or pod were on its own.
 
-        Examples: ``spec.devices.requests[].name``, ``spec.devices[].attributes{}.string``.
-
-        The hints' conditions are patterns over this.
+        Examples: ``spec.devices.requests[].name``, ``spec.devices[].attributes{}.string``.  The conditions of hints are
+        patterns for this.
         """
         if self._place is None:
             self._place = _flattened(self.path)
@@ -91,17 +95,17 @@ class Problem:
 
     @property
     def value(self) -> Any:
-        """What stands at the path, or MISSING."""
+        """The value at the path, or MISSING."""
         return value_at(self.object, self.path)
 
     @property
     def written(self) -> str:
-        """How the value is written in the file: `no` for false, say; "" if there is no file or no value."""
+        """The value as it is written in the file, such as `no` for false; "" if there is no file or no value."""
         return self._text_of(self.path) if self._text_of is not None else ""
 
     @property
     def parent(self) -> Any:
-        """What stands one level higher, or MISSING."""
+        """The value that contains it, or MISSING."""
         return value_at(self.object, self.path[:-1])
 
     @property

@@ -23,19 +23,19 @@ def _quantity_field(problem: Problem) -> str:
     """`.quantity >= …` and `.value >= …`, as if a capacity were a struct."""
     if not re.search(r"capacity\b.*\.(quantity|value)\b", _expression(problem)):
         return ""
-    return 'a capacity is a quantity itself: `device.capacity["<driver>"].memory.compareTo(quantity("10Gi")) >= 0`'
+    return 'compare the capacity itself, it is a quantity: `device.capacity["<driver>"].memory.compareTo(quantity("10Gi")) >= 0`'
 
 
 def _quantity_literal(problem: Problem) -> str:
     """`80.GiB`, `80Gi` without quotes."""
     matched = re.search(r"(?<![\w\"'.])([0-9]+)\.?([KMGTPE]i)B?\b(?![\"'])", _expression(problem))
-    return f'write the quantity as text: `quantity("{matched[1]}{matched[2]}")`' if matched else ""
+    return f'write the quantity as a string: `quantity("{matched[1]}{matched[2]}")`' if matched else ""
 
 
 def _quantity_operator(problem: Problem) -> str:
     if not re.search(r"[<>]=?\s*quantity\(|quantity\([^)]*\)\s*[<>]=?", _expression(problem)):
         return ""
-    return 'quantities have no < and >: write `….compareTo(quantity("10Gi")) >= 0` or `.isGreaterThan(…)`'
+    return 'use `….compareTo(quantity("10Gi")) >= 0` or `.isGreaterThan(…)`: quantities have no `<` and `>`'
 
 
 def _attribute_without_domain(problem: Problem) -> str:
@@ -44,7 +44,7 @@ def _attribute_without_domain(problem: Problem) -> str:
     )
     if not matched:
         return ""
-    return f'attributes are looked up by domain, then by name: `device.attributes["<driver>"].{matched[2]}`'
+    return f'look up attributes by domain, then by name: `device.attributes["<driver>"].{matched[2]}`'
 
 
 def _misspelt(problem: Problem) -> str:
@@ -73,13 +73,13 @@ def _unbalanced(problem: Problem) -> str:
         missing = bare.count(opening) - bare.count(closing)
         if missing:
             lacking, extra = (closing, opening) if missing > 0 else (opening, closing)
-            return f"brackets do not match: a `{lacking}` is missing, or there is one `{extra}` too many"
+            return f"unbalanced brackets: a `{lacking}` is missing, or there is one `{extra}` too many"
     return ""
 
 
 def _single_equals(problem: Problem) -> str:
     bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(problem))
-    return "equality is written `==`" if re.search(r"[^=!<>]=[^=]", bare) else ""
+    return "write `==` for equality" if re.search(r"[^=!<>]=[^=]", bare) else ""
 
 
 def _words(problem: Problem) -> str:
@@ -88,7 +88,7 @@ def _words(problem: Problem) -> str:
     if not matched:
         return ""
     word = matched[1].lower()
-    return f"`{matched[1]}` is written `{ {'and': '&&', 'or': '||', 'not': '!'}[word] }` in CEL"
+    return f"write `{ {'and': '&&', 'or': '||', 'not': '!'}[word] }` instead of `{matched[1]}` in CEL"
 
 
 def _expression(problem: Problem) -> str:
@@ -109,8 +109,8 @@ HINTS = (
     Hint(
         "too-complex",
         (FORBIDDEN,),
-        "the server estimates the cost at worst: compare the texts of attributes directly, without nested loops and "
-        "without functions on texts of unknown length",
+        "compare attributes directly, without nested loops and "
+        "without functions on strings of unknown length; the server estimates the cost of the worst case",
         place=EXPRESSION,
         message="exceeds cost limit",
     ),

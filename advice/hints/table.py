@@ -10,12 +10,14 @@ from resourceapi.manifests import MISSING
 
 
 class Hint:
-    """One piece of advice.
+    """A condition and the text to show where it holds.
 
-    ``rules``: the rules of the findings it is for.  ``place``: a regular expression that is searched in the finding's
-    place (:attr:`Problem.place`).  ``text``: the advice, with ``{key}``, ``{value}``, ``{kind}``, ``{version}`` and
-    ``{namespace}`` filled in, or a function that makes it and may decline by returning nothing.
-    ``message``: a text that the server's message must contain.
+    :param name: a unique name, by which tests refer to it
+    :param rules: the rules (:attr:`Problem.rule`) that it is for
+    :param text: the text, with ``{key}``, ``{value}``, ``{kind}``, ``{version}`` and ``{namespace}`` filled in, or a
+        function that returns it, or "" where the hint does not apply
+    :param place: a regular expression to search for in :attr:`Problem.place`
+    :param message: a substring that the server's message must contain
     """
 
     __slots__ = ("message", "name", "place", "rules", "text")
@@ -36,7 +38,7 @@ class Hint:
         self.message = message
 
     def advice(self, problem: Problem) -> str:
-        """The text for this problem, or nothing if it does not apply."""
+        """The text for this problem, or "" if the hint does not apply."""
         if problem.rule not in self.rules or self.message not in problem.message:
             return ""
         if self.place:

@@ -28,9 +28,9 @@ def _match_attribute_list(problem: Problem) -> str:
     if not isinstance(names, list) or not names:
         return ""
     if len(names) == 1:
-        return f"one name, no list: `{problem.key}: {scalar(names[0])}`"
+        return f"write one name, not a list: `{problem.key}: {scalar(names[0])}`"
     constraints = yaml([{problem.key: name} for name in names])
-    return f"a constraint has one `{problem.key}`; several attributes need a constraint each:\n{constraints}"
+    return f"write a constraint for each attribute; a constraint has one `{problem.key}`:\n{constraints}"
 
 
 def _plain_attribute(problem: Problem) -> str:
@@ -39,7 +39,7 @@ def _plain_attribute(problem: Problem) -> str:
     types = {str: "string", bool: "bool", int: "int"}
     if type(value) not in types:
         return ""
-    return "an attribute names its type:\n" + yaml({problem.key: {types[type(value)]: value}})
+    return "give the type of the attribute:\n" + yaml({problem.key: {types[type(value)]: value}})
 
 
 def _plain_capacity(problem: Problem) -> str:
@@ -47,14 +47,14 @@ def _plain_capacity(problem: Problem) -> str:
     value = problem.value
     if not isinstance(value, (str, int, float)):
         return ""
-    return "the quantity stands under `value`:\n" + yaml({problem.key: {"value": value}})
+    return "put the quantity under `value`:\n" + yaml({problem.key: {"value": value}})
 
 
 def _plain_cel(problem: Problem) -> str:
     value = problem.value
     if not isinstance(value, str):
-        return "`cel` holds an `expression`"
-    return "the expression stands under `expression`:\n" + yaml({"cel": {"expression": value}})
+        return "write the mapping of `cel` with an `expression`"
+    return "put the expression under `expression`:\n" + yaml({"cel": {"expression": value}})
 
 
 def _quotes(problem: Problem) -> str:
@@ -64,14 +64,14 @@ def _quotes(problem: Problem) -> str:
     if wanted == "string" and isinstance(value, (bool, int, float)):
         text = problem.written.strip()
         text = text if re.fullmatch(r"[\w.+-]+", text) else scalar(value)
-        return f'YAML reads a {_yaml_type(value)} here; quote the value: `{problem.key}: "{text}"`'
+        return f'quote the value, which YAML reads as a {_yaml_type(value)}: `{problem.key}: "{text}"`'
     if wanted in ("int64", "int32", "bool") and isinstance(value, str):
-        name = "boolean" if wanted == "bool" else "whole number"
+        name = "a boolean" if wanted == "bool" else "an integer"
         bare = value.strip()
         fits = (
             bare in ("true", "false") if wanted == "bool" else re.fullmatch(r"-?\d{1,19}", bare) is not None
         )
-        return f"a {name}, so without quotes: `{problem.key}: {bare}`" if fits else f"a {name} is wanted here"
+        return f"write {name} without quotes: `{problem.key}: {bare}`" if fits else f"write {name} here"
     return ""
 
 
@@ -79,13 +79,13 @@ def _shape(problem: Problem) -> str:
     """A list instead of a mapping and so on."""
     wanted, value = _wanted(problem), problem.value
     if wanted == "list" and isinstance(value, (dict, str)):
-        return "a list is wanted here, each entry with a `-` in front"
+        return "write a list here, with a `-` before each entry"
     if wanted in ("struct", "map") and isinstance(value, list):
-        return "one mapping is wanted here, no list; without the `-`"
+        return "write one mapping here, not a list; remove the `-`"
     if wanted == "struct" and value is None:
         return ""
     if wanted in ("struct", "map"):
-        return "a mapping is wanted here; its keys stand on the next lines, indented further"
+        return "write a mapping here, its keys indented on the next lines"
     return ""
 
 
@@ -103,13 +103,13 @@ def _yaml_type(value: Any) -> str:
 def _quantity(problem: Problem) -> str:
     value = problem.value
     if not isinstance(value, str):
-        return "a quantity is a number with a unit such as `40Gi`, `500m` or `2`"
+        return "write a quantity such as `40Gi`, `500m` or `2`"
     slip = re.fullmatch(r"\s*([+-]?[0-9.]+)\s*([kmgtpe]i?)b?(?:ytes)?\s*", value, re.IGNORECASE)
     if slip is None:
-        return "a quantity is a number with a unit such as `40Gi`, `500m` or `2`"
+        return "write a quantity such as `40Gi`, `500m` or `2`"
     number, unit = slip[1], slip[2]
     unit = unit[0].upper() + unit[1:].lower() if len(unit) == 2 or unit[0] not in "km" else unit
-    return f"quantities have units such as `Ki`, `Mi`, `Gi` or `k`, `M`, `G`, without a B: `{number}{unit}`"
+    return f"write `{number}{unit}`: units such as `Ki`, `Mi`, `Gi` or `k`, `M`, `G` have no `B`"
 
 
 # --- names and references ---------------------------------------------------------------------------------------
@@ -123,15 +123,15 @@ def _request_reference(problem: Problem) -> str:
     names = _request_names(problem.object)
     bare = value.strip("\"' ")
     if bare != value and bare in names:
-        return f"the quotes are part of this name, one of them is missing; write `{bare}`"
+        return f"write `{bare}`: one quote is missing, so the other is part of the name"
     with_main = [name for name in names if name.endswith("/" + value)]
     if with_main:
-        return f"a subrequest is named together with its request: `{with_main[0]}`"
+        return f"name the subrequest together with its request: `{with_main[0]}`"
     meant = nearest(value, names)
     if meant:
         return f"did you mean `{meant}`?"
     return (
-        "requests of this claim: " + ", ".join(f"`{name}`" for name in names) if 0 < len(names) <= 12 else ""
+        "this claim's requests: " + ", ".join(f"`{name}`" for name in names) if 0 < len(names) <= 12 else ""
     )
 
 
@@ -159,10 +159,7 @@ def _unqualified_attribute(problem: Problem) -> str:
     value = problem.value
     if not isinstance(value, str) or "/" in value or not value:
         return ""
-    return (
-        f"write the attribute with its domain; one without a domain in the ResourceSlice has the driver's name as "
-        f"domain: `<driver>/{value}`"
-    )
+    return f"write the attribute with its domain: `<driver>/{value}` if the ResourceSlice gives it none"
 
 
 def _unsupported(problem: Problem) -> str:
@@ -197,14 +194,14 @@ def _identifier(problem: Problem) -> str:
 def _version(problem: Problem) -> str:
     version = as_semantic_version(problem.value) if isinstance(problem.value, str) else ""
     if not version or version == problem.value:
-        return "a semantic version has three numbers: `1.2.3`; write any other text as `string`"
-    return f"a semantic version has three numbers, without zeros or a v in front: `{version}`"
+        return "write a semantic version with three numbers, such as `1.2.3`; any other text is a `string`"
+    return f"write `{version}`: a semantic version has three numbers, without leading zeros or `v`"
 
 
 def _parameters(problem: Problem) -> str:
     if not isinstance(problem.value, str):
-        return "`parameters` is an object of the driver's own, usually with apiVersion and kind"
-    return "write the parameters as YAML under `parameters:`, not as a text that contains them"
+        return "write an object that the driver understands, usually with `apiVersion` and `kind`"
+    return "write the parameters as YAML under `parameters:`, not as a string"
 
 
 # --- unions, namespaces, updates --------------------------------------------------------------------------------
@@ -219,8 +216,10 @@ def _neither(problem: Problem) -> str:
 
 def _both(problem: Problem) -> str:
     if problem.version == "v1beta1":
-        return "beside `firstAvailable` a v1beta1 request has nothing but its `name`"
-    return "keep one of them; `firstAvailable` holds alternatives, `exactly` a request without alternatives"
+        return (
+            "keep only `name` and `firstAvailable`; in v1beta1 a request with alternatives has nothing else"
+        )
+    return "keep one: `firstAvailable` for alternatives, `exactly` for a request without"
 
 
 def _admin_namespace(problem: Problem) -> str:
@@ -229,27 +228,27 @@ def _admin_namespace(problem: Problem) -> str:
     namespace = problem.namespace or "default"
     label = "resource.kubernetes.io/admin-access=true"
     text = (
-        f"label the namespace (kubectl label namespace {quote(namespace)} {label}); if it is, say so with "
+        f"label the namespace (kubectl label namespace {quote(namespace)} {label}); if it has the label, pass "
         f"--namespace-labels {quote(f'{namespace}:{label}')}"
     )
     if "resource.k8s.io/admin-access" in problem.namespace_labels:
-        text += "; resource.k8s.io/admin-access counted up to 1.33 only"
+        text += "; resource.k8s.io/admin-access only counts up to 1.33"
     return text
 
 
 def _node_selection(problem: Problem) -> str:
     """A slice that says nothing about nodes; those with nothing but shared counters need it as well."""
     if value_at(problem.object, ("spec", "sharedCounters")) is MISSING:
-        return "say which nodes have the devices: `nodeName: <node>`, `allNodes: true` or a `nodeSelector`"
+        return "set the nodes that have the devices: `nodeName: <node>`, `allNodes: true` or a `nodeSelector`"
     return (
-        "a slice with shared counters needs one of them, too: the same as the pool's slices with devices have, "
-        "e.g. `nodeName: <node>`"
+        "set the same nodes as in the pool's slices with devices, "
+        "such as `nodeName: <node>`; a slice with shared counters needs them too"
     )
 
 
 def _immutable(problem: Problem) -> str:
     if problem.kind in ("ResourceClaim", "ResourceClaimTemplate") and problem.key == "spec":
-        return f"the spec of a {problem.kind} never changes; create one with another name, or delete this one first"
+        return f"create one with another name, or delete this one first; the spec of a {problem.kind} cannot be changed"
     return ""
 
 
@@ -276,8 +275,8 @@ HINTS = (
     Hint(
         "counters-beside-devices",
         (INVALID,),
-        "since 1.35 shared counters stand in slices of their own; move `sharedCounters` into another ResourceSlice of "
-        "the same pool, and count it in `resourceSliceCount`",
+        "move `sharedCounters` to another ResourceSlice of the same pool, and count it in "
+        "`resourceSliceCount`; since 1.35 a slice has either counters or devices",
         message="only one of `sharedCounters` or `devices`",
     ),
     Hint("immutable", (INVALID,), _immutable, message="immutable"),

@@ -58,7 +58,7 @@ def _missing(problem: Problem) -> str:
         elif key == "apiVersion" and problem.kind in KINDS:
             lines.append(f"add `apiVersion: {GROUP}/{newest_served(problem.kind, problem.profile)}`")
         else:
-            lines.append(f"every object needs `{key}`")
+            lines.append(f"add `{key}`, which every object needs")
     return "; ".join(lines)
 
 
@@ -87,16 +87,16 @@ def _rewrite(problem: Problem) -> str:
         requests = _requests(problem.object)
         if requests:
             return (
-                f"`claimcheck convert --to {now} FILE` rewrites it, with `apiVersion: {GROUP}/{now}`, and the requests as\n"
+                f"run `claimcheck convert --to {now} FILE` to rewrite it, with `apiVersion: {GROUP}/{now}` and these requests:\n"
                 + yaml(requests)
             )
         return f"write `apiVersion: {GROUP}/{now}`"
     if CLASSIC_KINDS.get(kind) == "":
-        return "it has no successor, the scheduler allocates devices itself"
+        return "it has no successor; the scheduler now allocates devices itself"
     if kind in ("ResourceClass", "ResourceClassParameters"):
-        return f"its successor is DeviceClass ({GROUP}/{now}), which selects devices with CEL"
+        return f"use a DeviceClass ({GROUP}/{now}) instead, which selects devices with CEL"
     return (
-        f"classic DRA is gone, a {GROUP}/{now} claim has `spec.devices.requests`, each with the "
+        f"classic DRA was removed; write a {GROUP}/{now} claim with `spec.devices.requests`, each with the "
         "`deviceClassName` of a DeviceClass"
     )
 
@@ -126,8 +126,8 @@ def _not_yet(problem: Problem) -> str:
     if lifecycle is None:
         return ""
     served = newest_served(kind, problem.profile)
-    text = f"{kind} {version} is there from 1.{lifecycle.introduced} on"
-    return f"{text}; release {problem.profile.name} has {GROUP}/{served}" if served else text
+    text = f"{kind} {version} is served from 1.{lifecycle.introduced}"
+    return f"{text}; for {problem.profile.name} use {GROUP}/{served}" if served else text
 
 
 def _wrong_group(problem: Problem) -> str:
@@ -153,8 +153,8 @@ HINTS = (
     Hint(
         "deprecated-version",
         (SERVER_WARNING,),
-        "servers have {version} only if their --runtime-config says so; `claimcheck convert --to v1 --in-place FILE` "
-        "rewrites the file, comments and layout kept",
+        "run `claimcheck convert --to v1 --in-place FILE` to rewrite the file, keeping comments and layout; "
+        "servers only serve {version} where --runtime-config enables it",
         message="is deprecated in",
     ),
     Hint("former-version", (NOT_SERVED,), _former_version),

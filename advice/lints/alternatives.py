@@ -37,7 +37,7 @@ def _warning(path: tuple[str | int, ...], alternatives: list[Any], earlier: int,
     return Warning(
         UNREACHABLE.code,
         path,
-        f'alternative "{second}" can never be chosen: "{first}" comes before it and asks for no more',
+        f'alternative "{second}" can never be chosen: "{first}" comes before it and requires no more',
         "put the more demanding alternative first, or remove the later one",
     )
 

@@ -234,7 +234,7 @@ def _unguarded(lookup: Lookup, failing: int, total: int) -> Remark:
     noun = "attribute" if lookup.map == ATTRIBUTES else "capacity"
     message = (
         f'{failing:,} of {_devices(total)} {"has" if failing == 1 else "have"} no {noun} "{lookup.name}" in the domain '
-        f'"{lookup.domain}": the selector fails there, and with it the scheduling of the pod'
+        f'"{lookup.domain}": the selector fails there, and the pod is not scheduled'
     )
     return Remark(UNGUARDED, lookup.position, lookup.length, message, guard(lookup))
 

@@ -24,7 +24,7 @@ class Failing(Enum):
     """What becomes of an expression that is true for no device, beside being false."""
 
     ALWAYS = "fails on every device"
-    OR_FALSE = "fails on every device on which it is not false"
+    OR_FALSE = "fails on every device for which it is not false"
 
 
 Constant = bool | Failing

@@ -34,9 +34,7 @@ def check(manifest: dict[str, Any], schema: Schema, profile: Profile) -> Iterato
     for path, gate in found:
         from advice.hints.gates import explain
 
-        yield Warning(
-            DROPPED.code, path, f"the server drops `{path[-1]}` in silence: {explain(gate, profile)}"
-        )
+        yield Warning(DROPPED.code, path, f"the server silently drops `{path[-1]}`: {explain(gate, profile)}")
 
 
 def check_pod(manifest: dict[str, Any], profile: Profile) -> Iterator[Warning]:
@@ -51,7 +49,7 @@ def check_pod(manifest: dict[str, Any], profile: Profile) -> Iterator[Warning]:
         if mapping(container, "resources").get("claims")
     ]
     for place in places:
-        text = f"the server drops `{place[-1]}` in silence: {explain(CLAIMS_GATE, profile)}"
+        text = f"the server silently drops `{place[-1]}`: {explain(CLAIMS_GATE, profile)}"
         yield Warning(DROPPED.code, place, text)
 
 

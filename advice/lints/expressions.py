@@ -112,16 +112,16 @@ def _constant_remark(expression: Expression) -> Remark:
     if constant is True:
         message, hint = (
             "the selector is true for every device",
-            "leave it out, or compare the device with something",
+            "remove it, or compare a property of the device",
         )
     elif constant is not None and constant is not False:
         message = f"the selector {constant.value}"
-        hint = "kube-scheduler gives up on a pod when a selector fails; `claimcheck cel` shows the error"
+        hint = "run `claimcheck cel` to see the error; kube-scheduler gives up on a pod when a selector fails"
     else:
         message = "the selector is false for every device"
-        hint = "the same look-up cannot have two values at once: should `&&` be `||`?"
+        hint = "should `&&` be `||`? The same look-up cannot have two values at once"
         if "device" not in expression.text:
-            hint = "it does not look at the device"
+            hint = "it does not use the device"
     return Remark(CONSTANT, 0, len(expression.text), message, hint)
 
 
@@ -145,7 +145,7 @@ def _type_lookup(node: Select | Call, operand: Node, name: str) -> Iterator[Rema
     lookup = as_lookup(operand)
     if lookup is not None and lookup.map == ATTRIBUTES:
         text = _written(operand)
-        message = f'{text}.{name} takes "{name}", a type, for a field: an attribute gives its value itself'
+        message = f'{text}.{name} uses the type "{name}" as a field, but an attribute is its value'
         yield Remark(TYPE_LOOKUP, node.position + 1, len(name), message, f"write `{text}`")
 
 
@@ -160,8 +160,8 @@ def _misused_domain(node: Select | Call, map_: str, domain: str, name: str) -> I
             return
     if map_ == ATTRIBUTES and name in _VALUE_TYPES and "." not in domain:
         text = _written(node)
-        message = f'{text} asks for the attribute "{name}" in the domain "{domain}", and fails on devices without it'
-        hint = f'attributes are looked up by domain, then by name: `device.attributes["<driver>"].{domain}`'
+        message = f'{text} looks up the attribute "{name}" in the domain "{domain}", and fails on devices without it'
+        hint = f'look up attributes by domain, then by name: `device.attributes["<driver>"].{domain}`'
         yield Remark(TYPE_LOOKUP, node.position + 1, len(name), message, hint)
 
 
@@ -192,22 +192,22 @@ def _compared_with(node: Call, lookup: Lookup, sign: str, value: str) -> Iterato
     is_version = "." in value and version
     if sign in _EQUALITY.values():
         if is_version and value.count(".") > 1:
-            message = f'"{lookup.name}" is compared with a text: where it is a version, that fails'
+            message = f'"{lookup.name}" is compared with a string, which fails if it is a version'
             hint = f'if it is a version, write `{text} {sign} semver("{version}")`'
             yield Remark(AS_TEXT, position, length, message, hint, lookup)
     elif is_version:
-        message = f'"{lookup.name}" is compared as a text, so that "10.0" is less than "9.0"'
+        message = f'"{lookup.name}" is compared as a string, so "10.0" is less than "9.0"'
         hint = f'compare versions: `{text}.compareTo(semver("{version}")) {sign} 0`'
         yield Remark(AS_TEXT, position, length, message, hint)
     elif re.fullmatch(r"[0-9]+(\.[0-9]+)?([KMGTPE]i|[mkMGTPE])", value):
-        message = f'"{lookup.name}" is compared as a text, so that "100Gi" is less than "80Gi"'
+        message = f'"{lookup.name}" is compared as a string, so "100Gi" is less than "80Gi"'
         hint = f'compare quantities: `quantity({text}).compareTo(quantity("{value}")) {sign} 0`'
         yield Remark(AS_TEXT, position, length, message, hint)
     elif re.fullmatch(r"[0-9]+", value):
-        message = f'"{lookup.name}" is compared as a text, so that "100" is less than "80"'
+        message = f'"{lookup.name}" is compared as a string, so "100" is less than "80"'
         yield Remark(AS_TEXT, position, length, message, f"if it is a number, write `{text} {sign} {value}`")
 
 
 def guard(lookup: Lookup) -> str:
     """The advice to put a guard in front of a look-up."""
-    return f'put a guard in front: `has(device.{lookup.map}["{lookup.domain}"].{lookup.name}) && …`'
+    return f'add a guard: `has(device.{lookup.map}["{lookup.domain}"].{lookup.name}) && …`'

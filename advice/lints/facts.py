@@ -29,6 +29,7 @@ class Pool:
 
     @property
     def complete(self) -> bool:
+        """Whether all slices of the pool generation are there."""
         return self.slices >= self.expected > 0
 
 
@@ -96,6 +97,7 @@ class Facts:
         self.hidden_notes = 0  # counted by lints that were not asked for notes
 
     def namespace_of(self, manifest: Any) -> str:
+        """The namespace of an object; the default namespace if it names none."""
         return text(mapping(manifest, "metadata"), "namespace") or self.default_namespace
 
     def learn(self, manifest: dict[str, Any]) -> None:

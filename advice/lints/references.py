@@ -17,7 +17,7 @@ from advice.lints.table import (
 from resourceapi.field_path import Path
 from resourceapi.manifests import containers, entries, pod_spec, request_details, text
 
-ADD = "add its file, or name the cluster's objects with --inventory DIR"
+ADD = "add its file, or give the cluster's objects with --inventory DIR"
 
 
 def check_classes(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:

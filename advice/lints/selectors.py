@@ -120,8 +120,8 @@ def _remarks(expression: Expression, path: Path, *, notes: bool) -> Iterator[War
     yield Warning(
         UNGUARDED.code,
         path,
-        f'"{first.name}"{others} is looked up without a guard: on a device that lacks it the selector fails, and with it '
-        "the scheduling of the pod",
+        f'"{first.name}"{others} is looked up without a guard: on a device without it the selector fails, and the pod '
+        "is not scheduled",
         f"unless every device has it, {guard(first)}",
         stretch=(first.position, first.length),
         is_note=True,

@@ -49,37 +49,41 @@ class Warning:
 UNREACHABLE = Lint(
     "CC001",
     "unreachable-alternative",
-    "An alternative can never be chosen, because an earlier one asks for no more.",
+    "An alternative can never be chosen, because an earlier one requires no more.",
 )
-UNKNOWN_CLASS = Lint("CC002", "unknown-device-class", "A request names a DeviceClass that is not there.")
+UNKNOWN_CLASS = Lint(
+    "CC002", "unknown-device-class", "A request names a DeviceClass that is not among the given objects."
+)
 UNKNOWN_TEMPLATE = Lint(
-    "CC003", "unknown-claim-template", "A pod names a ResourceClaimTemplate that is not there."
+    "CC003",
+    "unknown-claim-template",
+    "A pod names a ResourceClaimTemplate that is not among the given objects.",
 )
-UNKNOWN_CLAIM = Lint("CC004", "unknown-claim", "A pod names a ResourceClaim that is not there.")
+UNKNOWN_CLAIM = Lint(
+    "CC004", "unknown-claim", "A pod names a ResourceClaim that is not among the given objects."
+)
 UNKNOWN_REQUEST = Lint(
     "CC005", "unknown-request", "A container names a request that its claim does not have."
 )
-DROPPED = Lint(
-    "CC006", "dropped-field", "The server drops a field in silence, because its feature gate is off."
-)
+DROPPED = Lint("CC006", "dropped-field", "The server silently drops a field because its feature gate is off.")
 TYPE_LOOKUP = Lint(
     "CC007",
     "attribute-looked-up-by-type",
-    "A CEL expression takes the type of an attribute's value for its name, or its name for a domain.",
+    "A CEL expression uses the type of a value as an attribute's name, or an attribute's name as a domain.",
 )
 UNKNOWN_COUNTER = Lint("CC008", "unknown-counter", "A device consumes a counter that its pool does not have.")
-REPEATED_KEY = Lint("CC009", "repeated-key", "A key is there twice; kubectl sends the last value only.")
-IGNORED_TEXT = Lint("CC010", "ignored-text", "kubectl passes over a part of the file in silence.")
+REPEATED_KEY = Lint("CC009", "repeated-key", "A key is repeated; kubectl sends only the last value.")
+IGNORED_TEXT = Lint("CC010", "ignored-text", "kubectl silently ignores a part of the file.")
 UNGUARDED = Lint(
     "CC011", "unguarded-look-up", "A selector looks up an attribute and fails on devices that do not have it."
 )
-AS_TEXT = Lint("CC012", "compared-as-text", "A selector compares versions, quantities or numbers as texts.")
-CONSTANT = Lint("CC013", "constant-selector", "A selector gives the same for every device.")
-UNSATISFIED = Lint("CC014", "unsatisfied-selector", "No device of the inventory satisfies a selector.")
+AS_TEXT = Lint("CC012", "compared-as-text", "A selector compares versions, quantities or numbers as strings.")
+CONSTANT = Lint("CC013", "constant-selector", "A selector gives the same result for every device.")
+UNSATISFIED = Lint("CC014", "unsatisfied-selector", "No device in the inventory satisfies a selector.")
 RARE = Lint(
     "CC015",
     "rare-attribute",
-    "A selector looks up an attribute that few or no devices of the inventory have.",
+    "A selector looks up an attribute that few or no devices in the inventory have.",
 )
 
 LINTS = {

@@ -112,7 +112,7 @@ class Interpreter:
         """Add the keys that are there more than once, and of too many the number."""
         repeated = manifest.locate_repeated_keys()
         for path, first, again in repeated[:_MOST_REPEATED_KEYS]:
-            message = f"the key is there already in line {first.line}; kubectl sends the last value only"
+            message = f"the key is already in line {first.line}; kubectl sends only the last value"
             finding = Finding(
                 WARNING,
                 REPEATED_KEY.code,
@@ -126,7 +126,7 @@ class Interpreter:
             if not is_ignored(manifest, finding):
                 result.findings.append(finding)
         if len(repeated) > _MOST_REPEATED_KEYS:
-            message = f"{len(repeated) - _MOST_REPEATED_KEYS:,} more keys are there already"
+            message = f"{len(repeated) - _MOST_REPEATED_KEYS:,} more keys are repeated"
             result.findings.append(Finding(WARNING, REPEATED_KEY.code, message, line=manifest.line))
 
 

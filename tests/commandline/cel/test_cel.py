@@ -73,7 +73,7 @@ VERDICTS = [
         "true", [], 0,
         "type: bool\nestimated cost: 0 (limit 1,000,000)\n"
         "warning[CC013]: the selector is true for every device\n"
-        "hint: leave it out, or compare the device with something\n",
+        "hint: remove it, or compare a property of the device\n",
         id="constant"),
     pytest.param(
         f'{MODEL} == "a100"', [], 0, "type: bool\nestimated cost: 5 (limit 1,000,000)\n", id="look-up"
@@ -90,8 +90,8 @@ VERDICTS = [
         'string(1) + "x" == "1x"', [], 1,
         "type: bool\nestimated cost: 1,844,674,407,370,955,266 (limit 1,000,000)\n"
         "error: too complex, exceeds cost limit\n"
-        "hint: the server estimates the cost at worst: compare the texts of attributes directly, without nested loops and "
-        "without functions on texts of unknown length\n",
+        "hint: compare attributes directly, without nested loops and "
+        "without functions on strings of unknown length; the server estimates the cost of the worst case\n",
         id="too-costly",
     ),
     pytest.param("device.driver", [], 1, "error: must evaluate to bool or the unknown type, not string\n", id="no-bool"),
@@ -104,7 +104,7 @@ VERDICTS = [
         " | device.allowMultipleAllocations\n"
         " | ......^\n"
         "hint: `allowMultipleAllocations` cannot be used: feature gate DRAConsumableCapacity is off in 1.34 "
-        "(on by default from 1.36 on)\n",
+        "(on by default from 1.36)\n",
         id="gate-off-in-an-older-release",
     ),
     pytest.param(
@@ -204,12 +204,12 @@ def test_json_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
 ADVICE = [
     pytest.param(
         'device.attributes["model"] == "a100"',
-        'hint: attributes are looked up by domain, then by name: `device.attributes["<driver>"].model`\n',
+        'hint: look up attributes by domain, then by name: `device.attributes["<driver>"].model`\n',
         id="hint-for-an-error",
     ),
     pytest.param(
         f'{MODEL} >= "9.1"',
-        'warning[CC012]: "model" is compared as a text, so that "10.0" is less than "9.0"\n'
+        'warning[CC012]: "model" is compared as a string, so "10.0" is less than "9.0"\n'
         f'hint: compare versions: `{MODEL}.compareTo(semver("9.1.0")) >= 0`\n',
         id="lint",
     ),

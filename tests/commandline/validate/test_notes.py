@@ -48,11 +48,11 @@ def test_notes_are_shown(claim: str, capsys: pytest.CaptureFixture[str]) -> None
     """With --notes each stands under the name in the user's text; they are no warnings."""
     assert _validate(capsys, claim, "--notes", "--warnings-as-errors") == (
         f"{claim}:14:52: note[CC011]: spec.devices.requests[0].exactly.selectors[0].cel.expression: "
-        '"model" is looked up without a guard: on a device that lacks it the selector fails, and with it the scheduling '
+        '"model" is looked up without a guard: on a device without it the selector fails, and the pod '
         "of the pod\n"
         '  14 |               device.attributes["gpu.example.com"].model == "a100"\n'
         f"     | {' ' * 51}^^^^^\n"
-        "     = hint: unless every device has it, put a guard in front: "
+        "     = hint: unless every device has it, add a guard: "
         '`has(device.attributes["gpu.example.com"].model) && …`\n\n'
         f"{SUMMARY}; 1 note\n"
     )

@@ -485,7 +485,7 @@ def test_repeated_keys(write: Write, report: Report) -> None:
         report(write("claim.yaml", CLAIM.replace("  name: claim\n", "  name: a\n  name: claim\n")))
     )
     assert (finding["rule"], finding["field"], finding["line"]) == ("CC009", "metadata.name", 5)
-    assert finding["message"] == "the key is there already in line 4; kubectl sends the last value only"
+    assert finding["message"] == "the key is already in line 4; kubectl sends only the last value"
 
 
 def test_many_repeated_keys(write: Write, report: Report) -> None:
@@ -495,7 +495,7 @@ def test_many_repeated_keys(write: Write, report: Report) -> None:
     )
     findings = _findings(report(write("class.yaml", text)))
     assert len(findings) == 101
-    assert findings[-1]["message"] == "2 more keys are there already"
+    assert findings[-1]["message"] == "2 more keys are repeated"
 
 
 def test_comment_behind_something_else(write: Write, report: Report) -> None:
