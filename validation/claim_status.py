@@ -15,14 +15,14 @@ from resourceapi.objects import EMPTY, Object
 from validation import formats
 from validation.bindings import check_binding_conditions, check_skipped_operations
 from validation.checks import Checks
-from validation.claims import (
+from validation.conditions import check_conditions
+from validation.configuration import check_configuration, check_declared_driver_name, check_raw
+from validation.device_claims import (
     RequestNames,
     check_admin_namespace,
     check_request_reference,
     check_request_references,
 )
-from validation.conditions import check_conditions
-from validation.configuration import check_configuration, check_declared_driver_name, check_raw
 from validation.node_selectors import check_node_selector
 from validation.object_meta import check_metadata_update
 from validation.tolerations import check_toleration

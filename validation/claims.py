@@ -1,307 +1,45 @@
-"""What must hold for a ResourceClaim and a ResourceClaimTemplate (KEP-4381, KEP-4816).
-
-Paths are those of the hub, which has the shape of v1.
-"""
+"""What must hold for a ResourceClaim (KEP-4381)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from resourceapi import limits
 from resourceapi.equality import equal
-from resourceapi.field_errors import FORBIDDEN, INVALID, REQUIRED, Named, not_supported
-from resourceapi.field_path import Path
-from resourceapi.model import claims as model
+from resourceapi.field_errors import INVALID
+from resourceapi.kinds import CLAIM
 from resourceapi.objects import EMPTY, Object
-from validation import formats
 from validation.checks import Checks
-from validation.configuration import check_configuration, check_selectors
-from validation.object_meta import check_metadata, check_metadata_update, check_template_metadata
-from validation.tolerations import check_toleration
-
-ADMIN_LABEL = "resource.kubernetes.io/admin-access"
-REQUEST_REFERENCE = (
-    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
-)
-_REQUESTS = model.DeviceClaim["requests"]
-_CONSTRAINTS = model.DeviceClaim["constraints"]
-_CONFIG = model.DeviceClaim["config"]
-_SUBREQUEST_CLASS = model.DeviceSubRequest["deviceClassName"]
-UINT64 = 2**64  # costs are added up as the server does, in 64 bits
+from validation.claim_status import check_claim_status, drop_deallocated
+from validation.device_claims import check_admin_access, check_device_claim
+from validation.kind_rules import DeviceKindRules, Labels
+from validation.object_meta import check_metadata, check_metadata_update
 
 
-# --- objects ----------------------------------------------------------------------------------------------------
+class ClaimRules(DeviceKindRules):
+    """ResourceClaim."""
 
+    keeps_generation = True
 
-def check_claim(claim: Object, checks: Checks, namespace_labels: Mapping[str, str]) -> None:
-    """A new claim."""
-    devices = claim.get("spec", EMPTY).get("devices", EMPTY)
-    check_admin_access(devices.get("requests"), checks, namespace_labels)
-    check_metadata(claim, checks, namespaced=True)
-    check_device_claim(devices, ("spec", "devices"), checks)
+    def __init__(self) -> None:
+        super().__init__(CLAIM)
 
+    def tidy_status(self, obj: Object, old: Object) -> None:
+        """Reports on devices that the update deallocates go with them."""
+        drop_deallocated(obj, old)
 
-def check_claim_update(claim: Object, old: Object, checks: Checks) -> None:
-    """The spec of a stored claim never changes, so only that is checked."""
-    check_metadata(claim, checks, namespaced=True)
-    check_metadata_update(claim, old, checks)
-    if not equal(claim.get("spec"), old.get("spec")):
-        shown = checks.internal("ResourceClaimSpec", claim.get("spec", EMPTY))
-        checks.report(INVALID, ("spec",), shown, "field is immutable", origin="immutable", covered=True)
+    def check_new(self, obj: Object, checks: Checks, labels: Labels) -> None:
+        """A new claim."""
+        devices = obj.get("spec", EMPTY).get("devices", EMPTY)
+        check_admin_access(devices.get("requests"), checks, labels)
+        check_metadata(obj, checks, namespaced=True)
+        check_device_claim(devices, ("spec", "devices"), checks)
 
+    def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
+        """The spec of a stored claim never changes, so only that is checked."""
+        check_metadata(obj, checks, namespaced=True)
+        check_metadata_update(obj, old, checks)
+        if not equal(obj.get("spec"), old.get("spec")):
+            shown = checks.internal("ResourceClaimSpec", obj.get("spec", EMPTY))
+            checks.report(INVALID, ("spec",), shown, "field is immutable", origin="immutable", covered=True)
 
-def check_template(template: Object, checks: Checks, namespace_labels: Mapping[str, str]) -> None:
-    """A new template: its own metadata, and everything that a claim made from it must satisfy."""
-    devices = template.get("spec", EMPTY).get("spec", EMPTY).get("devices", EMPTY)
-    check_admin_access(devices.get("requests"), checks, namespace_labels)
-    _check_whole_template(template, checks)
-
-
-def _check_whole_template(template: Object, checks: Checks) -> None:
-    spec = template.get("spec", EMPTY)
-    devices = spec.get("spec", EMPTY).get("devices", EMPTY)
-    check_metadata(template, checks, namespaced=True)
-    check_template_metadata(spec.get("metadata", EMPTY), ("spec", "metadata"), checks)
-    check_device_claim(devices, ("spec", "spec", "devices"), checks)
-
-
-def check_template_update(template: Object, old: Object, checks: Checks) -> None:
-    """The spec of a stored template never changes either, but all of it is checked again."""
-    _check_whole_template(template, checks)
-    check_metadata_update(template, old, checks)
-    if not equal(template.get("spec"), old.get("spec")):
-        shown = checks.internal("ResourceClaimTemplateSpec", template.get("spec", EMPTY))
-        checks.invalid(("spec",), shown, "field is immutable")
-
-
-def check_admin_access(
-    requests: list[Object] | None, checks: Checks, namespace_labels: Mapping[str, str]
-) -> None:
-    """Admin access is for namespaces that are labelled for it; the first request that asks for it is reported."""
-    for index, request in enumerate(requests or ()):
-        if request.get("exactly", EMPTY).get("adminAccess"):
-            # the server leaves out `exactly`, and the `spec` that a template has around it
-            check_admin_namespace(
-                ("spec", "devices", "requests", index, "adminAccess"), checks, namespace_labels
-            )
-            return
-
-
-def check_admin_namespace(path: Path, checks: Checks, namespace_labels: Mapping[str, str]) -> None:
-    """The namespace must have the label, with exactly this value."""
-    if namespace_labels.get(ADMIN_LABEL) != "true":
-        checks.report(
-            FORBIDDEN,
-            path,
-            "",
-            f"admin access to devices requires the `{ADMIN_LABEL}: true` label on the containing namespace",
-        )
-
-
-# --- spec.devices -----------------------------------------------------------------------------------------------
-
-
-class RequestNames:
-    """The names that constraints, configs and results may refer to: ``main`` and ``main/sub``."""
-
-    __slots__ = ("_names", "_requests")
-
-    def __init__(self, requests: list[Object] | None) -> None:
-        self._requests = requests
-        self._names: set[str] | None = None  # most claims have nothing that refers to them
-
-    def __contains__(self, reference: str) -> bool:
-        if self._names is None:
-            self._names = _referable(self._requests)
-        return reference in self._names
-
-
-def _referable(requests: list[Object] | None) -> set[str]:
-    subrequests: dict[str, list[str]] = {}
-    for request in requests or ():  # of requests with the same name the last one counts
-        name = request.get("name", "")
-        subrequests[name] = [sub.get("name", "") for sub in request.get("firstAvailable") or ()]
-    return {*subrequests, *(f"{name}/{sub}" for name, subs in subrequests.items() for sub in subs)}
-
-
-class _Claim:
-    """What the requests of one claim share: the attributes its constraints use, the cost of its expressions."""
-
-    __slots__ = ("constrained", "derived_cost")
-
-    def __init__(self, constraints: list[Object] | None) -> None:
-        self.derived_cost = 0
-        self.constrained: dict[str, set[str]] = {}  # request reference ("" is every request) to attributes
-        for constraint in constraints or ():
-            attribute = constraint.get("matchAttribute", constraint.get("distinctAttribute"))
-            if attribute is not None:
-                for reference in constraint.get("requests") or ("",):
-                    self.constrained.setdefault(reference, set()).add(attribute)
-
-    def uses(self, attribute: str, reference: str) -> bool:
-        """Whether a constraint on this request, its main request or on all requests names the attribute."""
-        return any(
-            attribute in self.constrained.get(target, ())
-            for target in ("", reference, reference.partition("/")[0])
-        )
-
-
-def check_device_claim(devices: Object, path: Path, checks: Checks) -> None:
-    """Requests, constraints and configs of a claim."""
-    requests, constraints, configs = (
-        devices.get("requests"),
-        devices.get("constraints"),
-        devices.get("config"),
-    )
-    references = RequestNames(requests)
-    claim = _Claim(constraints)
-    _check_requests(requests, (*path, "requests"), checks, claim)
-    constraints_path, config_path = (*path, "constraints"), (*path, "config")
-    if checks.declared(_CONSTRAINTS, constraints, constraints_path):
-        for index, constraint in enumerate(constraints or ()):
-            _check_constraint(constraint, (*constraints_path, index), checks, references)
-    if checks.declared(_CONFIG, configs, config_path):
-        for index, config in enumerate(configs or ()):
-            at = (*config_path, index)
-            check_request_references(config.get("requests"), (*at, "requests"), checks, references)
-            check_configuration(config, at, checks)
-    if claim.derived_cost > limits.DERIVED_ATTRIBUTES_COST:
-        checks.report(
-            FORBIDDEN,
-            path,
-            "",
-            "too complex, total cost of derived attribute CEL expressions in the claim exceeds cost limit",
-        )
-
-
-def _check_requests(requests: list[Object] | None, path: Path, checks: Checks, claim: _Claim) -> None:
-    if not checks.at_most_declared(_REQUESTS, requests, path):
-        return
-    for index, request in enumerate(requests or ()):
-        _check_request(request, (*path, index), checks, claim)
-    checks.unique_declared(_REQUESTS, requests, path)
-
-
-def _check_request(request: Object, path: Path, checks: Checks, claim: _Claim) -> None:
-    """A request has a name and is either exact or a list of alternatives."""
-    name = request.get("name", "")
-    if problems := formats.dns_label(name):
-        checks.problems(problems, (*path, "name"))
-    alternatives, exactly = request.get("firstAvailable"), request.get("exactly")
-    if alternatives and exactly is not None:
-        detail = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
-        checks.invalid(path, None, detail)
-    elif alternatives:
-        _check_alternatives(name, alternatives, (*path, "firstAvailable"), checks, claim)
-    elif exactly is not None:
-        at = (*path, "exactly")
-        class_name = exactly.get("deviceClassName", "")
-        if class_name:
-            if problems := formats.dns_subdomain(class_name):
-                checks.problems(problems, (*at, "deviceClassName"))
-        else:
-            checks.report(REQUIRED, (*at, "deviceClassName"))
-        _check_request_details(exactly, at, checks, claim, name)
-    else:
-        checks.report(REQUIRED, path, "", "exactly one of `exactly` or `firstAvailable` is required")
-
-
-def _check_alternatives(
-    main: str, alternatives: list[Object], path: Path, checks: Checks, claim: _Claim
-) -> None:
-    if not checks.at_most_declared(model.FIRST_AVAILABLE, alternatives, path):
-        return
-    for index, sub in enumerate(alternatives):
-        at = (*path, index)
-        if problems := formats.dns_label(sub.get("name", "")):
-            checks.problems(problems, (*at, "name"))
-        checks.declared(
-            _SUBREQUEST_CLASS,
-            sub.get("deviceClassName", ""),
-            (*at, "deviceClassName"),
-        )
-        _check_request_details(sub, at, checks, claim, f"{main}/{sub.get('name', '')}")
-    checks.unique_declared(model.FIRST_AVAILABLE, alternatives, path)
-
-
-def _check_request_details(
-    details: Object, path: Path, checks: Checks, claim: _Claim, reference: str
-) -> None:
-    """What an exact request and a subrequest have in common, beside the class."""
-    if selectors := details.get("selectors"):
-        check_selectors(selectors, (*path, "selectors"), checks)
-    if attributes := details.get("derivedAttributes"):
-        _check_derived_attributes(attributes, (*path, "derivedAttributes"), checks, claim, reference)
-    _check_allocation_mode(details.get("allocationMode", ""), details.get("count", 0), path, checks)
-    if tolerations := details.get("tolerations"):
-        checks.each(tolerations, (*path, "tolerations"), check_toleration)
-
-
-def _check_allocation_mode(mode: str, count: int, path: Path, checks: Checks) -> None:
-    """A number of devices goes with ExactCount, and only with it."""
-    if mode == model.ALL:
-        if count != 0:
-            checks.invalid((*path, "count"), count, f"must not be specified when allocationMode is '{mode}'")
-    elif mode == model.EXACT_COUNT:
-        if count <= 0:
-            checks.invalid((*path, "count"), count, "must be greater than zero")
-    else:
-        error = not_supported((*path, "allocationMode"), mode, model.AllocationMode.enum)
-        error.covered = True
-        checks.errors.append(error)
-
-
-def _check_derived_attributes(
-    attributes: list[Object], path: Path, checks: Checks, claim: _Claim, reference: str
-) -> None:
-    """Derived attributes exist for constraints; their expressions share one budget."""
-    for index, attribute in enumerate(attributes):
-        name, expression = attribute.get("name", ""), attribute.get("expression", "")
-        if name and not claim.uses(name, reference):
-            checks.invalid(
-                (*path, index, "name"),
-                Named(name),
-                "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request",
-            )
-        if expression:
-            cost = checks.expression(expression, (*path, index, "expression"), derived=True)
-            claim.derived_cost = (claim.derived_cost + cost) % UINT64
-    checks.unique((attribute.get("name", "") for attribute in attributes), path)
-
-
-def _check_constraint(constraint: Object, path: Path, checks: Checks, references: RequestNames) -> None:
-    """A constraint names an attribute that devices must share or must not share."""
-    check_request_references(constraint.get("requests"), (*path, "requests"), checks, references)
-    for name in ("matchAttribute", "distinctAttribute"):
-        if name in constraint:
-            checks.declared(model.DeviceConstraint[name], constraint[name], (*path, name))
-            return
-    if "DRAConsumableCapacity" in checks.gates:
-        detail = (
-            'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
-        )
-        checks.report(REQUIRED, path, "", detail)
-    else:
-        checks.report(REQUIRED, (*path, "matchAttribute"))
-
-
-def check_request_references(
-    requests: list[str] | None, path: Path, checks: Checks, references: RequestNames
-) -> None:
-    """A list of references to requests: each valid, none twice."""
-    if not requests or not checks.at_most_declared(model.REQUEST_REFERENCES, requests, path):
-        return
-    for index, reference in enumerate(requests):
-        check_request_reference(reference, (*path, index), checks, references)
-    checks.unique_declared(model.REQUEST_REFERENCES, requests, path)
-
-
-def check_request_reference(reference: str, path: Path, checks: Checks, references: RequestNames) -> None:
-    """``main`` or ``main/sub``, of a request that the claim has."""
-    segments = reference.split("/")
-    if len(segments) <= 2:
-        for segment in segments:
-            checks.problems(formats.dns_label(segment), path)
-        if reference in references:
-            return
-    checks.invalid(path, reference, REQUEST_REFERENCE)
+    def check_status(self, obj: Object, old: Object, checks: Checks, labels: Labels) -> None:
+        """A changed status of a stored claim."""
+        check_claim_status(obj, old, checks, labels)

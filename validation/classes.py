@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from resourceapi.equality import equal
+from resourceapi.kinds import DEVICE_CLASS
 from resourceapi.model import classes as model
 from resourceapi.model.formats import LONG_NAME
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
 from validation.configuration import check_configuration, check_selectors
+from validation.kind_rules import DeviceKindRules, Labels
 from validation.object_meta import check_metadata, check_metadata_update
 
 
-def check_class(device_class: Object, checks: Checks) -> None:
-    """A new class."""
-    _check_class_metadata(device_class, checks)
-    _check_spec(device_class.get("spec", EMPTY), None, checks)
+class DeviceClassRules(DeviceKindRules):
+    """DeviceClass."""
 
+    def __init__(self) -> None:
+        super().__init__(DEVICE_CLASS)
 
-def check_class_update(device_class: Object, old: Object, checks: Checks) -> None:
-    """A changed class; selectors and configs that stay exactly as they were are not compiled or measured again."""
-    _check_class_metadata(device_class, checks)
-    check_metadata_update(device_class, old, checks)
-    _check_spec(device_class.get("spec", EMPTY), old.get("spec", EMPTY), checks)
+    def check_new(self, obj: Object, checks: Checks, labels: Labels) -> None:
+        """A new class."""
+        _check_class_metadata(obj, checks)
+        _check_spec(obj.get("spec", EMPTY), None, checks)
+
+    def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
+        """A changed class; selectors and configs that stay exactly as they were are not compiled or measured again."""
+        _check_class_metadata(obj, checks)
+        check_metadata_update(obj, old, checks)
+        _check_spec(obj.get("spec", EMPTY), old.get("spec", EMPTY), checks)
 
 
 def _check_class_metadata(device_class: Object, checks: Checks) -> None:

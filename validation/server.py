@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from resourceapi.kinds import KINDS, deprecation_warning
-from resourceapi.model.versions import GROUP
-from resourceapi.objects import Object
+from resourceapi.kinds import deprecation_warning
 from resourceapi.releases import split_api_version
 from resourceapi.request_body import BadRequest
 from resourceapi.request_body import read as read_request_body
 from validation import statuses
 from validation.headers import in_headers
-from validation.kinds import RULES
+from validation.kind_rules import KindRules
+from validation.kinds import rules_of
 from validation.requests import STATUS, STRICT, WARN, Answer, Request
 from validation.review import Review
 from validation.setting import Setting
@@ -30,32 +27,27 @@ class Server(Setting):
 
     def _handle(self, request: Request) -> Answer:
         group, version = split_api_version(request.api_version)
-        review = self._review_of(request, group, version)
-        if review is None:
+        rules = self._rules_of(request, group, version)
+        if rules is None:
             return statuses.not_served()
         warnings = []
-        if group == GROUP and (warning := deprecation_warning(KINDS[request.kind], version)):
+        if warning := deprecation_warning(rules.kind, version):
             warnings.append(warning)
-        answer = statuses.refuse_size(request.raw) or self._read_and(review, request)
+        answer = statuses.refuse_size(request.raw) or self._review(request, rules, version)
         if request.field_validation == WARN:
             warnings += [problem.text for problem in answer.decoding]
         answer.warnings = warnings + answer.warnings
         return answer
 
-    def _review_of(self, request: Request, group: str, version: str) -> Callable[[Object], Answer] | None:
-        """What answers the request once its body is read; None if the server has no such URL."""
-        if group != GROUP:
-            from validation import pods
-
-            return pods.review_of(self, request, group, version)
-        kind = KINDS.get(request.kind)
-        if kind is None or not kind.served(version, self.profile.minor):
+    def _rules_of(self, request: Request, group: str, version: str) -> KindRules | None:
+        """The rules of the kind in the URL; None if the server has no such URL."""
+        rules = rules_of(group, request.kind)
+        if rules is None or not rules.kind.served(version, self.profile.minor):
             return None
-        if request.verb == STATUS and not RULES[kind.name].has_status:
-            return None  # only kinds with a status have the subresource
-        return lambda obj: Review(self, request, kind, version, obj).answer()
+        # only kinds with a status have the subresource
+        return rules if request.verb != STATUS or rules.has_status else None
 
-    def _read_and(self, review: Callable[[Object], Answer], request: Request) -> Answer:
+    def _review(self, request: Request, rules: KindRules, version: str) -> Answer:
         """Read the body and review the object in it."""
         try:
             body = read_request_body(
@@ -68,6 +60,6 @@ class Server(Setting):
             )
         except BadRequest as error:
             return statuses.bad_request(str(error), path=error.path, decoding=error.problems)
-        answer = review(body.object)
+        answer = Review(self, request, rules, version, body.object).answer()
         answer.decoding = body.problems
         return answer

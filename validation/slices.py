@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from resourceapi import limits, names
 from resourceapi.equality import equal
 from resourceapi.field_errors import REQUIRED, Named, not_found
 from resourceapi.field_path import Key, Path
+from resourceapi.go_text import quote
+from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.model import slices as model
 from resourceapi.model.core import NodeSelector
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from resourceapi.schema import Struct
-from validation import formats
+from validation import formats, node_features, statuses
 from validation.attributes import check_attribute
 from validation.bindings import check_binding_conditions, check_skipped_operations
 from validation.capacities import check_capacity
 from validation.checks import Checks, map_key
+from validation.kind_rules import DeviceKindRules, Labels
 from validation.node_selectors import check_node_selector
 from validation.object_meta import check_metadata, check_metadata_update
+from validation.requests import Answer
 from validation.tolerations import check_taint
+
+if TYPE_CHECKING:
+    from validation.setting import Setting
 
 SPEC: Path = ("spec",)
 LISTS = ("ints", "bools", "strings", "versions")
@@ -36,16 +45,40 @@ NO_DEVICE_SELECTION = (
 )
 
 
-def check_slice(resource_slice: Object, checks: Checks) -> None:
-    """A new slice."""
-    check_metadata(resource_slice, checks, namespaced=False)
-    _check_spec(resource_slice.get("spec", EMPTY), None, checks)
+class ResourceSliceRules(DeviceKindRules):
+    """ResourceSlice."""
 
+    def __init__(self) -> None:
+        super().__init__(RESOURCE_SLICE)
 
-def check_slice_update(resource_slice: Object, old: Object, checks: Checks) -> None:
-    """A changed slice; devices keep capacities and taints that they had without another check."""
-    check_metadata_update(resource_slice, old, checks)
-    _check_spec(resource_slice.get("spec", EMPTY), old.get("spec", EMPTY), checks)
+    def check_new(self, obj: Object, checks: Checks, labels: Labels) -> None:
+        """A new slice."""
+        check_metadata(obj, checks, namespaced=False)
+        _check_spec(obj.get("spec", EMPTY), None, checks)
+
+    def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
+        """A changed slice; devices keep capacities and taints that they had without another check."""
+        check_metadata_update(obj, old, checks)
+        _check_spec(obj.get("spec", EMPTY), old.get("spec", EMPTY), checks)
+
+    def admit(self, obj: Object, setting: Setting) -> Answer | None:
+        """Devices that use resources of nodes need nodes that account for them (NodeDeclaredFeatureValidator)."""
+        if node_features.FEATURE not in setting.profile.gates:
+            return None
+        try:
+            reason = node_features.refuse_slice(obj, setting.nodes)
+        except node_features.UnusableSelector as error:
+            return statuses.bad_request(str(error))
+        return statuses.forbidden(self.kind.resource, obj["metadata"]["name"], reason) if reason else None
+
+    def warnings(self, verb: str, obj: Object) -> list[str]:
+        """The name of a driver should be in lower case."""
+        driver = obj.get("spec", EMPTY).get("driver", "")
+        if driver == driver.lower():
+            return []
+        return [
+            f"spec.driver: driver names should be lowercase; {quote(driver)} contains uppercase characters"
+        ]
 
 
 def _check_spec(spec: Object, old: Object | None, checks: Checks) -> None:

@@ -97,19 +97,20 @@ def _details(name: str, group: str, kind: str) -> dict[str, str]:
     return {key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value}
 
 
-# Of these the server takes a generation as it comes; that of any other kind begins with 1.
-_KEEP_GENERATION = ("ResourceClaim", "ResourceClaimTemplate")
+def identify_new(
+    obj: Object, request: Request, *, namespaced: bool, keeps_generation: bool = False
+) -> Answer | None:
+    """Give a new object its name and namespace; a refusal if it claims another namespace.
 
-
-def identify_new(obj: Object, request: Request, *, namespaced: bool) -> Answer | None:
-    """Give a new object its name and namespace; a refusal if it claims another namespace."""
+    :param keeps_generation: whether a generation is taken as it comes.
+    """
     meta = obj.setdefault("metadata", {})
     refusal = _match_namespace(meta, request, namespaced)
     if refusal is not None:
         return refusal
     for name in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         meta.pop(name, None)
-    if request.kind not in _KEEP_GENERATION:
+    if not keeps_generation:
         meta.pop("generation", None)
     if meta.get("generateName") and not meta.get("name"):
         meta["name"] = generated_name(meta["generateName"])

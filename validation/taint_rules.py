@@ -4,34 +4,49 @@ from __future__ import annotations
 
 from resourceapi import limits, names
 from resourceapi.field_errors import too_many
+from resourceapi.kinds import DEVICE_TAINT_RULE
 from resourceapi.objects import EMPTY, Object
 from validation import formats
 from validation.checks import Checks
 from validation.conditions import check_conditions
+from validation.kind_rules import DeviceKindRules, Labels
 from validation.object_meta import check_metadata, check_metadata_update
 from validation.tolerations import check_taint
 
 
-def check_rule(rule: Object, checks: Checks) -> None:
-    """A new rule."""
-    check_metadata(rule, checks, namespaced=False)
-    _check_spec(rule.get("spec", EMPTY), None, checks)
+class DeviceTaintRuleRules(DeviceKindRules):
+    """DeviceTaintRule."""
 
+    unconditional = ("v1beta2", "v1alpha3")
 
-def check_rule_update(rule: Object, old: Object, checks: Checks) -> None:
-    """A changed rule."""
-    check_metadata_update(rule, old, checks)
-    _check_spec(rule.get("spec", EMPTY), old.get("spec", EMPTY), checks)
+    def __init__(self) -> None:
+        super().__init__(DEVICE_TAINT_RULE)
 
+    def tidy(self, obj: Object, old: Object, now: str) -> None:
+        """A taint whose effect changes was added now, unless the client says otherwise."""
+        taint, before = obj["spec"]["taint"], old.get("spec", EMPTY).get("taint", EMPTY)
+        same_time = taint.get("timeAdded") == before.get("timeAdded")
+        if taint.get("effect", "") != before.get("effect", "") and same_time:
+            taint["timeAdded"] = now
 
-def check_rule_status(rule: Object, old: Object, checks: Checks) -> None:
-    """A changed status."""
-    check_metadata_update(rule, old, checks)
-    conditions = rule.get("status", EMPTY).get("conditions") or []
-    path = ("status", "conditions")
-    check_conditions(conditions, path, checks)
-    if len(conditions) > limits.TAINT_RULE_CONDITIONS:
-        checks.errors.append(too_many(path, len(conditions), limits.TAINT_RULE_CONDITIONS))
+    def check_new(self, obj: Object, checks: Checks, labels: Labels) -> None:
+        """A new rule."""
+        check_metadata(obj, checks, namespaced=False)
+        _check_spec(obj.get("spec", EMPTY), None, checks)
+
+    def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
+        """A changed rule."""
+        check_metadata_update(obj, old, checks)
+        _check_spec(obj.get("spec", EMPTY), old.get("spec", EMPTY), checks)
+
+    def check_status(self, obj: Object, old: Object, checks: Checks, labels: Labels) -> None:
+        """A changed status."""
+        check_metadata_update(obj, old, checks)
+        conditions = obj.get("status", EMPTY).get("conditions") or []
+        path = ("status", "conditions")
+        check_conditions(conditions, path, checks)
+        if len(conditions) > limits.TAINT_RULE_CONDITIONS:
+            checks.errors.append(too_many(path, len(conditions), limits.TAINT_RULE_CONDITIONS))
 
 
 def _check_spec(spec: Object, old: Object | None, checks: Checks) -> None:

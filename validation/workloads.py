@@ -7,6 +7,7 @@ volume claim templates are not.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from resourceapi.field_errors import FORBIDDEN, REQUIRED, Verbatim, not_supported
 from resourceapi.field_path import Path
@@ -16,8 +17,14 @@ from resourceapi.objects import Object
 from validation import formats, label_selectors
 from validation.checks import Checks
 from validation.object_meta import check_annotations, check_labels
-from validation.pod_defaults import default_pod_spec
+from validation.pod_defaults import default_pod_spec, drop_disabled
+from validation.pod_kinds import PodKindRules, spec_warnings
 from validation.pod_specs import ALWAYS, check_pod_spec
+from validation.pods import PodRules
+from validation.requests import CREATE
+
+if TYPE_CHECKING:
+    from validation.setting import Setting
 
 CRON_JOB_NAME_CHARACTERS = 52
 JOB_RESTART_POLICIES = ("OnFailure", "Never")
@@ -27,49 +34,77 @@ LABELLED_BY_TEMPLATE = ("Job", "ReplicationController")
 NOT_SELECTED = "`selector` does not match template `labels`"
 
 
-class Workload:
-    """How a kind treats its selector and its template.
+class WorkloadRules(PodKindRules):
+    """The rules of a kind that holds a pod template.
 
-    ``selector``: it has one, and ``required`` says whether it must; ``empty_name`` is what an error about an empty
-    selector calls the kind.  ``counts``: its numbers that must not be negative, before and after the template.
+    :param selector: whether it has a selector, which ``required`` says whether it must have.
+    :param empty_name: what an error about an empty selector calls the kind.
+    :param counts_before: its numbers that must not be negative, as far as they are checked before the template.
+    :param counts_after: those that are checked after it.
     """
-
-    __slots__ = ("counts_after", "counts_before", "empty_name", "required", "selector")
 
     def __init__(
         self,
+        group: str,
+        name: str,
         *,
         selector: bool = False,
         required: bool = True,
         empty_name: str = "",
         counts_before: tuple[str, ...] = (),
         counts_after: tuple[str, ...] = (),
+        name_use: str = "",
+        name_is_label: bool = False,
+        name_origin: str = "",
     ) -> None:
+        super().__init__(group, name, name_use=name_use, name_is_label=name_is_label, name_origin=name_origin)
         self.selector = selector
         self.required = required
         self.empty_name = empty_name
         self.counts_before = counts_before
         self.counts_after = counts_after
 
+    def default(self, obj: Object) -> None:
+        """Fill in the defaults of the template, and what follows from it."""
+        _default_workload(self.kind.name, obj)
 
-WORKLOADS: Mapping[str, Workload] = {
-    "Deployment": Workload(
-        selector=True, empty_name="deployment", counts_before=("replicas",), counts_after=("minReadySeconds",)
-    ),
-    "ReplicaSet": Workload(
-        selector=True, empty_name="deployment", counts_before=("replicas", "minReadySeconds")
-    ),
-    "StatefulSet": Workload(
-        selector=True, empty_name="statefulset", counts_before=("replicas", "minReadySeconds")
-    ),
-    "DaemonSet": Workload(
-        selector=True, required=False, empty_name="daemonset", counts_after=("minReadySeconds",)
-    ),
-    "Job": Workload(counts_before=("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit")),
-    "CronJob": Workload(),
-    "ReplicationController": Workload(),
-    "PodTemplate": Workload(),
-}
+    def prepare_spec(self, obj: Object, old: Object | None, setting: Setting) -> None:
+        """Drop what is switched off in the template, and label the pods of a new job."""
+        kind = self.kind.name
+        template = template_of(kind, obj)
+        if template is None:
+            return
+        before = None if old is None else template_of(kind, old)
+        drop_disabled(template["spec"], setting.profile, (before or {}).get("spec"))
+        if kind == "Job" and old is None:
+            _label_job(obj)
+
+    def check(self, obj: Object, old: Object | None, checks: Checks) -> None:
+        """All but the metadata."""
+        kind, spec = self.kind.name, obj.get("spec", {})
+        template, path = template_of(kind, obj), TEMPLATES[kind]
+        _check_counts(spec, self.counts_before, checks)
+        if kind == "StatefulSet" and spec.get("serviceName"):
+            checks.problems(formats.dns_label(spec["serviceName"]), ("spec", "serviceName"))
+        usable = True
+        if kind == "ReplicationController":
+            _check_plain_selector(spec, template, path, checks)
+        elif self.selector:
+            usable = _check_selector(self, spec, template or {}, checks)
+        if template is not None and usable:
+            _check_template(kind, template, path, checks)
+        elif template is not None and kind == "StatefulSet":
+            _check_run(kind, template["spec"], (*path, "spec"), checks)
+        _check_counts(spec, self.counts_after, checks)
+        if kind == "CronJob":
+            _check_cron_job_name(obj, checks)
+
+    def warnings(self, verb: str, obj: Object) -> list[str]:
+        """About the name of a new object, and about the spec of its pods."""
+        warnings = self.name_warnings(obj) if verb == CREATE else []
+        template = template_of(self.kind.name, obj)
+        path = (*TEMPLATES[self.kind.name], "spec")
+        return warnings if template is None else warnings + spec_warnings(template["spec"], path)
 
 
 def template_of(kind: str, obj: Object) -> Object | None:
@@ -84,7 +119,7 @@ def template_of(kind: str, obj: Object) -> Object | None:
     return template
 
 
-def default_workload(kind: str, obj: Object) -> None:
+def _default_workload(kind: str, obj: Object) -> None:
     """What the server fills in from the template: the labels, and for a ReplicationController the selector."""
     template = template_of(kind, obj)
     if template is None:
@@ -98,7 +133,7 @@ def default_workload(kind: str, obj: Object) -> None:
         obj["spec"]["selector"] = obj["spec"].get("selector") or dict(labels)
 
 
-def label_job(job: Object) -> None:
+def _label_job(job: Object) -> None:
     """A job marks its pods with its name, unless it is told not to; the uid, another mark, is the server's to know."""
     if job["spec"].get("manualSelector"):
         return
@@ -111,35 +146,13 @@ def label_job(job: Object) -> None:
         job["metadata"]["labels"] = dict(meta["labels"])
 
 
-def check_workload(kind: str, obj: Object, checks: Checks) -> None:
-    """All but the metadata."""
-    template, path = template_of(kind, obj), TEMPLATES[kind]
-    workload = WORKLOADS[kind]
-    spec = obj.get("spec", {})
-    _check_counts(spec, workload.counts_before, checks)
-    if kind == "StatefulSet" and spec.get("serviceName"):
-        checks.problems(formats.dns_label(spec["serviceName"]), ("spec", "serviceName"))
-    usable = True
-    if kind == "ReplicationController":
-        _check_plain_selector(spec, template, path, checks)
-    elif workload.selector:
-        usable = _check_selector(workload, spec, template or {}, checks)
-    if template is not None and usable:
-        _check_template(kind, template, path, checks)
-    elif template is not None and kind == "StatefulSet":
-        _check_run(kind, template["spec"], (*path, "spec"), checks)
-    _check_counts(spec, workload.counts_after, checks)
-    if kind == "CronJob":
-        _check_cron_job_name(obj, checks)
-
-
 def _check_counts(spec: Object, fields: tuple[str, ...], checks: Checks) -> None:
     for field in fields:
         if spec.get(field, 0) < 0:
             checks.invalid(("spec", field), spec[field], formats.NOT_NEGATIVE)
 
 
-def _check_selector(workload: Workload, spec: Object, template: Object, checks: Checks) -> bool:
+def _check_selector(workload: WorkloadRules, spec: Object, template: Object, checks: Checks) -> bool:
     """The selector, and whether it selects the template; tells whether the template is to be looked into."""
     path: Path = ("spec", "selector")
     selector: Object | None = spec.get("selector")
@@ -163,7 +176,7 @@ def _check_selector(workload: Workload, spec: Object, template: Object, checks: 
     return True
 
 
-def _report_empty(workload: Workload, selector: Object | None, checks: Checks) -> None:
+def _report_empty(workload: WorkloadRules, selector: Object | None, checks: Checks) -> None:
     detail = f"empty selector is invalid for {workload.empty_name}"
     checks.invalid(("spec", "selector"), label_selectors.shown(selector), detail)
 
@@ -225,3 +238,55 @@ def _check_cron_job_name(obj: Object, checks: Checks) -> None:
     if len(name.encode()) > CRON_JOB_NAME_CHARACTERS:
         detail = f"must be no more than {CRON_JOB_NAME_CHARACTERS} characters"
         checks.invalid(("metadata", "name"), name, detail)
+
+
+_SCALED = ("replicas", "minReadySeconds")
+_NAMES = "Pod names and hostnames"
+RULES: Mapping[tuple[str, str], PodKindRules] = {
+    (rules.group, rules.kind.name): rules
+    for rules in (
+        PodRules(),
+        WorkloadRules("", "PodTemplate"),
+        WorkloadRules("", "ReplicationController", name_use=_NAMES, name_origin="format=k8s-long-name"),
+        WorkloadRules(
+            "apps",
+            "Deployment",
+            selector=True,
+            empty_name="deployment",
+            counts_before=("replicas",),
+            counts_after=("minReadySeconds",),
+            name_use=_NAMES,
+        ),
+        WorkloadRules(
+            "apps",
+            "ReplicaSet",
+            selector=True,
+            empty_name="deployment",
+            counts_before=_SCALED,
+            name_use=_NAMES,
+        ),
+        WorkloadRules(
+            "apps",
+            "StatefulSet",
+            selector=True,
+            empty_name="statefulset",
+            counts_before=_SCALED,
+            name_is_label=True,
+        ),
+        WorkloadRules(
+            "apps",
+            "DaemonSet",
+            selector=True,
+            required=False,
+            empty_name="daemonset",
+            counts_after=("minReadySeconds",),
+        ),
+        WorkloadRules(
+            "batch",
+            "Job",
+            counts_before=("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit"),
+            name_use=_NAMES,
+        ),
+        WorkloadRules("batch", "CronJob", name_use=_NAMES),
+    )
+}

@@ -1,0 +1,200 @@
+"""What a review asks of a kind, and what the kinds of ``resource.k8s.io`` have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from conversion.hub import from_hub, to_hub
+from conversion.paths import to_hub as path_to_hub
+from resourceapi.decoding import decode
+from resourceapi.defaults import apply_defaults
+from resourceapi.field_errors import FieldError
+from resourceapi.gating import drop_disabled
+from resourceapi.kinds import Kind
+from resourceapi.model.versions import GROUP, V1
+from resourceapi.objects import EMPTY, Object
+from validation.checks import Checks
+from validation.merging import merge
+from validation.object_meta import check_common_metadata, check_common_metadata_update
+from validation.requests import CREATE, STATUS, Answer, Request
+
+if TYPE_CHECKING:
+    from validation.setting import Setting
+
+Labels = Mapping[str, str]
+
+
+class KindRules(ABC):
+    """The rules of one kind: the steps of a review that differ between kinds, in their order.
+
+    Objects are in normal form, in the shape of the hub; a step may change the object that it is given.
+
+    :cvar keeps_generation: the server takes the generation of a new object as it comes; elsewhere it begins with 1.
+    :cvar unconditional: versions whose updates may leave out the resourceVersion (None: all).
+    """
+
+    keeps_generation = False
+    unconditional: tuple[str, ...] | None = None
+
+    def __init__(self, kind: Kind, group: str) -> None:
+        self.kind = kind
+        self.group = group
+
+    @property
+    def has_status(self) -> bool:
+        """Whether the server has a URL for the status."""
+        return self.kind.has_status
+
+    @abstractmethod
+    def read(self, obj: Object, version: str, setting: Setting) -> Object:
+        """The object of a request, as decoded from ``version``, in the shape of the hub and with its defaults."""
+
+    @abstractmethod
+    def read_stored(self, stored: Object, version: str, setting: Setting) -> Object:
+        """The stored object (JSON of ``version``) in the shape of the hub."""
+
+    @abstractmethod
+    def prepare(self, verb: str, obj: Object, old: Object | None, setting: Setting) -> None:
+        """Put back what a client may not set, and drop what is switched off."""
+
+    @abstractmethod
+    def errors(
+        self, request: Request, version: str, obj: Object, old: Object | None, setting: Setting
+    ) -> list[FieldError]:
+        """What is wrong with the object, in the server's order."""
+
+    def admit(self, obj: Object, setting: Setting) -> Answer | None:
+        """The refusal of an admission plugin that is asked once the rules hold."""
+        return None
+
+    def warnings(self, verb: str, obj: Object) -> list[str]:
+        """What the server warns about an object that it takes."""
+        return []
+
+    @abstractmethod
+    def present(self, obj: Object, version: str, setting: Setting) -> Object:
+        """The object as JSON of ``version``."""
+
+
+class DeviceKindRules(KindRules):
+    """The rules of a kind of ``resource.k8s.io``; each is a subclass, which states what must hold."""
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(kind, GROUP)
+        self._spec = V1[kind.name]["spec"].type.struct
+
+    @abstractmethod
+    def check_new(self, obj: Object, checks: Checks, labels: Labels) -> None:
+        """Hand-written rules about a new object.
+
+        :param labels: those of its namespace.
+        """
+
+    @abstractmethod
+    def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
+        """Hand-written rules about an update."""
+
+    def check_status(self, obj: Object, old: Object, checks: Checks, labels: Labels) -> None:
+        """Hand-written rules about an update of the status; for kinds that have one."""
+        raise NotImplementedError
+
+    def tidy(self, obj: Object, old: Object, now: str) -> None:
+        """What the server changes by itself in an update."""
+
+    def tidy_status(self, obj: Object, old: Object) -> None:
+        """What the server changes by itself in an update of the status."""
+
+    def read(self, obj: Object, version: str, setting: Setting) -> Object:
+        """The object in the shape of the hub, with its defaults."""
+        hub = to_hub(self.kind.name, version, obj)
+        apply_defaults(self.kind.name, version, hub, setting.now())
+        return hub
+
+    def read_stored(self, stored: Object, version: str, setting: Setting) -> Object:
+        """The stored object in the shape of the hub; it has had its defaults."""
+        return to_hub(
+            self.kind.name, version, decode(setting.profile.schemas[version], self.kind.name, stored).object
+        )
+
+    def prepare(self, verb: str, obj: Object, old: Object | None, setting: Setting) -> None:
+        """A status is changed through its own URL only, and nothing else is changed there."""
+        gates, schema = setting.profile.gates, setting.profile.schemas["v1"]
+        if verb == STATUS:
+            assert old is not None
+            _keep_all_but_status(obj, old)
+            if "status" in obj:
+                # here a feature is in use if the stored object has it anywhere, spec or status
+                drop_disabled(schema, self.kind.name, {"status": obj["status"]}, old, gates)
+            self.tidy_status(obj, old)
+            return
+        if self.kind.has_status:
+            _keep(obj, old, "status")
+        if old is not None:
+            self.tidy(obj, old, setting.now())
+        if "spec" in obj:
+            drop_disabled(schema, self._spec, obj["spec"], None if old is None else old.get("spec"), gates)
+
+    def errors(
+        self, request: Request, version: str, obj: Object, old: Object | None, setting: Setting
+    ) -> list[FieldError]:
+        """Those of the hand-written rules, then those of the rules that the fields declare."""
+        checks = setting.checks()
+        labels = setting.namespace_labels(request.namespace)
+        self._check(request.verb, obj, old, checks, labels)
+        declarative: list[FieldError] = []
+        name = self.kind.name
+        setting.declarative_pass(version).check(
+            name,
+            from_hub(name, version, obj),
+            None if old is None else from_hub(name, version, old),
+            declarative,
+        )
+        return merge(checks.errors, declarative, path_to_hub)
+
+    def _check(self, verb: str, obj: Object, old: Object | None, checks: Checks, labels: Labels) -> None:
+        """Hand-written rules, in the server's order."""
+        if verb == CREATE:
+            self.check_new(obj, checks, labels)
+            if not checks.errors:
+                check_common_metadata(obj, checks, namespaced=self.kind.namespaced)
+            return
+        assert old is not None
+        check_common_metadata(obj, checks, namespaced=self.kind.namespaced)
+        check_common_metadata_update(obj, old, checks)
+        if verb == STATUS:
+            self.check_status(obj, old, checks, labels)
+        else:
+            self.check_changed(obj, old, checks)
+
+    def present(self, obj: Object, version: str, setting: Setting) -> Object:
+        """The object as JSON of ``version``."""
+        return setting.present(self.kind.name, version, obj)
+
+
+# The metadata that an update of the status does not change.
+_NOT_OF_STATUS = (
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "selfLink",
+)
+
+
+def _keep_all_but_status(obj: Object, old: Object) -> None:
+    _keep(obj, old, "spec")
+    meta, before = obj["metadata"], old.get("metadata", EMPTY)
+    for name in _NOT_OF_STATUS:
+        _keep(meta, before, name)
+
+
+def _keep(obj: Object, old: Object | None, name: str) -> None:
+    """Put back what is stored."""
+    if old is not None and name in old:
+        obj[name] = old[name]
+    else:
+        obj.pop(name, None)
