@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from allocator.allocated import AllocatedState
 from allocator.attempt import Attempt, Taken
-from allocator.budget import UNLIMITED, Budget
 from allocator.demand import Alternative, ClaimDemand, RequestDemand, read_claim
 from allocator.devices import Device
 from allocator.errors import AllocationError, NodeError, UnreadyPoolError
@@ -18,6 +17,7 @@ from allocator.pools import Pool, pools_of
 from allocator.results import allocation_result
 from allocator.selection import Selectors
 from allocator.solving import solve
+from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.objects import Object
 
@@ -51,7 +51,7 @@ class Allocator:
         self.new_share_id = share_id
         self.selectors = Selectors()
         #: how long searches may take
-        self.budget: Budget = UNLIMITED
+        self.time_limit: TimeLimit = UNLIMITED
 
     def demand(self, claims: Sequence[Object]) -> list[ClaimDemand]:
         """What claims of a pod ask for, to be looked for on any number of nodes."""
@@ -91,7 +91,7 @@ class Allocator:
         candidates = _candidates(pools)
         if arrange is not None:
             candidates = arrange(list(candidates))
-        if solve(attempt, claims, candidates, all_devices, self.features, hard, self.budget):
+        if solve(attempt, claims, candidates, all_devices, self.features, hard, self.time_limit):
             return [attempt.taken(claim) for claim in claims]
         if any(pool.invalid for pool in pools):
             raise NodeError("invalid resource pools were encountered")

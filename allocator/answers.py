@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, overload
 
 from allocator.devices import PoolId, node_name
+from allocator.errors import GAVE_UP
 from allocator.fate import Fate
 from allocator.nodes import View
 from allocator.plans import Outcome
-from allocator.shared_pools import Reach
+from allocator.shared_pools import SharedPools
 from allocator.states import PoolState
 from resourceapi.objects import Object
 
@@ -18,14 +19,24 @@ class NodeAnswer(NamedTuple):
     """What a node has for a pod. Without `result` and `error` the pod's claims do not fit.
 
     `result`: one AllocationResult (v1, normal form) for each claim that was not allocated yet; equal parts of results
-    may be shared, so do not change them. `error_kind`: FATAL if other nodes cannot help; `mend`: what could be done then.
+    may be shared, so do not change them. `error_kind`: FATAL if other nodes cannot help; `fix`: what could be done then.
     """
 
     node: str
     result: list[Object] | None = None
     error: str = ""
     error_kind: str = ""
-    mend: str = ""
+    fix: str = ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the claims fit on the node."""
+        return self.result is not None
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the search was given up."""
+        return self.error == GAVE_UP
 
 
 class Answers(Sequence[NodeAnswer]):
@@ -35,7 +46,7 @@ class Answers(Sequence[NodeAnswer]):
         self._share_id = share_id
         self._places: list[View | str] = []
         self._outcomes: list[Outcome] = []
-        self._shared: dict[Reach, Mapping[PoolId, PoolState]] = {}
+        self._shared: dict[SharedPools, Mapping[PoolId, PoolState]] = {}
         self._made: dict[int, NodeAnswer] = {}
 
     def add(self, place: View | str, outcome: Outcome) -> None:
@@ -43,9 +54,9 @@ class Answers(Sequence[NodeAnswer]):
         self._places.append(place)
         self._outcomes.append(outcome)
 
-    def remember(self, reach: Reach) -> None:
-        """Nodes of this reach answer: how its pools are now is how they are in the answers."""
-        self._shared[reach] = reach.states
+    def remember(self, shared: SharedPools) -> None:
+        """Nodes that share these pools answer: how the pools are now is how they are in the answers."""
+        self._shared[shared] = shared.states
 
     def __len__(self) -> int:
         return len(self._places)
@@ -80,11 +91,11 @@ class Answers(Sequence[NodeAnswer]):
 
     def _make(self, place: View | str, outcome: Outcome) -> NodeAnswer:
         if isinstance(place, str):
-            return NodeAnswer(place, None, outcome.error, outcome.error_kind, outcome.mend)
+            return NodeAnswer(place, None, outcome.error, outcome.error_kind, outcome.fix)
         name = node_name(place.node)
         if outcome.templates is None:
-            return NodeAnswer(name, None, outcome.error, outcome.error_kind, outcome.mend)
-        pools = [state.pool.devices for state in place.states(self._shared[place.layout.reach])]
+            return NodeAnswer(name, None, outcome.error, outcome.error_kind, outcome.fix)
+        pools = [state.pool.devices for state in place.states(self._shared[place.layout.shared])]
         return NodeAnswer(
             name, [template.result(pools, place.selector, self._share_id) for template in outcome.templates]
         )

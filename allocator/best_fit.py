@@ -16,10 +16,10 @@ from allocator.allocation import Allocator, Arrangement
 from allocator.attempt import Taken
 from allocator.demand import ClaimDemand
 from allocator.devices import Device
-from allocator.errors import AllocationError, NodeError
+from allocator.errors import NODE, AllocationError, NodeError
 from allocator.fitting.waste import NodeWaste, Waste
 from allocator.nodes import NodeEntry, Nodes
-from allocator.plans import FATAL_OUTCOME, NO_FIT, NODE, Outcome, Plan, Plans
+from allocator.plans import FATAL_OUTCOME, NO_FIT, Outcome, Plan, Plans
 from allocator.results import ResultTemplate
 from allocator.states import PoolState
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+#: The kinds of errors: other nodes cannot help either, other nodes may.
+FATAL, NODE = "fatal", "node"
+
 
 class AllocationError(Exception):
     """A claim or class is bad: kube-scheduler gives up on the pod, whatever other nodes have to offer.
 
-    `mend`: what the author of the claim or class can do about it, if that is known.
+    `fix`: what the author of the claim or class can do about it, if that is known.
     """
 
-    mend = ""
+    fix = ""
 
 
 class ExpressionError(AllocationError):
     """A selector fails on a device of the node, be it one that would not be needed."""
 
-    mend = (
+    fix = (
         "kube-scheduler evaluates selectors on devices of every node that it looks at: guard what some devices lack "
         "with has(…) &&, or look it up with .? and orValue(…)"
     )
@@ -24,7 +27,7 @@ class ExpressionError(AllocationError):
 class RefusedDeviceError(AllocationError):
     """A request for all devices comes upon one that a constraint of the claim excludes."""
 
-    mend = (
+    fix = (
         "with allocationMode All no node that kube-scheduler looks at may have such a device: select only devices that go "
         "together, or ask for a count"
     )
@@ -33,7 +36,7 @@ class RefusedDeviceError(AllocationError):
 class UnreadyPoolError(AllocationError):
     """A request for all devices comes upon a pool of which not all is known."""
 
-    mend = "ask for a count instead of allocationMode All, at least until the driver has published the pool completely and without mistakes"
+    fix = "ask for a count instead of allocationMode All, at least until the driver has published the pool completely and without mistakes"
 
 
 class NodeError(Exception):

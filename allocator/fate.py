@@ -1,4 +1,4 @@
-"""What becomes of a pod, given what the nodes that are open to it answer: an error on one of them may be the end for all.
+"""What becomes of a pod, given the outcomes on the nodes that are open to it: an error on one of them may end the attempt.
 
 kube-scheduler runs its filters on nodes until it has found one more than it wants to choose from
 (`numFeasibleNodesToFind`), or has asked them all. An error on any node that it asks ends the attempt, wherever else the
@@ -9,7 +9,11 @@ Source: kube-scheduler 1.37.1, `pkg/scheduler/schedule_one.go`, and its answers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
+from typing import Protocol
+
+from allocator.errors import FATAL
 
 
 class Fate(Enum):
@@ -25,23 +29,63 @@ class Fate(Enum):
     UNDECIDED = "undecided"
 
 
+class NodeOutcome(Protocol):
+    """How a node serves a pod's claims."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the claims fit."""
+
+    @property
+    def error_kind(self) -> str:
+        """FATAL for an error that ends the attempt to schedule the pod."""
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the search was given up."""
+
+
 def feasible_nodes(nodes: int) -> int:
-    """How many nodes kube-scheduler looks for: all of up to 100, a falling share of more (percentageOfNodesToScore)."""
+    """How many nodes kube-scheduler chooses from (`numFeasibleNodesToFind`, percentageOfNodesToScore not being set).
+
+    :param nodes: how many nodes the cluster has.
+    :returns: all of up to 100, a falling share of more.
+    """
     if nodes < 100:
         return nodes
     return max(100, nodes * max(5, 50 - nodes // 125) // 100)
 
 
-def fate(nodes: int, fitting: int, failing: int, undecided: int = 0) -> Fate:
-    """The fate of a pod in a cluster of so many nodes.
+def enough_nodes(nodes: int) -> int:
+    """How many nodes must fit before kube-scheduler stops asking further ones: one more than it chooses from.
 
-    On `fitting` nodes the pod fits, on `failing` an error ends the attempt, on `undecided` the search was given up.
+    :param nodes: how many nodes the cluster has.
+    """
+    return feasible_nodes(nodes) + 1
+
+
+def fate_of(nodes: int, outcomes: Iterable[NodeOutcome]) -> Fate:
+    """What becomes of a pod in a cluster of so many nodes, if those that are open to it have these outcomes."""
+    fitting = failing = undecided = 0
+    for outcome in outcomes:
+        fitting += outcome.fits
+        failing += outcome.error_kind == FATAL
+        undecided += outcome.is_undecided
+    return fate(nodes, fitting, failing, undecided)
+
+
+def fate(nodes: int, fitting: int, failing: int, undecided: int = 0) -> Fate:
+    """What becomes of a pod in a cluster of so many nodes.
+
+    :param fitting: on how many nodes the pod fits.
+    :param failing: on how many an error ends the attempt.
+    :param undecided: on how many the search was given up.
     """
     if failing:
-        enough = feasible_nodes(nodes)
-        if fitting > enough:
+        enough = enough_nodes(nodes)
+        if fitting >= enough:
             return Fate.CHANCE
-        return Fate.ERROR if fitting + undecided <= enough else Fate.UNDECIDED
+        return Fate.ERROR if fitting + undecided < enough else Fate.UNDECIDED
     if fitting:
         return Fate.FITS
     return Fate.UNDECIDED if undecided else Fate.MISFIT

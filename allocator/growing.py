@@ -16,7 +16,7 @@ from allocator.devices import node_name
 from allocator.packing import pack
 from allocator.pod_nodes import HOSTNAME, excluded
 from allocator.results import rank_in
-from allocator.scheduling import Cluster, Mode
+from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation
 from resourceapi.objects import Object
 
@@ -92,7 +92,7 @@ class Growth(NamedTuple):
 
 
 def grow(
-    cluster: Callable[[], Cluster],
+    cluster: Callable[[], SchedulingState],
     pods: Sequence[Pod],
     templates: Sequence[Template],
     mode: Mode,
@@ -124,7 +124,7 @@ class _Expansion:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: SchedulingState,
         pods: Sequence[Pod],
         placements: Sequence[Placement],
         templates: Sequence[Template],

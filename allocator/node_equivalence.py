@@ -27,7 +27,7 @@ _ERROR = "error"
 _MAX_SHAPES = 256
 
 
-class Likeness:
+class NodeEquivalence:
     """Compares nodes as claims see them. It costs as much as evaluating the selectors on every shape of device."""
 
     def __init__(self, demand: Sequence[ClaimDemand], features: Features, selectors: Selectors) -> None:

@@ -2,7 +2,7 @@
 
 What a node sees is worked out once, and again after a change of what concerns it: its slices, those that it shares with
 others, itself. Pools that have slices with the node's name belong to the node; the others are shared by all nodes of
-the same `Reach`. A device that is taken or given back concerns the nodes of its pool, which find their new class when
+the same `SharedPools`. A device that is taken or given back concerns the nodes of its pool, which find their new class when
 they are asked next. The state of shared pools is looked at when they are asked, so it concerns no node.
 """
 
@@ -18,7 +18,7 @@ from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.pools import Pool, by_pool, pool_of, rank
 from allocator.results import only_on
-from allocator.shared_pools import Reach, Reached, what_reaches
+from allocator.shared_pools import ReachingSlices, SharedPools, reaching_slices
 from allocator.states import PoolState
 from resourceapi.objects import Object
 
@@ -31,20 +31,20 @@ Pattern = tuple[int | PoolId, ...]
 class Layout:
     """What nodes have in common that see the same, but for names; what claims hold of it is another matter."""
 
-    __slots__ = ("__weakref__", "pattern", "reach")
+    __slots__ = ("__weakref__", "pattern", "shared")
 
-    def __init__(self, pattern: Pattern, reach: Reach) -> None:
+    def __init__(self, pattern: Pattern, shared: SharedPools) -> None:
         self.pattern = pattern
-        self.reach = reach
+        self.shared = shared
 
 
 class NodeClass:
     """Nodes that serve claims alike, as long as the pools that they share with others stay as they are."""
 
-    __slots__ = ("__weakref__", "reach")
+    __slots__ = ("__weakref__", "shared")
 
-    def __init__(self, reach: Reach) -> None:
-        self.reach = reach
+    def __init__(self, shared: SharedPools) -> None:
+        self.shared = shared
 
 
 class View:
@@ -67,12 +67,12 @@ class View:
         return self._selector
 
     def states(self, shared: Mapping[PoolId, PoolState] | None = None) -> Sequence[PoolState]:
-        """All its pools, in the order in which they are tried; `shared`: those of its reach at another time."""
+        """All its pools, in the order in which they are tried; `shared`: those that it shares, at another time."""
         layout = self.layout
         if len(self.own) == len(layout.pattern):
             return self.own
         if shared is None:
-            shared = layout.reach.states
+            shared = layout.shared.states
         return [self.own[each] if isinstance(each, int) else shared[each] for each in layout.pattern]
 
 
@@ -88,7 +88,7 @@ class NodeEntry:
         self.view: View | None = None
         self.node_class: NodeClass | None = None
         #: slices for some nodes, not by a node's name, that reach it
-        self.reached: Reached = {}
+        self.reached: ReachingSlices = {}
         #: up to which change of those `reached` is right
         self.seen = -1
 
@@ -105,7 +105,7 @@ class Nodes:
         self._entries = {entry.name: entry for entry in map(NodeEntry, nodes)}
         #: own pools of nodes, by pool and node
         self._own: dict[tuple[str, str], dict[str, PoolState]] = {}
-        self._reaches: WeakValueDictionary[frozenset[object], Reach] = WeakValueDictionary()
+        self._shared_pools: WeakValueDictionary[frozenset[object], SharedPools] = WeakValueDictionary()
         self._layouts: WeakValueDictionary[object, Layout] = WeakValueDictionary()
         self._classes: WeakValueDictionary[object, NodeClass] = WeakValueDictionary()
         #: names of slices that reach other nodes than before
@@ -155,9 +155,9 @@ class Nodes:
                 if slice.node_name:
                     self._forget(slice.node_name)
         for_all = any(slice.for_all for slice in changed)
-        for reach in list(self._reaches.values()):
-            if for_all or name in reach.names or not pools.isdisjoint(reach.pools):
-                reach.stale = self._has_stale = True
+        for shared in list(self._shared_pools.values()):
+            if for_all or name in shared.names or not pools.isdisjoint(shared.pools):
+                shared.stale = self._has_stale = True
         if _reaches_others(old, new):
             self._move(name)
 
@@ -177,8 +177,8 @@ class Nodes:
             if state.update(device):
                 self._entries[name].node_class = None
         if self._inventory.has_shared:
-            for reach in list(self._reaches.values()):
-                reach.update(device)
+            for shared in list(self._shared_pools.values()):
+                shared.update(device)
 
     # --- looking
 
@@ -199,9 +199,9 @@ class Nodes:
         return self._order
 
     def _refill(self) -> None:
-        changed = {reach for reach in self._reaches.values() if reach.stale and self._fill(reach)}
+        changed = {shared for shared in self._shared_pools.values() if shared.stale and self._fill(shared)}
         for entry in self._entries.values() if changed else ():
-            if entry.view is not None and entry.view.layout.reach in changed:
+            if entry.view is not None and entry.view.layout.shared in changed:
                 self._forget(entry.name)
 
     def class_of(self, entry: NodeEntry) -> NodeClass:
@@ -212,7 +212,7 @@ class Nodes:
             key = (view.layout, *[state.signature for state in view.own])
             found = self._classes.get(key)
             if found is None:
-                found = self._classes[key] = NodeClass(view.layout.reach)
+                found = self._classes[key] = NodeClass(view.layout.shared)
             entry.node_class = found
         return found
 
@@ -221,24 +221,24 @@ class Nodes:
         view = entry.view
         if view is not None and entry.seen == len(self._moves):
             return view
-        reach = self._reach_of(entry)
-        if view is None or view.layout.reach is not reach:
+        shared = self._shared_pools_of(entry)
+        if view is None or view.layout.shared is not shared:
             self._forget(entry.name)
-            view = entry.view = self._view(entry, reach)
+            view = entry.view = self._view(entry, shared)
             for state in view.own:
                 self._own.setdefault(state.pool.id, {})[entry.name] = state
         return view
 
-    def _view(self, entry: NodeEntry, reach: Reach) -> View:
+    def _view(self, entry: NodeEntry, shared: SharedPools) -> View:
         ids = {slice.pool for slice in self._inventory.of_node(entry.name)}
         pools = sorted(self._own_pools(entry, ids), key=rank)
         own: dict[PoolId, int | PoolId] = {pool.id: index for index, pool in enumerate(pools)}
-        shared = [state.pool for id, state in reach.states.items() if id not in ids]
-        pattern = tuple(own.get(pool.id, pool.id) for pool in sorted([*pools, *shared], key=rank))
-        key = (entry.declares, tuple(pool.shape(entry.node) for pool in pools), pattern, reach)
+        others = [state.pool for id, state in shared.states.items() if id not in ids]
+        pattern = tuple(own.get(pool.id, pool.id) for pool in sorted([*pools, *others], key=rank))
+        key = (entry.declares, tuple(pool.shape(entry.node) for pool in pools), pattern, shared)
         layout = self._layouts.get(key)
         if layout is None:
-            layout = self._layouts[key] = Layout(pattern, reach)
+            layout = self._layouts[key] = Layout(pattern, shared)
         return View(entry.node, tuple(PoolState(pool, self._allocated) for pool in pools), layout)
 
     def _own_pools(self, entry: NodeEntry, ids: Iterable[PoolId]) -> list[Pool]:
@@ -259,39 +259,39 @@ class Nodes:
     def _pools(self, slices: dict[PoolId, list[Slice]]) -> list[Pool | None]:
         return [pool_of(id, each, self._inventory, self._features) for id, each in slices.items()]
 
-    def _reach_of(self, entry: NodeEntry) -> Reach:
+    def _shared_pools_of(self, entry: NodeEntry) -> SharedPools:
         """The shared pools that a node sees."""
         self._look(entry)
         key: frozenset[object] = frozenset(entry.reached.items())
-        reach = self._reaches.get(key)
-        if reach is None:
-            reach = self._reaches[key] = Reach(tuple(entry.reached), entry.node)
-            self._fill(reach)
-        return reach
+        shared = self._shared_pools.get(key)
+        if shared is None:
+            shared = self._shared_pools[key] = SharedPools(tuple(entry.reached), entry.node)
+            self._fill(shared)
+        return shared
 
     def _look(self, entry: NodeEntry) -> None:
         """Find out which slices without a node's name reach the node."""
         if entry.seen < 0:
             slices = (slice for slice in self._inventory.shared() if not slice.for_all)
-            entry.reached = what_reaches(entry.node, slices)
+            entry.reached = reaching_slices(entry.node, slices)
         elif entry.seen < len(self._moves):
             moved = set(self._moves[entry.seen :])
             for name in moved:
                 entry.reached.pop(name, None)
-            entry.reached |= what_reaches(entry.node, self._named(moved))
+            entry.reached |= reaching_slices(entry.node, self._named(moved))
         entry.seen = len(self._moves)
 
-    def _fill(self, reach: Reach) -> bool:
+    def _fill(self, shared: SharedPools) -> bool:
         """Look at the slices again; whether there are other pools now, or another order of them."""
-        slices = [slice for slice in self._inventory.shared() if slice.for_all or slice.name in reach.names]
+        slices = [slice for slice in self._inventory.shared() if slice.for_all or slice.name in shared.names]
         found = by_pool(slices, self._features)
         # A pool that is in order but has no devices here is none that anything could come from.
         pools = [
             pool for pool in self._pools(found) if pool is not None and (pool.devices or not pool.usable)
         ]
         pools.sort(key=rank)
-        shapes: Sequence[object] = [pool.shape(reach.node) for pool in pools]
-        return reach.fill(
+        shapes: Sequence[object] = [pool.shape(shared.node) for pool in pools]
+        return shared.fill(
             frozenset(slice.pool for slice in slices),
             {pool.id: PoolState(pool, self._allocated) for pool in pools},
             shapes,

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from allocator.allocation import Allocator, Arrangement
 from allocator.attempt import Taken
 from allocator.demand import ClaimDemand
-from allocator.errors import AllocationError, NodeError
-from allocator.node_equivalence import Likeness
+from allocator.errors import FATAL, GAVE_UP, NODE, AllocationError, NodeError
+from allocator.node_equivalence import NodeEquivalence
 from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate, is_ordinary
 from allocator.states import PoolState
@@ -21,27 +21,35 @@ from resourceapi.objects import Object
 _MAX_PLANS = 512
 _MAX_OUTCOMES = 100_000
 
-FATAL, NODE = "fatal", "node"
-
 
 class Outcome:
     """How nodes of a class serve a plan: with results made from `templates`, not at all (None), or with an error."""
 
-    __slots__ = ("error", "error_kind", "mend", "templates")
+    __slots__ = ("error", "error_kind", "fix", "templates")
 
     def __init__(
         self,
         templates: tuple[ResultTemplate, ...] | None = None,
         error: str = "",
         error_kind: str = "",
-        mend: str = "",
+        fix: str = "",
     ) -> None:
         self.templates = templates
         #: not that of a fatal error: it names devices
         self.error = error
         #: FATAL if other nodes cannot help, NODE if they may
         self.error_kind = error_kind
-        self.mend = mend
+        self.fix = fix
+
+    @property
+    def fits(self) -> bool:
+        """Whether the claims fit on the nodes."""
+        return self.templates is not None
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the search was given up."""
+        return self.error == GAVE_UP
 
 
 NO_FIT = Outcome()
@@ -58,11 +66,11 @@ class _KnownError(Exception):
 class Plan:
     """What claims ask for, whatever their names are."""
 
-    __slots__ = ("alike", "demand", "fits", "likeness", "outcomes")
+    __slots__ = ("alike", "demand", "equivalence", "fits", "outcomes")
 
-    def __init__(self, demand: list[ClaimDemand], likeness: Likeness) -> None:
+    def __init__(self, demand: list[ClaimDemand], equivalence: NodeEquivalence) -> None:
         self.demand = demand
-        self.likeness = likeness
+        self.equivalence = equivalence
         #: by the devices that are taken
         self.fits: dict[object, Outcome] = {}
         #: of nodes on which the search is hard, by what they are like
@@ -93,13 +101,13 @@ class Plans:
             if len(self._plans) >= _MAX_PLANS or self._outcomes >= _MAX_OUTCOMES:
                 self.clear()
             demand = self._allocator.demand(claims)
-            likeness = Likeness(demand, self._allocator.features, self._allocator.selectors)
-            plan = self._plans[key] = Plan(demand, likeness)
+            equivalence = NodeEquivalence(demand, self._allocator.features, self._allocator.selectors)
+            plan = self._plans[key] = Plan(demand, equivalence)
         return plan
 
     def outcome(self, plan: Plan, entry: NodeEntry, node_class: NodeClass) -> Outcome:
         """How the nodes of a class, of which this is one, serve a plan now."""
-        signature = node_class.reach.signature
+        signature = node_class.shared.signature
         key = node_class if signature is None else (node_class, signature)
         found = plan.outcomes.get(key)
         if found is None:
@@ -113,7 +121,7 @@ class Plans:
 
         def recall() -> None:
             """Before a search that takes long: perhaps there was one on a node that is alike."""
-            like = plan.likeness.of(entry.node, entry.declares, states)
+            like = plan.equivalence.of(entry.node, entry.declares, states)
             if like in plan.alike:
                 raise _KnownError(plan.alike[like])
             hard.append(like)
@@ -188,7 +196,7 @@ class Plans:
         try:
             self._search(entry, self._nodes.view_of(entry).states(), self._allocator.demand(claims))
         except AllocationError as error:
-            return Outcome(error=str(error), error_kind=FATAL, mend=error.mend)
+            return Outcome(error=str(error), error_kind=FATAL, fix=error.fix)
         raise AssertionError("an error that does not come again")
 
 

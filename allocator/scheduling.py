@@ -9,21 +9,21 @@ from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.best_fit import BestPlans, Proposal, Rank, best
-from allocator.budget import Budget
 from allocator.demand import name_of
 from allocator.devices import PoolId, node_name
-from allocator.errors import GAVE_UP
-from allocator.fate import Fate, fate, feasible_nodes
+from allocator.errors import FATAL, NODE
+from allocator.fate import Fate, enough_nodes, fate_of, feasible_nodes
 from allocator.features import Features
 from allocator.fitting.waste import Waste
 from allocator.inventory import Inventory
 from allocator.nodes import NodeClass, NodeEntry, Nodes
-from allocator.plans import FATAL, NODE, Outcome, Plans
+from allocator.plans import Outcome, Plans
 from allocator.states import PoolState
+from allocator.time_limit import TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 
-__all__ = ["FATAL", "NODE", "Cluster", "Mode", "NodeAnswer", "PodAnswer", "feasible_nodes"]
+__all__ = ["FATAL", "NODE", "Mode", "NodeAnswer", "PodAnswer", "SchedulingState", "feasible_nodes"]
 
 _AWAY = Outcome(error="allocated claim is not available on the node", error_kind=NODE)
 
@@ -48,7 +48,7 @@ class Mode(Enum):
     SCHEDULER = "scheduler"
 
 
-class Cluster:
+class SchedulingState:
     """Nodes, inventory and claims; all objects but nodes (JSON) are those of v1 in normal form.
 
     A change costs as much as what it concerns, a pod as much as there are kinds of nodes. Not for several threads.
@@ -74,13 +74,13 @@ class Cluster:
         self._start = 0
 
     @property
-    def budget(self) -> Budget:
+    def time_limit(self) -> TimeLimit:
         """How long questions may take from now on; they raise OutOfTime then, with nothing kept."""
-        return self._allocator.budget
+        return self._allocator.time_limit
 
-    @budget.setter
-    def budget(self, budget: Budget) -> None:
-        self._allocator.budget = budget
+    @time_limit.setter
+    def time_limit(self, time_limit: TimeLimit) -> None:
+        self._allocator.time_limit = time_limit
 
     # --- changes
 
@@ -122,8 +122,10 @@ class Cluster:
         self._plans.clear()
         self._best_plans.clear()
 
+    # Claims one watch event at a time: for those who follow a cluster, as a scheduler does.
+
     def put_claim(self, claim: Object) -> None:
-        """A claim is there or has changed: what it holds now counts, what it held before does not."""
+        """Take in a claim that is new or has changed: what it holds now counts, what it held before does not."""
         before, now = self._held.get(_key(claim)), _allocation(claim)
         if before == now:
             return
@@ -132,7 +134,7 @@ class Cluster:
         self.hold(claim)
 
     def remove_claim(self, namespace: str, name: str) -> None:
-        """A claim is gone."""
+        """Take out a claim: nothing that it held counts any more."""
         held = self._held.pop(f"{namespace}/{name}", None)
         if held is not None:
             self.allocated.remove(held)
@@ -171,7 +173,7 @@ class Cluster:
         """Look for nodes for a pod with these claims, which get what is kept.
 
         `closed`: nodes that are not asked.
-        Answers are made when they are looked at, of the cluster as it is now. Raises OutOfTime (`budget`).
+        Answers are made when they are looked at, of the cluster as it is now. Raises OutOfTime (`time_limit`).
         """
         unallocated = [claim for claim in claims if _allocation(claim) is None]
         bound = [selector for claim in claims if (selector := _node_selector(claim)) is not None]
@@ -184,7 +186,7 @@ class Cluster:
         elif mode is Mode.BEST_FIT:
             chosen = self._best(entries, unallocated, bound, answers)
         elif mode is Mode.ATTEMPT:
-            enough = feasible_nodes(len(self.nodes)) + 1
+            enough = enough_nodes(len(self.nodes))
             ends = self._error_decides(entries)
             chosen = self._ask(entries, unallocated, bound, answers, enough, fatal_ends=ends, filters=True)
         elif mode is Mode.FILTER:
@@ -204,17 +206,10 @@ class Cluster:
 
     def _error_decides(self, entries: Sequence[NodeEntry]) -> bool:
         """Whether one error is the end, however many of the other nodes fit."""
-        return len(entries) <= feasible_nodes(len(self.nodes)) + 1
+        return len(entries) <= enough_nodes(len(self.nodes))
 
     def _fate(self, answers: Answers) -> Fate:
-        """What becomes of a pod for which nodes have these answers."""
-        outcomes = [answers.outcome(index) for index in range(len(answers))]
-        return fate(
-            len(self.nodes),
-            fitting=sum(each.templates is not None for each in outcomes),
-            failing=sum(each.error_kind == FATAL for each in outcomes),
-            undecided=sum(each.error == GAVE_UP for each in outcomes),
-        )
+        return fate_of(len(self.nodes), map(answers.outcome, range(len(answers))))
 
     def pools(self) -> dict[PoolId, PoolState]:
         """The pools that nodes see, with what is left of them; of a pool that several nodes see, what the first sees."""
@@ -302,9 +297,9 @@ class Cluster:
             node_class = entry.node_class or known.class_of(entry)
             outcome = outcomes.get(node_class)
             if outcome is None:
-                self.budget.check()
+                self.time_limit.check()
                 outcome = outcomes[node_class] = plans.outcome(plan, entry, node_class)
-                answers.remember(node_class.reach)
+                answers.remember(node_class.shared)
             if away and outcome.error_kind != FATAL:
                 answers.add(entry.name, _AWAY)
                 continue

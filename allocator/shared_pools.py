@@ -9,11 +9,11 @@ from allocator.pools import rank
 from allocator.states import PoolState, Signature
 from resourceapi.objects import Object
 
-Reached = dict[str, tuple[bool, ...]]
-"""By name the slices that reach a node; if their devices are for nodes of their own, which of them do."""
+ReachingSlices = dict[str, tuple[bool, ...]]
+"""The slices, by name, that reach a node; if their devices are for nodes of their own, which of them do."""
 
 
-def what_reaches(node: Object, slices: Iterable[Slice]) -> Reached:
+def reaching_slices(node: Object, slices: Iterable[Slice]) -> ReachingSlices:
     """Those of the slices that reach a node."""
     return {
         slice.name: tuple(device.reaches(node) for device in slice.devices) if slice.per_device else ()
@@ -22,7 +22,7 @@ def what_reaches(node: Object, slices: Iterable[Slice]) -> Reached:
     }
 
 
-class Reach:
+class SharedPools:
     """Pools that are shared by the nodes which see the same slices without a node's name."""
 
     __slots__ = ("__weakref__", "_shapes", "_signature", "names", "node", "pools", "stale", "states")

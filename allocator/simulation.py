@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from allocator.answers import NodeAnswer
 from allocator.best_fit import Rank
-from allocator.budget import UNLIMITED, Budget, OutOfTime
 from allocator.errors import GAVE_UP
 from allocator.fate import Fate
 from allocator.fitting.waste import Waste
 from allocator.pod_nodes import host_name, named_node, passed_over
-from allocator.scheduling import Cluster, Mode
+from allocator.scheduling import Mode, SchedulingState
+from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
 
 MODES = {Mode.FIRST_FIT.value: Mode.ATTEMPT, Mode.BEST_FIT.value: Mode.BEST_FIT}
@@ -48,10 +48,10 @@ class Placement(NamedTuple):
 class Limits(NamedTuple):
     """How long a simulation may take: all of it, and a single pod in seconds."""
 
-    whole: Budget = UNLIMITED
+    whole: TimeLimit = UNLIMITED
     pod: float = inf
 
-    def of_pod(self) -> Budget:
+    def of_pod(self) -> TimeLimit:
         """What the next pod may take."""
         return self.whole.part(self.pod)
 
@@ -63,7 +63,7 @@ class Simulation:
     """Places pods in a cluster, which keeps what they hold until they are removed."""
 
     def __init__(
-        self, cluster: Cluster, before: Simulation | None = None, limits: Limits = UNHURRIED
+        self, cluster: SchedulingState, before: Simulation | None = None, limits: Limits = UNHURRIED
     ) -> None:
         """`before`: has placed other pods in the cluster, with which these may share claims."""
         self.cluster = cluster
@@ -84,7 +84,7 @@ class Simulation:
         if new and (node := named_node(pod.spec)):
             known = self.cluster.nodes.get(node)
             return Placement(pod.name, "", {}, passed_over(node, node if known is None else host_name(known)))
-        self.cluster.budget = self.limits.of_pod()
+        self.cluster.time_limit = self.limits.of_pod()
         try:
             answer = self.cluster.place(claims, mode, closed=pod.closed)
         except OutOfTime:
@@ -107,7 +107,7 @@ class Simulation:
         claims = [self._claim(name, claim) for name, claim in pod.claims.items()]
         if named_node(pod.spec) and not all(map(_is_allocated, claims)):
             return None
-        self.cluster.budget = self.limits.of_pod()
+        self.cluster.time_limit = self.limits.of_pod()
         try:
             return self.cluster.weigh(claims, pod.closed)
         except OutOfTime:
@@ -151,5 +151,5 @@ def _is_allocated(claim: Object) -> bool:
 
 
 def _error(answer: NodeAnswer) -> str:
-    mend = f" ({answer.mend})" if answer.mend else ""
-    return f"an error on {answer.node} ends the attempt: {answer.error}{mend}"
+    fix = f" ({answer.fix})" if answer.fix else ""
+    return f"an error on {answer.node} ends the attempt: {answer.error}{fix}"

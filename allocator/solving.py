@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from allocator.attempt import Attempt
-from allocator.budget import UNLIMITED, Budget
 from allocator.demand import Alternative, ClaimDemand
 from allocator.descent import Descent, is_short
 from allocator.devices import Device
 from allocator.features import Features
 from allocator.search import Search, UndecidedError
+from allocator.time_limit import UNLIMITED, TimeLimit
 
 PATIENCE = 40
 """How many devices the plain search may give back. Most pods need none; foresight costs as much as some dozens."""
@@ -23,7 +23,7 @@ def solve(
     all_devices: Mapping[Alternative, Sequence[Device]],
     features: Features,
     hard: Callable[[], None] | None = None,
-    budget: Budget = UNLIMITED,
+    time_limit: TimeLimit = UNLIMITED,
 ) -> bool:
     """Whether there is a solution; the attempt has the first one then.
 
@@ -47,4 +47,6 @@ def solve(
     from allocator.pruning.problem import Problem
     from allocator.pruning.search import PrunedSearch
 
-    return PrunedSearch(Problem(attempt, claims, candidates, all_devices, features), budget=budget).run()
+    return PrunedSearch(
+        Problem(attempt, claims, candidates, all_devices, features), time_limit=time_limit
+    ).run()

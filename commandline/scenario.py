@@ -11,7 +11,7 @@ from commandline.options import add_server_options, profile_of
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from allocator.explaining.snapshot import World
+    from allocator.explaining.snapshot import Snapshot
     from commandline.cluster_state import ClusterState
     from commandline.options import Arguments
     from commandline.results import Failure, Result
@@ -52,7 +52,7 @@ def add_situation_options(parser: Arguments, what: str) -> None:
 class Situation:
     """A cluster as `state` and as `world`, who asks in it, and what could not be read."""
 
-    def __init__(self, state: ClusterState, world: World, askers: list[Asker]) -> None:
+    def __init__(self, state: ClusterState, world: Snapshot, askers: list[Asker]) -> None:
         self.state = state
         self.world = world
         self.askers = askers
@@ -92,11 +92,11 @@ def read_situation(options: Namespace) -> Situation:
     return Situation(state, world, askers)
 
 
-def world_of(state: ClusterState) -> World:
+def world_of(state: ClusterState) -> Snapshot:
     """The cluster as the allocator sees it."""
-    from allocator.explaining.snapshot import World
+    from allocator.explaining.snapshot import Snapshot
 
-    return World(state.features, state.all_nodes(), state.classes, state.slices, state.allocated_claims)
+    return Snapshot(state.features, state.all_nodes(), state.classes, state.slices, state.allocated_claims)
 
 
 def _live(options: Namespace, profile: Profile, state: ClusterState) -> Iterator[Manifest | Result | Failure]:

@@ -73,7 +73,7 @@ def make_context(config: Config, cluster: Cluster | None = None) -> Context:
         quota=_quota(config, profile, cluster),
         labels=_label_guard(config),
         pods=_pod_policy(config, known.nodes),
-        outlook=_outlook(config, known, profile),
+        feasibility=_feasibility(config, known, profile),
     )
 
 
@@ -241,7 +241,7 @@ def _pod_policy(config: Config, nodes: HostNames) -> PreScheduledPods | None:
     return PreScheduledPods(policy["mode"], nodes.of) if policy and policy["mode"] != OFF else None
 
 
-def _outlook(config: Config, known: _Known, profile: Profile) -> Feasibility | None:
+def _feasibility(config: Config, known: _Known, profile: Profile) -> Feasibility | None:
     mode = config.get("policies", "feasibility", "mode")
     return Feasibility(mode, known.devices, profile.gates) if mode != OFF and known.may_know_devices else None
 

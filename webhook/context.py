@@ -66,7 +66,7 @@ class Treatment(NamedTuple):
     audit: str
 
 
-class Outlook(Protocol):
+class FeasibilityPolicy(Protocol):
     """Whether claims can be satisfied.  See :class:`webhook.feasibility.Feasibility`."""
 
     @property
@@ -84,11 +84,11 @@ class Context:
     ``server`` answers as the API server would (``verbatim``, so that raw JSON survives).  ``rules``: whether its rules
     and defaults are applied, which is for kinds that CRDs serve; for built-in kinds the API server has done so itself.
     ``facts``: what lints know of other objects, None for no lints.  ``quota``: what new claims must fit into, None for
-    no limits; it may wait for others.  ``labels``, ``pods`` and ``outlook``: None for no such policy.  ``known``: specs
+    no limits; it may wait for others.  ``labels``, ``pods`` and ``feasibility``: None for no such policy.  ``known``: specs
     that the rules have nothing against.
     """
 
-    __slots__ = ("facts", "known", "labels", "outlook", "pods", "policies", "quota", "rules", "server")
+    __slots__ = ("facts", "feasibility", "known", "labels", "pods", "policies", "quota", "rules", "server")
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Context:
         quota: QuotaCheck | None = None,
         labels: LabelPolicy | None = None,
         pods: PodPolicy | None = None,
-        outlook: Outlook | None = None,
+        feasibility: FeasibilityPolicy | None = None,
     ) -> None:
         self.server = server
         self.known = KnownSpecs()
@@ -110,4 +110,4 @@ class Context:
         self.quota = quota
         self.labels = labels
         self.pods = pods
-        self.outlook = outlook
+        self.feasibility = feasibility

@@ -12,7 +12,7 @@ from functools import partial
 from threading import Lock
 
 from allocator.devices import Device, DeviceId, PoolId, Slice
-from allocator.scheduling import Cluster
+from allocator.scheduling import SchedulingState
 from conversion.hub import to_hub
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.manifests import name_of, text
@@ -197,11 +197,11 @@ class _Slices:
                 yield hub
 
 
-def _put_slice(hub: Object, cluster: Cluster) -> None:
+def _put_slice(hub: Object, cluster: SchedulingState) -> None:
     cluster.put_slice(hub)
 
 
-def _replace_slices(cluster: Cluster, hubs: list[Object]) -> None:
+def _replace_slices(cluster: SchedulingState, hubs: list[Object]) -> None:
     wanted = {name_of(hub) for hub in hubs}
     for name in [slice.name for slice in cluster.inventory if slice.name not in wanted]:
         cluster.remove_slice(name)
@@ -248,7 +248,7 @@ class _Classes:
         return self._known.read("DeviceClass", obj)
 
 
-def _change_classes(cluster: Cluster, before: dict[str, Object], after: dict[str, Object]) -> None:
+def _change_classes(cluster: SchedulingState, before: dict[str, Object], after: dict[str, Object]) -> None:
     for name in before.keys() - after.keys():
         cluster.remove_class(name)
     for name, hub in after.items():

@@ -14,7 +14,7 @@ from time import perf_counter, sleep
 
 from allocator.errors import AllocationError, NodeError
 from allocator.features import Features
-from allocator.scheduling import FATAL, Cluster, Mode
+from allocator.scheduling import FATAL, Mode, SchedulingState
 from resourceapi.canonical import canonical
 from resourceapi.defaults import apply_defaults
 from resourceapi.objects import EMPTY, Object
@@ -34,7 +34,7 @@ _DECLARED = {"declaredFeatures": ["DRAOptionalNodeOperations"]}
 # More parts than these are not tried one by one for the smallest set that is impossible.
 MAX_PARTS = 16
 
-Change = Callable[[Cluster], object]
+Change = Callable[[SchedulingState], object]
 
 
 class Fitting:
@@ -161,7 +161,7 @@ class _Results:
 
 def _serve(queue: SimpleQueue[Change | Question | None], features: Features) -> None:
     """Take changes and questions in their order, until told to end."""
-    cluster = Cluster(features, (), {}, ())
+    cluster = SchedulingState(features, (), {}, ())
     remembered = 0
     while (item := queue.get()) is not None:
         try:
@@ -187,7 +187,7 @@ def _rest(worked: float) -> None:
         sleep(min(REST * worked, LONGEST_REST))
 
 
-def _evaluations(cluster: Cluster, spec: Object) -> int:
+def _evaluations(cluster: SchedulingState, spec: Object) -> int:
     """How often selectors have been evaluated at most, which is remembered."""
     requests = spec.get("devices", EMPTY).get("requests") or ()
     asked = [
@@ -199,7 +199,7 @@ def _evaluations(cluster: Cluster, spec: Object) -> int:
     return selectors * sum(len(slice.devices) for slice in cluster.inventory)
 
 
-def _forget(cluster: Cluster) -> None:
+def _forget(cluster: SchedulingState) -> None:
     """Drop what is cached about the selectors and capacities of devices."""
     for slice in cluster.inventory:
         for device in slice.devices:
@@ -212,7 +212,7 @@ def _forget(cluster: Cluster) -> None:
                 memory.clear()
 
 
-def _replace_nodes(cluster: Cluster, labels_of: Mapping[str, Mapping[str, str]]) -> None:
+def _replace_nodes(cluster: SchedulingState, labels_of: Mapping[str, Mapping[str, str]]) -> None:
     for name in cluster.nodes.keys() - labels_of.keys():
         cluster.remove_node(name)
     for name, labels in labels_of.items():
@@ -223,7 +223,7 @@ def _node(name: str, labels: Mapping[str, str]) -> Object:
     return {"metadata": {"name": name, "labels": dict(labels)}, "status": _DECLARED}
 
 
-def _problem(cluster: Cluster, spec: Object) -> str:
+def _problem(cluster: SchedulingState, spec: Object) -> str:
     """Why no node can serve a claim."""
     reason = _refusal(cluster, spec)
     if reason is None:
@@ -237,7 +237,7 @@ def _problem(cluster: Cluster, spec: Object) -> str:
     return f"no node can satisfy this together, even if nobody else used its devices: {names}"
 
 
-def _refusal(cluster: Cluster, spec: Object) -> str | None:
+def _refusal(cluster: SchedulingState, spec: Object) -> str | None:
     """None if the claim fits on some node, otherwise what to do about the error that ends the attempt, if there is one.
 
     The errors' own texts quote values of devices, which are not for whoever may make claims.
@@ -250,9 +250,9 @@ def _refusal(cluster: Cluster, spec: Object) -> str | None:
                 if answer.result is not None:
                     return None
                 if answer.error_kind == FATAL:
-                    reason = reason or answer.mend or ENDS
+                    reason = reason or answer.fix or ENDS
         except AllocationError as error:
-            reason = reason or error.mend or ENDS
+            reason = reason or error.fix or ENDS
         except NodeError as error:
             reason = reason or str(error)
     return reason
@@ -268,7 +268,7 @@ def _parts(spec: Object) -> Iterator[Part]:
             yield kind, index
 
 
-def _smallest(cluster: Cluster, spec: Object, parts: list[Part]) -> list[Part]:
+def _smallest(cluster: SchedulingState, spec: Object, parts: list[Part]) -> list[Part]:
     """Those parts of which none can be left out without the rest becoming possible."""
     for part in list(parts):
         rest = [other for other in parts if other != part]

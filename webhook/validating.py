@@ -123,14 +123,14 @@ class _Verdict:
         :raises AdmissionError: if that is enforced, and the caller is a stranger: it is told nothing, so nothing of what it
             asks for can be admitted.
         """
-        outlook = self.context.outlook
-        subject = self._subject() if outlook is not None else None
+        feasibility = self.context.feasibility
+        subject = self._subject() if feasibility is not None else None
         at, spec = claim_spec(subject) if subject is not None else ((), {})
-        if outlook is None or not at:
+        if feasibility is None or not at:
             return
         if self.caller.is_stranger:
-            if outlook.mode == ENFORCE:
-                self.audit[outlook.name] = "unknown client"
+            if feasibility.mode == ENFORCE:
+                self.audit[feasibility.name] = "unknown client"
                 why = f"devices are looked at only for an API server that shows its certificate: {self.caller.doubt}"
                 raise AdmissionError(
                     statuses.forbidden(
@@ -138,12 +138,12 @@ class _Verdict:
                     ).status()
                 )
             return
-        found = outlook.problems(spec, at)
+        found = feasibility.problems(spec, at)
         if not found:
             return
-        self.audit[outlook.name] = "refused" if outlook.mode == ENFORCE else "warned"
+        self.audit[feasibility.name] = "refused" if feasibility.mode == ENFORCE else "warned"
         for path, problem in found:
-            if outlook.mode == ENFORCE:
+            if feasibility.mode == ENFORCE:
                 yield forbidden(path, problem)
             else:
                 self.warnings.append(f"{render(path)}: {problem}")

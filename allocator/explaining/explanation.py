@@ -7,21 +7,22 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
-from allocator.budget import Budget, OutOfTime
+from allocator.answers import NodeAnswer
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import DeviceId
+from allocator.errors import FATAL
 from allocator.explaining import alternatives, conflicts, constraints, remedies
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraints import Clash
 from allocator.explaining.remedies import Finder, Remedy
 from allocator.explaining.selecting import Expressions
-from allocator.explaining.snapshot import World, unknown_classes
+from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.explaining.steps import NodeView, Passed
 from allocator.explaining.trials import Trials, Undecided
 from allocator.explaining.verdicts import SELECTING, Step
 from allocator.fate import Fate
-from allocator.scheduling import FATAL, NodeAnswer
+from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
 
 FITS, MISFIT, ERROR, CHANCE, UNDECIDED = (each.value for each in Fate)
@@ -126,19 +127,19 @@ class Explanation:
 
 
 def explain(
-    world: World,
+    snapshot: Snapshot,
     claims: Sequence[Object],
     excluded: Mapping[str, Sequence[str]] | None = None,
-    budget: Budget | None = None,
+    time_limit: TimeLimit | None = None,
 ) -> Explanation:
     """Explain what becomes of a pod with these claims (v1, normal form; those with an allocation keep it).
 
-    `excluded`: nodes that are not open to the pod, with the reasons. `budget`: how long it may take; default: SECONDS.
+    `excluded`: nodes that are not open to the pod, with the reasons. `time_limit`: how long it may take; default: SECONDS.
     """
     excluded = excluded or {}
-    open_nodes = [name for name in world.nodes if name not in excluded]
-    trials = Trials(world, claims, open_nodes, Budget(SECONDS) if budget is None else budget)
-    demand = world.demand(claims)
+    open_nodes = [name for name in snapshot.nodes if name not in excluded]
+    trials = Trials(snapshot, claims, open_nodes, TimeLimit(SECONDS) if time_limit is None else time_limit)
+    demand = snapshot.demand(claims)
     try:
         answers = trials.everywhere(trials.as_it_is)
     except OutOfTime:
@@ -158,13 +159,13 @@ def _look_closer(explanation: Explanation, trials: Trials, excluded: Mapping[str
     if explanation.verdict == FITS:
         assert explanation.placed is not None
         node = explanation.placed.node
-        view = NodeView(trials.world, node, expressions)
+        view = NodeView(trials.snapshot, node, expressions)
         passed = _passed(view, explanation.demand)
         explanation.kinds = [_kind((node,), view, explanation.demand, passed, "")]
         explanation.alternatives = alternatives.chosen(trials, explanation.placed)
         return
-    explanation.classes = sorted(trials.world.classes)
-    explanation.unknown_classes = unknown_classes(trials.world, explanation.demand)
+    explanation.classes = sorted(trials.snapshot.classes)
+    explanation.unknown_classes = unknown_classes(trials.snapshot, explanation.demand)
     explanation.kinds = _kinds(explanation, trials, expressions)
     first = explanation.kinds[:MAX_KINDS]
     explanation.alternatives = alternatives.untried(trials, explanation.demand)
@@ -179,7 +180,7 @@ def _look_closer(explanation: Explanation, trials: Trials, excluded: Mapping[str
     names = [kind.nodes[0] for kind in first] + [node for kind in first for node in kind.nodes[1:3]]
     # What fails there keeps the pod from all nodes.
     names += [answer.node for answer in explanation.errors[:MAX_FAILING]]
-    views = {name: NodeView(trials.world, name, expressions) for name in names}
+    views = {name: NodeView(trials.snapshot, name, expressions) for name in names}
     finder = Finder(trials, views, [answer.node for answer in explanation.errors])
     explanation.remedies = list(remedies.on_other_nodes(finder, excluded))
     for remedy in islice(remedies.find(finder), MAX_REMEDIES):
@@ -195,7 +196,7 @@ def _kinds(explanation: Explanation, trials: Trials, expressions: Expressions) -
     devices: set[DeviceId] = set()
     counted: dict[Alternative, tuple[set[DeviceId], ...]] = {}
     for name in trials.nodes:
-        view = NodeView(trials.world, name, expressions)
+        view = NodeView(trials.snapshot, name, expressions)
         passed = _passed(view, explanation.demand)
         kind = _kind((name,), view, explanation.demand, passed, errors.get(name, ""))
         key = _signature(kind)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from allocator.compatibility_groups import Common, admits
 from allocator.devices import Device, PoolId
-from allocator.explaining.snapshot import World
+from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.verdicts import Verdict, named
 from allocator.ledgers import CounterKey, Ledger
 from allocator.pools import Pool
@@ -19,8 +19,8 @@ _MAX_COUNTERS = 3
 class Accounts:
     """The counter sets of the pools that a node sees."""
 
-    def __init__(self, world: World, pools: Iterable[Pool]) -> None:
-        self._world = world
+    def __init__(self, snapshot: Snapshot, pools: Iterable[Pool]) -> None:
+        self._snapshot = snapshot
         self._pools = {pool.id: pool for pool in pools}
         self._ledgers: dict[PoolId, Ledger] = {}
 
@@ -48,15 +48,15 @@ class Accounts:
     def groups(self, device: Device) -> Verdict | None:
         """Why the device may not join those that are on its counter sets, if so."""
         ledger = self._ledger(device)
-        if ledger is None or (self._has_paid(device) and not self._world.features.group_snapshots):
+        if ledger is None or (self._has_paid(device) and not self._snapshot.features.group_snapshots):
             return None
         for name, _, groups in device.consumes:
             common = ledger.groups.get(name)
-            if self._world.features.compatibility_groups and admits(common, groups):
+            if self._snapshot.features.compatibility_groups and admits(common, groups):
                 continue
             holders, gone = self._drawing(device.slice.pool, {name}), self._gone(device.slice.pool, name)
             holders = (*holders, *(claim for claim in gone if claim not in holders))
-            if self._world.features.compatibility_groups:
+            if self._snapshot.features.compatibility_groups:
                 used = f"in use with {_used(common)} by {named(holders)}{_whose(gone)}"
                 return Verdict(f"counter set {name}: {used}, the device has {_listed(groups)}", holders)
             if name in ledger.remembered:
@@ -68,8 +68,8 @@ class Accounts:
 
     def _has_paid(self, device: Device) -> bool:
         """Whether shares of the device are in use: further ones are not charged."""
-        shared = device.multiple and self._world.features.consumable_capacity
-        return shared and self._world.allocated.is_shared(device.id)
+        shared = device.multiple and self._snapshot.features.consumable_capacity
+        return shared and self._snapshot.allocated.is_shared(device.id)
 
     def _ledger(self, device: Device) -> Ledger | None:
         """What is left in the device's pool; None if the device draws from no counters."""
@@ -78,14 +78,14 @@ class Accounts:
         pool = device.slice.pool
         ledger = self._ledgers.get(pool)
         if ledger is None:
-            ledger = self._ledgers[pool] = Ledger(self._pools[pool], self._world.allocated)
+            ledger = self._ledgers[pool] = Ledger(self._pools[pool], self._snapshot.allocated)
         return ledger
 
     def _drawing(self, pool: PoolId, names: set[str]) -> tuple[str, ...]:
         """The claims that hold devices on counter sets of a pool."""
         found: dict[str, None] = {}
         for device in (*self._pools[pool].devices, *self._pools[pool].elsewhere):
-            holders = self._world.holders.get(device.id)
+            holders = self._snapshot.holders.get(device.id)
             if holders and any(entry.counter_set in names for entry in device.consumes):
                 found.update(dict.fromkeys(holders))
         return tuple(found)
@@ -95,9 +95,9 @@ class Accounts:
         known = {device.id for device in (*self._pools[pool].devices, *self._pools[pool].elsewhere)}
         return {
             claim: id.device
-            for id in self._world.allocated.of_pool(pool)
-            if id not in known and any(counter_set in each for each in self._world.allocated.groups(id))
-            for claim in self._world.holders.get(id, ())
+            for id in self._snapshot.allocated.of_pool(pool)
+            if id not in known and any(counter_set in each for each in self._snapshot.allocated.groups(id))
+            for claim in self._snapshot.holders.get(id, ())
         }
 
 

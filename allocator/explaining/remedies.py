@@ -132,7 +132,7 @@ def _tolerations(finder: Finder) -> Iterator[Remedy]:
 
 
 def _taints(finder: Finder) -> dict[Taint, str]:
-    demanded = finder.trials.world.demand(finder.trials.claims)
+    demanded = finder.trials.snapshot.demand(finder.trials.claims)
     return {
         taint_of(taint): taint_text(taint)
         for view in finder.views.values()
@@ -205,7 +205,7 @@ def _fewest(trials: Trials, node: str, held: Sequence[str]) -> list[str]:
 
 def _gates(finder: Finder) -> Iterator[Remedy]:
     """A feature gate that is off."""
-    features = finder.trials.world.features
+    features = finder.trials.snapshot.features
     for gate in sorted(GATES - features.gates):
         needed = {gate, *_NEEDED.get(gate, ())}
         more = Features(features.gates | needed, group_snapshots=features.group_snapshots)

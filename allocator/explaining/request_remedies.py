@@ -52,7 +52,7 @@ def spoken(claims: Claims, part: Part) -> str:
 
 def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
     """The class that is called almost like one that is not there."""
-    claims, classes = finder.trials.claims, finder.trials.world.classes
+    claims, classes = finder.trials.claims, finder.trials.snapshot.classes
     named = details_of(claims, part).get("deviceClassName", "")
     if named in classes:
         return
@@ -158,7 +158,7 @@ def _amounts(finder: Finder, name: str, wanted: Quantity) -> list[Quantity]:
             if name not in device.capacity:
                 continue
             left = value_of(device.capacity[name])
-            used = view.world.allocated.capacity.get(device.id) or {}
+            used = view.snapshot.allocated.capacity.get(device.id) or {}
             if name in used:
                 left = left.sub(used[name])
             usable = _down_to_policy(name, left, device.capacity, view.features.fractional_capacity_range)
@@ -235,7 +235,7 @@ def _with_selector(claims: Claims, part: Part, index: int, expression: str) -> C
 
 def class_guards(finder: Finder) -> Iterator[Remedy]:
     """With a guard in a selector of a DeviceClass, for an attribute that some devices lack."""
-    claims, classes = finder.trials.claims, finder.trials.world.classes
+    claims, classes = finder.trials.claims, finder.trials.snapshot.classes
     named = (str(details_of(claims, part).get("deviceClassName", "")) for part in parts(claims))
     for name in dict.fromkeys(named):
         selectors = (classes.get(name, {}).get("spec") or {}).get("selectors") or ()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from allocator.demand import ClaimDemand, name_of, read_claim
 from allocator.devices import DeviceId, PoolId, node_name
 from allocator.features import Features
-from allocator.scheduling import Cluster
+from allocator.scheduling import SchedulingState
 from resourceapi.objects import Object
 
 Taint = tuple[str, str, str]
@@ -43,7 +43,7 @@ def taint_of(taint: Object) -> Taint:
 
 
 class Change(NamedTuple):
-    """What is different in a world.
+    """What is different in a snapshot.
 
     `released`: claims that hold nothing any more. `without_taint`: taken off all devices. `class_selector`: the
     name of a DeviceClass, which of its selectors, and the expression that takes its place.
@@ -55,8 +55,8 @@ class Change(NamedTuple):
     class_selector: tuple[str, int, str] | None = None
 
 
-class World:
-    """Nodes, classes, slices and allocated claims. Never changed; variations of it are other worlds.
+class Snapshot:
+    """Nodes, classes, slices and allocated claims. Never changed; variations of it are other snapshots.
 
     `nodes` are Nodes as JSON, all else objects of v1 in normal form; `slices` have the taints of DeviceTaintRules.
     """
@@ -74,7 +74,7 @@ class World:
         self.classes = classes
         self.slices = {name_of(slice): slice for slice in slices}
         self.claims = {full_name(claim): claim for claim in claims if allocation_of(claim) is not None}
-        self.cluster = Cluster(features, self.nodes.values(), classes, self.slices.values())
+        self.cluster = SchedulingState(features, self.nodes.values(), classes, self.slices.values())
         self.allocated = self.cluster.allocated
         self.inventory = self.cluster.inventory
         #: which claims hold a device, or a share of it
@@ -100,8 +100,8 @@ class World:
             read_claim(claim, self.classes, self.features) for claim in claims if allocation_of(claim) is None
         ]
 
-    def changed(self, change: Change, node: str | None = None) -> World:
-        """The world with a change; with `node` only the part that matters on this node."""
+    def changed(self, change: Change, node: str | None = None) -> Snapshot:
+        """The snapshot with a change; with `node` only the part that matters on this node."""
         nodes: Collection[Object] = self.nodes.values()
         slices, claims = list(self.slices.values()), list(self.claims)
         if node is not None:
@@ -116,7 +116,7 @@ class World:
             name, place, expression = change.class_selector
             classes = {**classes, name: _with_selector(classes[name], place, expression)}
         kept = [self.claims[name] for name in claims if name not in change.released]
-        return World(change.features or self.features, nodes, classes, slices, kept)
+        return Snapshot(change.features or self.features, nodes, classes, slices, kept)
 
     def pools_near(self, node: str) -> list[PoolId]:
         """The pools that may have something for a node."""
@@ -127,7 +127,7 @@ class World:
         return sorted({name for pool in pools for name in self.users.get(pool, ())})
 
 
-def unknown_classes(world: World, demand: Iterable[ClaimDemand]) -> list[str]:
+def unknown_classes(snapshot: Snapshot, demand: Iterable[ClaimDemand]) -> list[str]:
     """The DeviceClasses that are named and not there."""
     named = [
         alternative.details.get("deviceClassName", "")
@@ -135,7 +135,7 @@ def unknown_classes(world: World, demand: Iterable[ClaimDemand]) -> list[str]:
         for request in claim.requests
         for alternative in request.alternatives
     ]
-    return list(dict.fromkeys(name for name in named if name and name not in world.classes))
+    return list(dict.fromkeys(name for name in named if name and name not in snapshot.classes))
 
 
 def _without_taint(slice: Object, taint: Taint) -> Object:

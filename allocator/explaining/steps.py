@@ -17,7 +17,7 @@ from allocator.devices import Device
 from allocator.errors import AllocationError
 from allocator.explaining.objections import Accounts
 from allocator.explaining.selecting import Expressions
-from allocator.explaining.snapshot import World
+from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.verdicts import (
     ALLOCATED,
     ATTRIBUTE,
@@ -59,12 +59,12 @@ class Passed(NamedTuple):
 class NodeView:
     """A node as the steps see it."""
 
-    def __init__(self, world: World, node: str, expressions: Expressions) -> None:
-        self.world = world
-        self.node = world.nodes[node]
-        self.features = world.features
-        self.pools = pools_of(world.inventory, self.node, world.features)
-        self._accounts = Accounts(world, self.pools)
+    def __init__(self, snapshot: Snapshot, node: str, expressions: Expressions) -> None:
+        self.snapshot = snapshot
+        self.node = snapshot.nodes[node]
+        self.features = snapshot.features
+        self.pools = pools_of(snapshot.inventory, self.node, snapshot.features)
+        self._accounts = Accounts(snapshot, self.pools)
         self.expressions = expressions
         self._selectors = Selectors()
 
@@ -110,14 +110,14 @@ class NodeView:
     def _pool_losses(self) -> Iterable[Loss]:
         for pool in self.pools:
             if pool.incomplete:
-                slices = list(self.world.inventory.of_pool(pool.id))
+                slices = list(self.snapshot.inventory.of_pool(pool.id))
                 newest = max(slice.generation for slice in slices)
                 there = [slice for slice in slices if slice.generation == newest]
                 count = sum(len(slice.devices) for slice in there)
                 wanted = there[0].count_in_pool
                 yield Loss(f"pool {pool.id} is incomplete: it has {len(there)} of {wanted} slices", count)
             elif pool.invalid:
-                count = sum(len(slice.devices) for slice in self.world.inventory.of_pool(pool.id))
+                count = sum(len(slice.devices) for slice in self.snapshot.inventory.of_pool(pool.id))
                 yield Loss(f"pool {pool.id} is invalid: {pool.invalid}", count)
 
     def _other_node(self, device: Device) -> Verdict | None:
@@ -151,9 +151,9 @@ class NodeView:
         return Verdict(f"tainted {', '.join(blocking)}")
 
     def _allocated(self, alternative: Alternative, device: Device) -> Verdict | None:
-        if alternative.admin_access or device.id not in self.world.allocated.whole:
+        if alternative.admin_access or device.id not in self.snapshot.allocated.whole:
             return None
-        holders = tuple(self.world.holders.get(device.id, ()))
+        holders = tuple(self.snapshot.holders.get(device.id, ()))
         return Verdict(f"allocated to {named(holders)}", holders)
 
     def _capacity(self, alternative: Alternative, device: Device) -> Verdict | None:
@@ -164,7 +164,7 @@ class NodeView:
             return Verdict(f"fails: {error}", failed=True)
         if amounts is None:
             return Verdict(_unservable(alternative, device))
-        in_use = self.world.allocated.capacity.get(device.id)
+        in_use = self.snapshot.allocated.capacity.get(device.id)
         if has_room(amounts, device.capacity, (in_use,)):
             return None
         totals = added(amounts, in_use or {})
@@ -174,7 +174,7 @@ class NodeView:
             if totals[name].cmp(whole) > 0:
                 left = whole.sub(in_use[name]) if in_use and name in in_use else whole
                 short.append(f"{name}: {amount} wanted, {left} of {whole} left")
-        holders = tuple(self.world.holders.get(device.id, ()))
+        holders = tuple(self.snapshot.holders.get(device.id, ()))
         return Verdict(", ".join(short) + (f" beside {named(holders)}" if holders else ""), holders)
 
     def _operations(self, device: Device) -> Verdict | None:

@@ -6,17 +6,16 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from allocator.budget import Budget
-from allocator.errors import GAVE_UP
-from allocator.explaining.snapshot import Change, Taint, World, allocation_of, full_name
-from allocator.fate import Fate, fate
+from allocator.explaining.snapshot import Change, Snapshot, Taint, allocation_of, full_name
+from allocator.fate import Fate, fate_of
 from allocator.features import Features
-from allocator.scheduling import FATAL, Mode, NodeAnswer
+from allocator.scheduling import Mode, NodeAnswer
+from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
 
 #: So many nodes that are closed to the pod are tried at most, of those closed for one reason.
 MAX_NODES = 200
-#: So many changed worlds are kept: those around a node, and whole ones.
+#: So many changed snapshots are kept: those around a node, and whole ones.
 _NEAR, _WHOLE = 64, 4
 
 
@@ -48,15 +47,17 @@ class Variation(NamedTuple):
 class Trials:
     """Asks about one pod; `nodes` are those that are open to it."""
 
-    def __init__(self, world: World, claims: Sequence[Object], nodes: Sequence[str], budget: Budget) -> None:
-        self.world = world
+    def __init__(
+        self, snapshot: Snapshot, claims: Sequence[Object], nodes: Sequence[str], time_limit: TimeLimit
+    ) -> None:
+        self.snapshot = snapshot
         self.claims = tuple(claims)
         self.nodes = nodes
         #: allocated claims of the pod itself, which keep what they hold
         self.own = frozenset(full_name(claim) for claim in claims if allocation_of(claim) is not None)
-        self._budget = budget
-        self._near: dict[object, World] = {}
-        self._whole: dict[object, World] = {}
+        self._time_limit = time_limit
+        self._near: dict[object, Snapshot] = {}
+        self._whole: dict[object, Snapshot] = {}
 
     @property
     def as_it_is(self) -> Variation:
@@ -64,21 +65,15 @@ class Trials:
 
     def everywhere(self, variation: Variation) -> list[NodeAnswer]:
         """What each node that is open to the pod answers, in order; nothing is kept."""
-        self._budget.check()
-        cluster = self._world(variation, None).cluster
+        self._time_limit.check()
+        cluster = self._snapshot(variation, None).cluster
         closed = (self._closed - variation.opened) | variation.avoided
-        cluster.budget = self._budget
+        cluster.time_limit = self._time_limit
         return list(cluster.place(_copies(variation.claims), Mode.FILTER, closed=closed).nodes)
 
     def fate(self, answers: Iterable[NodeAnswer]) -> Fate:
         """What becomes of the pod if nodes answer so."""
-        outcomes = list(answers)
-        return fate(
-            len(self.world.nodes),
-            fitting=sum(each.result is not None for each in outcomes),
-            failing=sum(each.error_kind == FATAL for each in outcomes),
-            undecided=sum(each.error == GAVE_UP for each in outcomes),
-        )
+        return fate_of(len(self.snapshot.nodes), answers)
 
     def is_placed(self, answers: Iterable[NodeAnswer]) -> bool:
         """Whether the pod is placed, and not by chance only. Raises Undecided."""
@@ -89,13 +84,13 @@ class Trials:
 
     @cached_property
     def _closed(self) -> frozenset[str]:
-        return frozenset(self.world.nodes).difference(self.nodes)
+        return frozenset(self.snapshot.nodes).difference(self.nodes)
 
     def on(self, node: str, variation: Variation) -> NodeAnswer:
         """What one node answers."""
-        self._budget.check()
-        cluster = self._world(variation, node).cluster
-        cluster.budget = self._budget
+        self._time_limit.check()
+        cluster = self._snapshot(variation, node).cluster
+        cluster.time_limit = self._time_limit
         return cluster.place(_copies(variation.claims), Mode.FILTER, node).nodes[0]
 
     def fits_on(self, node: str, variation: Variation) -> bool:
@@ -105,18 +100,20 @@ class Trials:
     def surely_fits_on(self, node: str, variation: Variation) -> bool:
         """Whether a variation fits on a node. Raises Undecided."""
         answer = self.on(node, variation)
-        if answer.error == GAVE_UP:
+        if answer.is_undecided:
             raise Undecided
         return answer.result is not None
 
     def held_near(self, node: str) -> list[str]:
         """The claims of others that hold devices which may be for a node."""
-        return [name for name in self.world.users_of(self.world.pools_near(node)) if name not in self.own]
+        return [
+            name for name in self.snapshot.users_of(self.snapshot.pools_near(node)) if name not in self.own
+        ]
 
     @property
     def others(self) -> list[str]:
         """The allocated claims of others."""
-        return [name for name in self.world.claims if name not in self.own]
+        return [name for name in self.snapshot.claims if name not in self.own]
 
     def first_fit(self, nodes: Iterable[str], variation: Variation) -> str | None:
         """The first of these nodes on which the variation fits."""
@@ -128,18 +125,18 @@ class Trials:
         """Whether the pod would be placed on any node. Raises Undecided."""
         return self.is_placed(self.everywhere(Variation(claims, released)))
 
-    def _world(self, variation: Variation, node: str | None) -> World:
-        """The world of a variation; with `node` only what matters there."""
+    def _snapshot(self, variation: Variation, node: str | None) -> Snapshot:
+        """The snapshot of a variation; with `node` only what matters there."""
         if not variation.changes_cluster:
-            return self.world
+            return self.snapshot
         released = frozenset(self.others) if variation.released is None else variation.released
         change = Change(released, variation.without_taint, variation.features, variation.class_selector)
-        worlds, most = (self._whole, _WHOLE) if node is None else (self._near, _NEAR)
-        known = worlds.get((node, change))
+        snapshots, most = (self._whole, _WHOLE) if node is None else (self._near, _NEAR)
+        known = snapshots.get((node, change))
         if known is None:
-            if len(worlds) >= most:
-                worlds.clear()
-            known = worlds[node, change] = self.world.changed(change, node)
+            if len(snapshots) >= most:
+                snapshots.clear()
+            known = snapshots[node, change] = self.snapshot.changed(change, node)
         return known
 
 

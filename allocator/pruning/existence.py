@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from allocator.budget import UNLIMITED, Budget
 from allocator.pruning.bits import bits
 from allocator.pruning.capacities import Capacities
 from allocator.pruning.problem import Option, Problem
@@ -16,6 +15,7 @@ from allocator.pruning.propagation import Propagation
 from allocator.pruning.prospects import Outlook, Prospect, Task
 from allocator.pruning.state import State, States
 from allocator.pruning.symmetry import Symmetry
+from allocator.time_limit import UNLIMITED, TimeLimit
 
 MAX_DEVICES = 200
 """Larger pods are not looked at: each device is a level of recursion."""
@@ -38,7 +38,7 @@ class Existence:
         propagation: Propagation,
         symmetry: Symmetry,
         capacities: Capacities,
-        budget: Budget = UNLIMITED,
+        time_limit: TimeLimit = UNLIMITED,
     ) -> None:
         self._problem = problem
         self._attempt = problem.attempt
@@ -46,7 +46,7 @@ class Existence:
         self._propagation = propagation
         self._symmetry = symmetry
         self._capacities = capacities
-        self._budget = budget
+        self._time_limit = time_limit
         self._failed: set[Hashable] = set()
         #: devices by slot, of the solution that is being found and of the last one
         self._solution: dict[int, tuple[Option, int]] = {}
@@ -112,7 +112,7 @@ class Existence:
         self._steps += 1
         if self._steps_left < 0:
             raise _TooManyStepsError
-        self._budget.check()
+        self._time_limit.check()
         prospects = self._propagation.prospects(tasks, state)
         if prospects is not None and self._serve_all(tasks, prospects, state):
             return True

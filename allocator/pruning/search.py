@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from allocator.budget import UNLIMITED, Budget
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import SearchLimitError
@@ -17,6 +16,7 @@ from allocator.pruning.prospects import Task
 from allocator.pruning.state import States
 from allocator.pruning.symmetry import StandIns, Symmetry
 from allocator.search import Choice, Goal, Outcome, Search
+from allocator.time_limit import UNLIMITED, TimeLimit
 
 MAX_STEPS = 10_000
 EASY_STEPS = 100
@@ -30,11 +30,13 @@ class _NotEasyError(Exception):
 class PrunedSearch(Search):
     """Finds the solution that `Search` finds, with far fewer steps. Raises SearchLimitError if even these are too many."""
 
-    def __init__(self, problem: Problem, max_steps: int = MAX_STEPS, budget: Budget = UNLIMITED) -> None:
+    def __init__(
+        self, problem: Problem, max_steps: int = MAX_STEPS, time_limit: TimeLimit = UNLIMITED
+    ) -> None:
         super().__init__(problem.attempt, problem.claims, problem.devices, problem.everything)
         self._problem = problem
         self._steps_left = max_steps
-        self._budget = budget
+        self._time_limit = time_limit
         states = States(problem)
         self._states = states
         self._state = states.first()
@@ -43,7 +45,9 @@ class PrunedSearch(Search):
         self._symmetry = Symmetry(problem)
         self._easy_until = max_steps - EASY_STEPS
         self._looks_ahead = False
-        self._existence = Existence(problem, states, self._propagation, self._symmetry, capacities, budget)
+        self._existence = Existence(
+            problem, states, self._propagation, self._symmetry, capacities, time_limit
+        )
         self._known: dict[object, Outcome] = {}
         self._options = {o.alternative: o for slot in problem.slots for o in slot.options}
 
@@ -89,7 +93,7 @@ class PrunedSearch(Search):
         self._steps_left -= 1
         if self._steps_left < 0:
             raise SearchLimitError
-        self._budget.check()
+        self._time_limit.check()
         tasks = self._propagation.tasks(goal)
         prospects = self._propagation.prospects(tasks, self._state)
         if prospects is None or not self._is_possible(goal, tasks):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allocator.explaining.explanation import FITS, UNDECIDED, Explanation, explain
-from allocator.explaining.snapshot import World, allocation_of
+from allocator.explaining.snapshot import Snapshot, allocation_of
 from allocator.pod_nodes import excluded, host_name, named_node, passed_over
 from commandline.scenario import Situation
 from commandline.workloads import Asker
@@ -55,7 +55,7 @@ def _explained(situation: Situation, asker: Asker, node: str) -> Explained:
     return Explained(asker, explain(world, asker.claims, closed))
 
 
-def _bypassed(world: World, asker: Asker) -> str:
+def _bypassed(world: Snapshot, asker: Asker) -> str:
     """What becomes of a pod that names its node, unless its claims are allocated already."""
     node = named_node(asker.pod_spec)
     if not node or all(allocation_of(claim) is not None for claim in asker.claims):

@@ -77,7 +77,7 @@ def _explanation(explanation: Explanation) -> Json:
 def _error(error: NodeAnswer, errors: Sequence[NodeAnswer]) -> Json:
     names = [each.node for each in errors[:MAX_NODES]]
     document = {"node": error.node, "message": error.error, "nodes": len(errors), "names": names}
-    return document | ({"mend": error.mend} if error.mend else {})
+    return document | ({"mend": error.fix} if error.fix else {})
 
 
 def _placement(explanation: Explanation) -> Json:

@@ -22,7 +22,7 @@ from allocator.explaining.explanation import (
 )
 from allocator.explaining.remedies import Remedy
 from allocator.explaining.verdicts import CLASS, POOL, SELECTOR, Loss, Step
-from allocator.fate import feasible_nodes
+from allocator.fate import enough_nodes
 from commandline.reports.escaping import write_lines
 from commandline.reports.text import number
 
@@ -131,10 +131,10 @@ def _ending(explanation: Explanation) -> Iterator[str]:
     if error is None:
         return
     if explanation.verdict == CHANCE:
-        enough = feasible_nodes(len(explanation.answers) + len(explanation.excluded))
+        enough = enough_nodes(len(explanation.answers) + len(explanation.excluded))
         yield (
             f"  it fits on {number(fitting, 'node')}, such as {explanation.fitting[0]}: an attempt succeeds if it finds "
-            f"{enough + 1} of them before it comes to {_failing(explanation)}; where it starts changes from attempt to "
+            f"{enough} of them before it comes to {_failing(explanation)}; where it starts changes from attempt to "
             "attempt, and 16 workers share the nodes"
         )
     elif fitting:
@@ -142,8 +142,8 @@ def _ending(explanation: Explanation) -> Iterator[str]:
             f"  it would fit on {number(fitting, 'node')}, such as {explanation.fitting[0]}, but kube-scheduler also looks "
             f"at {_failing(explanation)}, and an error on one node ends the attempt for all"
         )
-    if error.mend:
-        yield f"  {error.mend}"
+    if error.fix:
+        yield f"  {error.fix}"
 
 
 def _failing(explanation: Explanation) -> str:

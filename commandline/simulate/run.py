@@ -79,8 +79,8 @@ def run(options: Namespace) -> int:
     :raises UsageError: for options that make no sense, or nothing to place.
     """
     objectives = _objectives(options.compare)
-    from allocator.budget import Budget
     from allocator.simulation import Limits
+    from allocator.time_limit import TimeLimit
     from commandline.simulate import json_report as simulate_json
     from commandline.simulate import text_report as simulate_text
     from commandline.simulate.node_templates import read_templates
@@ -88,7 +88,7 @@ def run(options: Namespace) -> int:
 
     situation = read_situation(options)
     templates = read_templates(options.node_template, situation.state)
-    limits = Limits(Budget(options.timeout), POD_SECONDS)
+    limits = Limits(TimeLimit(options.timeout), POD_SECONDS)
     report: Report = simulate(situation, objectives, batch=options.batch, templates=templates, limits=limits)
     write = simulate_json.write if options.output == "json" else simulate_text.write
     write(report, sys.stdout)

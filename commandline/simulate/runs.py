@@ -10,7 +10,7 @@ from allocator.fitting.leftover import Leftover, leftover
 from allocator.growing import Growth, Template, grow
 from allocator.packing import pack
 from allocator.pod_nodes import excluded
-from allocator.scheduling import Cluster
+from allocator.scheduling import SchedulingState
 from allocator.simulation import MODES, Limits, Placement, Pod, Simulation
 from commandline.results import Failure
 from commandline.scenario import Situation
@@ -104,9 +104,9 @@ def simulate(
     return report
 
 
-def _cluster(situation: Situation) -> Cluster:
+def _cluster(situation: Situation) -> SchedulingState:
     world = situation.world
-    cluster = Cluster(world.features, world.nodes.values(), world.classes, world.slices.values())
+    cluster = SchedulingState(world.features, world.nodes.values(), world.classes, world.slices.values())
     for claim in world.claims.values():
         cluster.hold(claim)
     return cluster

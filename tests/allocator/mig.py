@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from allocator.scheduling import Cluster
+from allocator.scheduling import SchedulingState
 from allocator.simulation import Pod
 from resourceapi.objects import Object
 from tests.allocator.objects import (
@@ -85,7 +85,7 @@ def _random_layout(random: Random) -> Layout:
         found.append(profile)
 
 
-def gpus(nodes: int, per_node: int) -> Cluster:
+def gpus(nodes: int, per_node: int) -> SchedulingState:
     """A cluster of such nodes, small partitions being listed first."""
     slices = []
     for index in range(nodes):

@@ -7,7 +7,7 @@ from typing import Any
 
 from allocator.demand import name_of
 from allocator.features import GATES, Features
-from allocator.scheduling import Cluster, Mode, NodeAnswer
+from allocator.scheduling import Mode, NodeAnswer, SchedulingState
 from resourceapi.decoding import decode
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
@@ -142,16 +142,16 @@ def cluster(
     holders: Iterable[Object] = (),
     classes: Iterable[Object] | None = None,
     nodes: Sequence[Object] | None = None,
-) -> Cluster:
+) -> SchedulingState:
     """A cluster, by default with one node `n` and one class `any` that selects all devices."""
     known = [device_class()] if classes is None else classes
-    made = Cluster(features, nodes or [node()], {name_of(each): each for each in known}, slices)
+    made = SchedulingState(features, nodes or [node()], {name_of(each): each for each in known}, slices)
     for each in holders:
         made.hold(each)
     return made
 
 
-def ask(world: Cluster, *claims: Object) -> NodeAnswer:
+def ask(world: SchedulingState, *claims: Object) -> NodeAnswer:
     """What the first node has for a pod with these claims."""
     return world.place(claims, Mode.ALL_NODES).nodes[0]
 

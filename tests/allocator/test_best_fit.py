@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from allocator.best_fit import is_within
-from allocator.scheduling import Cluster, Mode, PodAnswer
+from allocator.scheduling import Mode, PodAnswer, SchedulingState
 from resourceapi.objects import Object
 from tests.allocator.brute_force import Claim, Part, Pick, breaks_no_rule
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, wanted
@@ -30,7 +30,7 @@ from tests.allocator.test_brute_force import claim_of, holder, inventory_of, pod
 EXAMPLES = 100
 
 
-def place(world: Cluster, mode: Mode, *claims: Object) -> PodAnswer:
+def place(world: SchedulingState, mode: Mode, *claims: Object) -> PodAnswer:
     return world.place([{**each, "status": {}} for each in claims], mode)
 
 
@@ -107,7 +107,7 @@ def _of_model(name: str, model: int) -> Object:
     return alternative(name, selectors=[f"device.attributes['{DRIVER}'].model == {model}"])
 
 
-def _two_nodes(*slices: Object) -> Cluster:
+def _two_nodes(*slices: Object) -> SchedulingState:
     return cluster(*slices, nodes=[node("n1"), node("n2")])
 
 

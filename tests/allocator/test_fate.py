@@ -9,7 +9,7 @@ import pytest
 
 from allocator.errors import ExpressionError, RefusedDeviceError, UnreadyPoolError
 from allocator.explaining.explanation import CHANCE, ERROR, FITS, Explanation, explain
-from allocator.explaining.snapshot import World
+from allocator.explaining.snapshot import Snapshot
 from allocator.fate import Fate, fate
 from allocator.scheduling import Mode
 from allocator.simulation import Pod, Simulation
@@ -41,7 +41,7 @@ def on(name: str, *devices: Object, **spec: int) -> Object:
 def explained(*slices: Object, asked: Object, classes: Object | None = None) -> Explanation:
     names = [each["metadata"]["name"] for each in slices]
     known = {"any": classes or device_class()}
-    return explain(World(ALL_FEATURES, [node(name) for name in names], known, slices), [asked])
+    return explain(Snapshot(ALL_FEATURES, [node(name) for name in names], known, slices), [asked])
 
 
 @pytest.mark.parametrize(
@@ -71,52 +71,50 @@ CASES = [
         (on("a", GOOD), on("b", GOOD), on("c", BARE)),
         exactly(selectors=[IS_ONE]),
         (),
-        ExpressionError.mend,
+        ExpressionError.fix,
         id="expression",
     ),
     pytest.param(
         (on("a", GOOD), on("b", GOOD), on("c", GOOD, device("other", attributes={"model": 2}))),
         exactly(count=None),
         ALIKE,
-        RefusedDeviceError.mend,
+        RefusedDeviceError.fix,
         id="all-refused",
     ),
     pytest.param(
         (on("a", GOOD), on("b", GOOD), on("c", GOOD, count=2)),
         exactly(count=None),
         (),
-        UnreadyPoolError.mend,
+        UnreadyPoolError.fix,
         id="all-of-a-pool-in-the-making",
     ),
 ]
 
 
-@pytest.mark.parametrize(("slices", "request_", "constraints", "mend"), CASES)
-def test_explained(
-    slices: tuple[Object, ...], request_: Object, constraints: list[Object], mend: str
-) -> None:
+@pytest.mark.parametrize(("slices", "request_", "constraints", "fix"), CASES)
+def test_explained(slices: tuple[Object, ...], request_: Object, constraints: list[Object], fix: str) -> None:
     """The node is named, the nodes that would do, and what can be done; keeping off the node is one of the remedies."""
     found = explained(*slices, asked=claim(request_, constraints=constraints))
     assert (found.verdict, found.placed, found.fitting) == (ERROR, None, ["a", "b"])
     assert found.error is not None
-    assert (found.error.node, found.error.mend) == ("c", mend)
+    assert (found.error.node, found.error.fix) == ("c", fix)
     assert found.remedies[0].subject == "c"
     assert found.remedies[0].nodes == ("a", "b")
 
 
 @pytest.mark.parametrize("mode", [Mode.ATTEMPT, Mode.BEST_FIT])
-@pytest.mark.parametrize(("slices", "request_", "constraints", "mend"), CASES)
+@pytest.mark.parametrize(("slices", "request_", "constraints", "fix"), CASES)
 def test_simulated(
-    slices: tuple[Object, ...], request_: Object, constraints: list[Object], mend: str, mode: Mode
+    slices: tuple[Object, ...], request_: Object, constraints: list[Object], fix: str, mode: Mode
 ) -> None:
     """Nothing is given to the pod, and the node is named."""
-    world = cluster(*slices, nodes=[node(each["metadata"]["name"]) for each in slices])
+    snapshot = cluster(*slices, nodes=[node(each["metadata"]["name"]) for each in slices])
     asked = Pod("p", {"ns/c": claim(request_, constraints=constraints)})
-    found = Simulation(world).place(asked, mode)
+    found = Simulation(snapshot).place(asked, mode)
     assert (found.node, found.undecided) == ("", False)
     assert found.error.startswith("an error on c ends the attempt: ")
-    assert mend in found.error
-    assert Simulation(world).place(asked._replace(closed=frozenset("c")), mode).node == "a"
+    assert fix in found.error
+    assert Simulation(snapshot).place(asked._replace(closed=frozenset("c")), mode).node == "a"
 
 
 def test_guards() -> None:
@@ -149,13 +147,13 @@ def test_error_where_an_allocated_claim_is_not() -> None:
     here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
     own["status"]["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [here]}
     slices = [on("a", GOOD, device("d0")), on("b", BARE)]
-    world = World(ALL_FEATURES, [node("a"), node("b")], {"any": device_class()}, slices, [own])
+    snapshot = Snapshot(ALL_FEATURES, [node("a"), node("b")], {"any": device_class()}, slices, [own])
     guarded = f"device.driver != 'x' && ('model' in device.attributes['{DRIVER}']) && {IS_ONE}"
     asked = [own, claim(exactly(selectors=[guarded]))]
-    assert explain(world, asked).verdict == FITS
+    assert explain(snapshot, asked).verdict == FITS
     asked = [own, claim(exactly(selectors=[IS_ONE]))]
     # d0 fails as well, but it is taken and so not looked at
-    found = explain(world, asked)
+    found = explain(snapshot, asked)
     assert (found.verdict, [each.node for each in found.errors]) == (ERROR, ["b"])
 
 
@@ -171,7 +169,7 @@ def test_many_nodes(fitting: int, verdict: str, placed: str) -> None:
     asked = claim(exactly(selectors=[IS_ONE]))
     found = explained(*slices, asked=asked)
     assert (found.verdict, found.error and found.error.node) == (verdict, "bad")
-    world = cluster(*slices, nodes=[node(each["metadata"]["name"]) for each in slices])
-    placement = Simulation(world).place(Pod("p", {"ns/c": asked}), Mode.ATTEMPT)
+    snapshot = cluster(*slices, nodes=[node(each["metadata"]["name"]) for each in slices])
+    placement = Simulation(snapshot).place(Pod("p", {"ns/c": asked}), Mode.ATTEMPT)
     assert placement.node == placed
     assert placement.error.startswith("an error on bad ends the attempt: ")

@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from allocator.scheduling import Cluster, Mode
+from allocator.scheduling import Mode, SchedulingState
 from resourceapi.objects import Object
 from tests.allocator.objects import claim, cluster, counter_slice, device, draws, exactly, slice_of
 
@@ -72,7 +72,7 @@ class Story:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.devices = {name: declared(self.random) for name in NAMES}
-        self.world: Cluster = cluster(*slices(self.devices))
+        self.world: SchedulingState = cluster(*slices(self.devices))
         #: claims of pods that are placed, with the devices they got and what those declared
         self.placed: list[tuple[list[Object], list[tuple[str, Declared]]]] = []
 

@@ -13,7 +13,7 @@ from allocator.devices import node_name
 from allocator.errors import AllocationError, NodeError
 from allocator.features import GATES, Features
 from allocator.inventory import Inventory
-from allocator.scheduling import FATAL, NODE, Cluster, Mode, NodeAnswer
+from allocator.scheduling import FATAL, NODE, Mode, NodeAnswer, SchedulingState
 from allocator.taint_rules import with_rules
 from resourceapi.objects import Object
 from tests.allocator.objects import DRIVER, claim, device, device_class, exactly, node, slice_of
@@ -50,7 +50,7 @@ class World:
         self.claims: list[Object] = []
         gpu = ["device.driver == 'gpu.example.com'"]
         self.classes = {"any": device_class(), "gpu": device_class("gpu", gpu)}
-        self.cluster = Cluster(features, self.nodes.values(), self.classes, [])
+        self.cluster = SchedulingState(features, self.nodes.values(), self.classes, [])
         for _ in range(8):
             self.change_slice()
 
@@ -139,7 +139,7 @@ def _ask(allocator: Allocator, node: Object, claims: list[Object]) -> NodeAnswer
     try:
         return NodeAnswer(name, allocator.allocate(node, allocator.demand(claims)))
     except AllocationError as error:
-        return NodeAnswer(name, None, str(error), FATAL, error.mend)
+        return NodeAnswer(name, None, str(error), FATAL, error.fix)
     except NodeError as error:
         return NodeAnswer(name, None, str(error), NODE)
 

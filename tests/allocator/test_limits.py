@@ -11,11 +11,11 @@ from random import Random
 
 import pytest
 
-from allocator.budget import Budget, OutOfTime
 from allocator.growing import Template, grow
 from allocator.packing import pack
-from allocator.scheduling import Cluster, Mode
+from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import Limits, Pod, Simulation
+from allocator.time_limit import OutOfTime, TimeLimit
 from tests.allocator import scenes
 from tests.allocator.objects import claim, cluster, exactly, node, slice_of
 from tests.allocator.scenes import claims_of, slices_of
@@ -23,13 +23,13 @@ from tests.allocator.scenes import claims_of, slices_of
 MODES = [Mode.ATTEMPT, Mode.BEST_FIT]
 
 
-def looks(number: float) -> Budget:
+def looks(number: float) -> TimeLimit:
     """Time for so many looks at the clock."""
     clock = count()
-    return Budget(number, lambda: float(next(clock)))
+    return TimeLimit(number, lambda: float(next(clock)))
 
 
-def hard() -> tuple[Cluster, Pod, Pod]:
+def hard() -> tuple[SchedulingState, Pod, Pod]:
     """A cluster, a pod for which the search takes many steps, and one for which it takes none."""
     scene = scenes.partitions(3, Random(1))
     claims = {f"ns/{each['metadata']['name']}": each for each in claims_of(scene)}
@@ -40,7 +40,7 @@ def hard() -> tuple[Cluster, Pod, Pod]:
 def test_parts_of_a_budget() -> None:
     """A part is over with the whole at the latest."""
     now = [0.0]
-    whole = Budget(10, lambda: now[0])
+    whole = TimeLimit(10, lambda: now[0])
     short, long = whole.part(3), whole.part(20)
     for time, over in ((3, [False, False, False]), (4, [True, False, False]), (11, [True, True, True])):
         now[0] = time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from allocator.scheduling import FATAL, NODE, Cluster, Mode
+from allocator.scheduling import FATAL, NODE, Mode, SchedulingState
 from resourceapi.objects import Object
 from tests.allocator.objects import (
     claim,
@@ -135,7 +135,7 @@ def mig_or_vgpu(first: str, second: str) -> list[str]:
     return [place_kind(world, kind) for kind in (first, second)]
 
 
-def place_kind(world: Cluster, kind: str) -> str:
+def place_kind(world: SchedulingState, kind: str) -> str:
     wanted = exactly(selectors=[f"device.attributes['gpu.example.com'].kind == '{kind}'"])
     return world.place([claim(wanted, name=kind)], Mode.FIRST_FIT).placed
 

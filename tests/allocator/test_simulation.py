@@ -9,7 +9,7 @@ import pytest
 from allocator.fitting.leftover import GroupRest, PartitionRest, ShareRest, leftover
 from allocator.growing import Growth, Template, grow
 from allocator.packing import pack
-from allocator.scheduling import Cluster, Mode
+from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import Placement, Pod, Simulation
 from resourceapi.objects import Object
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, wanted
@@ -39,7 +39,7 @@ def nodes(*placements: Placement) -> list[str]:
     return [each.node for each in placements]
 
 
-def three_devices() -> Cluster:
+def three_devices() -> SchedulingState:
     slices = [
         slice_of("d0", name="a", pool="a", nodeName="n1"),
         slice_of("d0", "d1", name="b", pool="b", nodeName="n2"),

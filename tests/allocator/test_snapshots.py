@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allocator.features import GATES, Features
-from allocator.scheduling import Cluster, Mode
+from allocator.scheduling import Mode, SchedulingState
 from resourceapi.decoding import decode
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
@@ -118,7 +118,7 @@ def shares(*snapshots: Object) -> list[Object]:
     ]
 
 
-def joining(world: Cluster) -> list[str]:
+def joining(world: SchedulingState) -> list[str]:
     """Which of the devices `a`, `b` and `none` could be taken."""
     name = "device.attributes['gpu.example.com'].name"
     asked = {

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from allocator.scheduling import Cluster, Mode
+from allocator.scheduling import Mode, SchedulingState
 from deviceselectors import compiler
 from tests.bench.scenarios import Replay, decoded
 from tests.e2e import allocator_peer
@@ -202,7 +202,7 @@ def _changes() -> None:
     print(flush=True)
 
 
-def _latency(title: str, change: Callable[[int], object], before: Cluster | None = None) -> None:
+def _latency(title: str, change: Callable[[int], object], before: SchedulingState | None = None) -> None:
     times = []
     for index in range(100):
         if before is not None:
@@ -214,14 +214,14 @@ def _latency(title: str, change: Callable[[int], object], before: Cluster | None
     print(f"  {title:58}{times[50] * 1e3:8.2f} ms{times[-1] * 1e3:8.2f} ms")
 
 
-def _toggle(cluster: Cluster, slice: dict[str, Any], index: int) -> None:
+def _toggle(cluster: SchedulingState, slice: dict[str, Any], index: int) -> None:
     if index % 2:
         cluster.remove_slice("net")
     else:
         cluster.put_slice(slice)
 
 
-def _large_cluster() -> Cluster:
+def _large_cluster() -> SchedulingState:
     replay = Replay(
         {
             "features": ["DRAConsumableCapacity", "DRADeviceTaints", "DRAPartitionableDevices"],

@@ -19,7 +19,7 @@ from random import Random
 from allocator.demand import name_of
 from allocator.features import GATES, Features
 from allocator.packing import pack
-from allocator.scheduling import Cluster, Mode
+from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import Placement, Pod, Simulation
 from resourceapi.objects import Object
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, random_layouts, wanted
@@ -59,7 +59,7 @@ def _fresh(seeds: int) -> Iterator[Line]:
             yield _line(f"random layouts, {arrival}, {seed}", gpus(_NODES, _GPUS), pods(profiles))
 
 
-def _line(name: str, cluster: Cluster, asked: list[Pod]) -> Line:
+def _line(name: str, cluster: SchedulingState, asked: list[Pod]) -> Line:
     simulation = Simulation(cluster)
     first = _placed(simulation.run(asked, Mode.FIRST_FIT))
     simulation.reset()
@@ -99,12 +99,12 @@ def _scenario(scenario: Object) -> Line:
     return scenario["name"], len(asked), first, best, -1
 
 
-def _cluster(scenario: Object) -> Cluster:
+def _cluster(scenario: Object) -> SchedulingState:
     gates = GATES if "all" in scenario["features"] else scenario["features"]
     classes = [decoded("DeviceClass", each) for each in scenario["deviceClasses"]]
     slices = [decoded("ResourceSlice", each) for each in scenario["resourceSlices"]]
     by_name = {name_of(each): each for each in classes}
-    return Cluster(Features(gates), scenario["nodes"], by_name, slices)
+    return SchedulingState(Features(gates), scenario["nodes"], by_name, slices)
 
 
 def _churn(scenario: Object, asked: list[Pod], mode: Mode) -> int:

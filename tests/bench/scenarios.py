@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from allocator.demand import name_of
 from allocator.features import GATES, Features
-from allocator.scheduling import Cluster, Mode
+from allocator.scheduling import Mode, SchedulingState
 from resourceapi.decoding import decode
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
@@ -27,7 +27,7 @@ class Replay:
     def __init__(self, scenario: Object) -> None:
         gates = scenario["features"]
         self.mode = Mode(scenario.get("mode") or Mode.FIRST_FIT)
-        self.cluster = Cluster(
+        self.cluster = SchedulingState(
             Features(GATES if "all" in gates else gates, group_snapshots=False),
             scenario["nodes"],
             {name_of(each): each for each in decoded("DeviceClass", scenario["deviceClasses"])},

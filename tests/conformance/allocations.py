@@ -6,7 +6,7 @@ from collections import Counter
 
 from allocator.demand import name_of
 from allocator.features import GATES, Features
-from allocator.scheduling import Cluster, Mode, NodeAnswer
+from allocator.scheduling import Mode, NodeAnswer, SchedulingState
 from resourceapi.decoding import decode
 from resourceapi.encoding import encode
 from resourceapi.model.versions import SCHEMAS
@@ -25,7 +25,7 @@ def answer(case: Case) -> Object:
     classes = [_decoded("DeviceClass", each) for each in scenario["deviceClasses"]]
     slices = _told_apart([_decoded("ResourceSlice", each) for each in scenario["resourceSlices"]])
     by_name = {name_of(device_class): device_class for device_class in classes}
-    cluster = Cluster(features, scenario["nodes"], by_name, slices)
+    cluster = SchedulingState(features, scenario["nodes"], by_name, slices)
     claims: dict[str, Object] = {}
     for each in scenario["claims"]:
         claim = _remember(claims, _decoded("ResourceClaim", each))
@@ -39,7 +39,7 @@ def answer(case: Case) -> Object:
 
 
 def _pod(
-    cluster: Cluster, claims: dict[str, Object], pod: Object, mode: Mode, shares: dict[str, str]
+    cluster: SchedulingState, claims: dict[str, Object], pod: Object, mode: Mode, shares: dict[str, str]
 ) -> Object:
     for name in pod.get("release") or ():
         if name in claims:

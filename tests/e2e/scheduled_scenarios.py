@@ -6,7 +6,7 @@ from random import Random
 
 from allocator.explaining.changes import details_of, parts, with_details
 from allocator.explaining.remedies import Remedy
-from allocator.explaining.snapshot import Change, World
+from allocator.explaining.snapshot import Change, Snapshot
 from allocator.pod_nodes import HOSTNAME
 from resourceapi.objects import Object
 from tests.allocator.explaining.scenarios import OWN
@@ -56,10 +56,10 @@ def setting(name: str, seed: int) -> Setting:
     return Setting(name, nodes, slices, holders, claims)
 
 
-def world_of(asked: Setting) -> World:
+def world_of(asked: Setting) -> Snapshot:
     """The setting as explanations take it."""
     classes = {each["metadata"]["name"]: each for each in CLASSES}
-    return World(ALL_FEATURES, asked.nodes, classes, asked.slices, asked.holders)
+    return Snapshot(ALL_FEATURES, asked.nodes, classes, asked.slices, asked.holders)
 
 
 def _device(random: Random, name: str, fussy: bool) -> Object:
@@ -109,12 +109,12 @@ def helped(asked: Setting, remedy: Remedy) -> tuple[Setting, list[Object]]:
     variation = remedy.variation
     released = variation.released or frozenset()
     change = Change(released, variation.without_taint, None, variation.class_selector)
-    world = world_of(asked).changed(change)
+    snapshot = world_of(asked).changed(change)
     claims, classes = variation.claims, []
     if variation.class_selector is not None:
         old = variation.class_selector[0]
         new = f"{old}-{asked.name}"
-        classes.append({**world.classes[old], "metadata": {"name": new}})
+        classes.append({**snapshot.classes[old], "metadata": {"name": new}})
         for part in parts(claims):
             if details_of(claims, part).get("deviceClassName") == old:
                 claims = with_details(claims, part, lambda each: {**each, "deviceClassName": new})
@@ -125,5 +125,5 @@ def helped(asked: Setting, remedy: Remedy) -> tuple[Setting, list[Object]]:
         elsewhere = {"key": HOSTNAME, "operator": "NotIn", "values": sorted(variation.avoided)}
         terms = {"nodeSelectorTerms": [{"matchExpressions": [elsewhere]}]}
         pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    slices, holders = list(world.slices.values()), list(world.claims.values())
+    slices, holders = list(snapshot.slices.values()), list(snapshot.claims.values())
     return Setting(asked.name, asked.nodes, slices, holders, claims, pod), classes

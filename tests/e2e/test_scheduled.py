@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from allocator.budget import UNLIMITED
 from allocator.explaining.explanation import ERROR, FITS, MISFIT, Explanation, explain
 from allocator.explaining.snapshot import full_name
 from allocator.features import GATES
 from allocator.pod_nodes import excluded
-from allocator.scheduling import Cluster
+from allocator.scheduling import SchedulingState
 from allocator.simulation import MODES, Pod, Simulation
+from allocator.time_limit import UNLIMITED
 from tests.e2e.binaries import tool
 from tests.e2e.client import Client
 from tests.e2e.control_plane import control_plane
@@ -71,7 +71,7 @@ def placed(asked: Setting) -> list[bool]:
     world = world_of(asked)
     found = []
     for mode in MODES.values():
-        cluster = Cluster(world.features, asked.nodes, world.classes, asked.slices)
+        cluster = SchedulingState(world.features, asked.nodes, world.classes, asked.slices)
         for each in asked.holders:
             cluster.hold(each)
         pod = Pod("p", {full_name(each): each for each in asked.claims}, frozenset(excluded({}, asked.nodes)))

@@ -82,7 +82,7 @@ def test_contexts_share_what_is_followed(tmp_path: Path) -> None:
     cluster = make_cluster(config)
     for _ in range(2):
         context = make_context(config, cluster)
-        assert context.outlook is not None
+        assert context.feasibility is not None
         cluster.namespaces.put({"metadata": {"name": "team", "labels": {"a": "b"}}})
         assert context.server.namespace_labels("team") == {"a": "b"}
 

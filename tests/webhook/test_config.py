@@ -247,10 +247,10 @@ def test_feasibility_needs_devices(tmp_path: Path) -> None:
     """It is told as soon as there are slices in the inventory, or the cluster is followed; unless it is off."""
     (tmp_path / "slice.yaml").write_text(SLICE)
     inventory = TLS + "inventory: [slice.yaml]\n"
-    assert make_context(load(tmp_path, TLS)).outlook is None
-    assert make_context(load(tmp_path, inventory)).outlook is not None
+    assert make_context(load(tmp_path, TLS)).feasibility is None
+    assert make_context(load(tmp_path, inventory)).feasibility is not None
     off = inventory + "policies: {feasibility: {mode: 'Off'}}\n"
-    assert make_context(load(tmp_path, off)).outlook is None
+    assert make_context(load(tmp_path, off)).feasibility is None
 
 
 def test_known_nodes(tmp_path: Path) -> None:

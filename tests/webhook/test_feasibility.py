@@ -13,7 +13,7 @@ import pytest
 
 from allocator.devices import Slice
 from allocator.features import Features
-from allocator.scheduling import Cluster, Mode
+from allocator.scheduling import Mode, SchedulingState
 from deviceselectors.request_budget import RequestBudget
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
@@ -84,7 +84,7 @@ def known() -> KnownDevices:
 
 
 @pytest.fixture
-def outlook(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> Feasibility:
+def policy(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> Feasibility:
     monkeypatch.setattr(feasibility, "SECONDS", 60.0)
     monkeypatch.setattr(feasibility, "MOST_SAVED", 600.0)
     return Feasibility("Warn", known, PROFILE.gates)
@@ -121,8 +121,8 @@ def memory(amount: str) -> Object:
     return {"requests": {"memory": amount}}
 
 
-def warnings(outlook: Feasibility | None, obj: Object, **more: Any) -> list[str]:
-    judged = context(rules=False, outlook=outlook)
+def warnings(policy: Feasibility | None, obj: Object, **more: Any) -> list[str]:
+    judged = context(rules=False, feasibility=policy)
     response = validate(admission(obj, **more), judged)["response"]
     assert response["allowed"]
     found: list[str] = response.get("warnings", [])
@@ -181,24 +181,24 @@ IMPOSSIBLE = {
 
 
 @pytest.mark.parametrize("name", FEASIBLE)
-def test_possible_claims_pass(outlook: Feasibility, name: str) -> None:
+def test_possible_claims_pass(policy: Feasibility, name: str) -> None:
     """What some node could serve if nobody else used it is not warned about."""
-    assert warnings(outlook, FEASIBLE[name]) == []
+    assert warnings(policy, FEASIBLE[name]) == []
 
 
 @pytest.mark.parametrize("name", IMPOSSIBLE)
-def test_impossible_claims_are_warned_about(outlook: Feasibility, name: str) -> None:
+def test_impossible_claims_are_warned_about(policy: Feasibility, name: str) -> None:
     """They are admitted, with the reason as a warning; asked again the answer is the same."""
     obj, reason = IMPOSSIBLE[name]
     for _ in range(2):
-        (warning,) = warnings(outlook, obj)
+        (warning,) = warnings(policy, obj)
         assert warning.startswith(reason)
 
 
-def test_every_request_counts(outlook: Feasibility) -> None:
+def test_every_request_counts(policy: Feasibility) -> None:
     """One warning per request that is impossible."""
     requests = [{"name": name, "exactly": exactly(name)} for name in ("gpu", "nic", "gpus")]
-    found = warnings(outlook, claim(*requests))
+    found = warnings(policy, claim(*requests))
     assert [text.partition(":")[0] for text in found] == [
         f"spec.devices.requests[{index}]" for index in (1, 2)
     ]
@@ -211,7 +211,7 @@ def test_enforce_mode_refuses(known: KnownDevices, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(feasibility, "MOST_SAVED", 600.0)
     obj = one("gpus") if version == "v1" else claim({"name": "r", **exactly("gpus")})
     obj["apiVersion"] = f"resource.k8s.io/{version}"
-    judged = context(rules=False, outlook=Feasibility("Enforce", known, PROFILE.gates))
+    judged = context(rules=False, feasibility=Feasibility("Enforce", known, PROFILE.gates))
     response = validate(admission(obj), judged)["response"]
     assert response["status"]["code"] == 422
     assert response["status"]["details"]["causes"] == [
@@ -225,22 +225,22 @@ def test_enforce_mode_refuses(known: KnownDevices, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("obj", CLASSES[:1] + SLICES[:1], ids=["DeviceClass", "ResourceSlice"])
-def test_other_kinds_demand_nothing(outlook: Feasibility, obj: Object) -> None:
+def test_other_kinds_demand_nothing(policy: Feasibility, obj: Object) -> None:
     """Classes and slices are not looked at."""
-    assert warnings(outlook, obj) == []
+    assert warnings(policy, obj) == []
 
 
-def test_templates_and_versions(outlook: Feasibility) -> None:
+def test_templates_and_versions(policy: Feasibility) -> None:
     """Templates are judged by the claim in them; older versions by what they mean."""
     template = {**one("gpus"), "kind": "ResourceClaimTemplate", "spec": {"spec": one("gpus")["spec"]}}
-    assert warnings(outlook, template)[0].startswith("spec.spec.devices.requests[0]: no device")
+    assert warnings(policy, template)[0].startswith("spec.spec.devices.requests[0]: no device")
     old = {**claim({"name": "r", **exactly("gpus")}), "apiVersion": "resource.k8s.io/v1beta1"}
-    assert warnings(outlook, old)[0].startswith("spec.devices.requests[0]: no device")
+    assert warnings(policy, old)[0].startswith("spec.devices.requests[0]: no device")
 
 
-def test_updates_of_metadata_are_not_looked_at(outlook: Feasibility) -> None:
+def test_updates_of_metadata_are_not_looked_at(policy: Feasibility) -> None:
     """It is said once, when the claim is created."""
-    assert warnings(outlook, one("gpus"), old=one("gpus")) == []
+    assert warnings(policy, one("gpus"), old=one("gpus")) == []
 
 
 def test_nothing_is_said_about_what_is_not_known(known: KnownDevices) -> None:
@@ -251,37 +251,37 @@ def test_nothing_is_said_about_what_is_not_known(known: KnownDevices) -> None:
     assert warnings(Feasibility("Warn", known, PROFILE.gates), one("gpus")) == []
 
 
-def test_cluster_without_devices(outlook: Feasibility, known: KnownDevices) -> None:
+def test_cluster_without_devices(policy: Feasibility, known: KnownDevices) -> None:
     """A cluster that is known to have no devices can satisfy nothing."""
     known.slices.replace([])
-    assert warnings(outlook, one()) == [f"{AT}the cluster has no devices"]
+    assert warnings(policy, one()) == [f"{AT}the cluster has no devices"]
 
 
-def test_changes_of_the_inventory_are_noticed(outlook: Feasibility, known: KnownDevices) -> None:
+def test_changes_of_the_inventory_are_noticed(policy: Feasibility, known: KnownDevices) -> None:
     """Slices and classes come, change and go; while a pool is being updated its old slices count as well."""
     wanted, other = one("gpu", model("b200")), one("gpu", model("c300"))
-    assert warnings(outlook, wanted)
+    assert warnings(policy, wanted)
     known.slices.put(slice_of("node-2", device("gpu-0", "b200"), generation=2))
-    assert warnings(outlook, wanted) == []
+    assert warnings(policy, wanted) == []
     known.slices.put(slice_of("node-2", device("gpu-0", "c300"), generation=3))
-    assert (warnings(outlook, wanted), warnings(outlook, other)) == ([], [])
+    assert (warnings(policy, wanted), warnings(policy, other)) == ([], [])
     known.slices.remove(slice_of("node-2", generation=2))
-    assert warnings(outlook, wanted)
+    assert warnings(policy, wanted)
     moved = slice_of("node-9", device("gpu-0", "b200"))
     moved["metadata"]["name"] = "node-2-3"
     known.slices.put(moved)
-    assert warnings(outlook, wanted) == []
-    assert warnings(outlook, other)
+    assert warnings(policy, wanted) == []
+    assert warnings(policy, other)
     known.device_classes.remove(device_class("gpu"))
-    assert warnings(outlook, one()) == [f"{AT}there is no DeviceClass 'gpu'"]
+    assert warnings(policy, one()) == [f"{AT}there is no DeviceClass 'gpu'"]
     known.device_classes.put(device_class("gpu", model("b200")))
-    assert warnings(outlook, one()) == []
+    assert warnings(policy, one()) == []
 
 
-def test_unreadable_slices_are_passed_over(outlook: Feasibility, known: KnownDevices) -> None:
+def test_unreadable_slices_are_passed_over(policy: Feasibility, known: KnownDevices) -> None:
     """What no API server can have stored does not count, and harms nothing."""
     known.slices.put({"metadata": {"name": "odd"}, "spec": {"devices": "none"}})
-    assert warnings(outlook, one("gpu", model("h100"))) == []
+    assert warnings(policy, one("gpu", model("h100"))) == []
 
 
 @pytest.fixture
@@ -305,9 +305,9 @@ def test_time_is_bounded(
         feasibility, "SECONDS", 300.0
     )  # of which the clock lets one pass whenever it is looked at
     monkeypatch.setattr(feasibility, "MOST_SAVED", 1_000_000.0)
-    outlook = Feasibility("Warn", many, PROFILE.gates)
+    policy = Feasibility("Warn", many, PROFILE.gates)
     wanted = one("gpu", model("none"))
-    reviews = [warnings(outlook, wanted) for _ in range(40)]
+    reviews = [warnings(policy, wanted) for _ in range(40)]
     assert reviews[0] == []
     assert reviews[-1][0].startswith(
         f"{AT}none of 2,000 devices of class 'gpu' is what the selectors ask for"
@@ -335,15 +335,15 @@ def test_reviews_share_what_time_there_is(known: KnownDevices, monkeypatch: pyte
             now[0] += seconds
         now[0] += 0.001
     assert feasibility.MOST_SAVED <= spent <= feasibility.MOST_SAVED + 1.1 * feasibility.SHARE * now[0]
-    outlook = Feasibility("Warn", known, PROFILE.gates)
-    assert warnings(outlook, one("nic"))
+    policy = Feasibility("Warn", known, PROFILE.gates)
+    assert warnings(policy, one("nic"))
     monkeypatch.setattr(feasibility, "SECONDS", -1.0)
-    assert warnings(outlook, one("nic"))
-    assert warnings(outlook, one("gpu", model("b200"))) == []
+    assert warnings(policy, one("nic"))
+    assert warnings(policy, one("gpu", model("b200"))) == []
 
 
 def test_others_are_not_waited_for(
-    outlook: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
+    policy: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the inventory is being changed, nothing is said."""
     monkeypatch.setattr(feasibility, "SECONDS", 0.001)
@@ -358,17 +358,17 @@ def test_others_are_not_waited_for(
     holder = threading.Thread(target=hold)
     holder.start()
     assert held.wait(PATIENCE_SECONDS)
-    assert warnings(outlook, one("gpus")) == []
+    assert warnings(policy, one("gpus")) == []
     done.set()
     holder.join()
 
 
-def test_memory_is_bounded(many: KnownDevices, outlook: Feasibility, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_bounded(many: KnownDevices, policy: Feasibility, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many selectors come, what is remembered of them stays within bounds."""
     monkeypatch.setattr(feasibility, "MAX_REMEMBERED", 5_000)
     for index in range(20):
-        assert warnings(outlook, one("gpu", model(f"none-{index}")))
-    remembered = sum(map(len, outlook._searches.values()))
+        assert warnings(policy, one("gpu", model(f"none-{index}")))
+    remembered = sum(map(len, policy._searches.values()))
     assert remembered <= 5_000 + 2_200
 
 
@@ -415,11 +415,11 @@ def test_never_wrong_in_random_clusters() -> None:
         for item in slices.values():
             known.put(Slice(item))
         known.classes, known.has_slices, known.has_classes = classes, True, True
-        cluster = Cluster(features, nodes, classes, slices.values())
+        cluster = SchedulingState(features, nodes, classes, slices.values())
         for _ in range(10):
             wanted = random_clusters.random_claim(draw, "c")
-            outlook = Feasibility("Warn", known, PROFILE.gates)
-            if outlook.problems(copy.deepcopy(wanted["spec"]), ("spec",)):
+            policy = Feasibility("Warn", known, PROFILE.gates)
+            if policy.problems(copy.deepcopy(wanted["spec"]), ("spec",)):
                 called += 1
                 answers = cluster.place([wanted], Mode.ALL_NODES).nodes
                 assert all(answer.result is None for answer in answers), wanted["spec"]
@@ -444,23 +444,23 @@ SECRET = "SECRET-1234"
     ],
 )
 def test_values_of_devices_are_not_told(
-    known: KnownDevices, outlook: Feasibility, expression: str, said: str
+    known: KnownDevices, policy: Feasibility, expression: str, said: str
 ) -> None:
     """Who asks may not be allowed to read slices: a warning has what selectors say, and nothing of what devices are."""
     secret = device("gpu-0")
     secret["attributes"]["serial"] = {"string": SECRET}
     known.slices.replace([slice_of("node-1", secret)])
-    (warning,) = warnings(outlook, one("gpu", expression))
+    (warning,) = warnings(policy, one("gpu", expression))
     assert "SECRET" not in warning
     assert "for example" in warning
     assert warning.endswith(said)
 
 
-def test_strangers_get_no_warnings(outlook: Feasibility) -> None:
+def test_strangers_get_no_warnings(policy: Feasibility) -> None:
     """Where API servers are known by their certificate, nobody else is told of devices; where they are not, it is so
     for everybody."""
     review = admission(one("gpus"))
-    judged = context(rules=False, outlook=outlook)
+    judged = context(rules=False, feasibility=policy)
     nobody = Caller("a client certificate is needed", RequestBudget(60.0, 1_000_000))
     assert validate(review, judged, nobody)["response"]["warnings"]
     response = validate(review, judged, nobody._replace(is_stranger=True))["response"]
@@ -468,9 +468,9 @@ def test_strangers_get_no_warnings(outlook: Feasibility) -> None:
     assert response.keys().isdisjoint(("warnings", "auditAnnotations"))
 
 
-def test_strangers_are_refused_where_it_is_enforced(known: KnownDevices, outlook: Feasibility) -> None:
+def test_strangers_are_refused_where_it_is_enforced(known: KnownDevices, policy: Feasibility) -> None:
     """What cannot be told cannot be admitted either, be it possible or not."""
-    judged = context(rules=False, outlook=Feasibility("Enforce", known, PROFILE.gates))
+    judged = context(rules=False, feasibility=Feasibility("Enforce", known, PROFILE.gates))
     stranger = Caller("a client certificate is needed", RequestBudget(60.0, 1_000_000), is_stranger=True)
     messages = set()
     for obj in (one("gpus"), one("gpu")):

@@ -13,7 +13,7 @@ import pytest
 
 from allocator.devices import Slice
 from allocator.features import Features
-from allocator.scheduling import Cluster
+from allocator.scheduling import SchedulingState
 from resourceapi.objects import Object
 from tests.allocator import objects, random_clusters
 from tests.webhook.running import PATIENCE_SECONDS
@@ -63,7 +63,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> KnownDevices:
 
 
 @pytest.fixture
-def outlook(known: KnownDevices) -> Feasibility:
+def policy(known: KnownDevices) -> Feasibility:
     return Feasibility("Warn", known, PROFILE.gates)
 
 
@@ -74,10 +74,10 @@ def requests(*details: Object, **constraint: Any) -> Object:
     return obj
 
 
-def test_what_fits_together_passes(outlook: Feasibility) -> None:
+def test_what_fits_together_passes(policy: Feasibility) -> None:
     """Two devices of one node, on one root."""
     both = requests(exactly("gpu", model("h100")), exactly("gpu", model("a100")), matchAttribute=ROOT)
-    assert warnings(outlook, both) == []
+    assert warnings(policy, both) == []
 
 
 IMPOSSIBLE = {
@@ -97,20 +97,20 @@ IMPOSSIBLE = {
 
 
 @pytest.mark.parametrize("name", IMPOSSIBLE)
-def test_what_does_not_fit_is_warned_about(outlook: Feasibility, name: str) -> None:
+def test_what_does_not_fit_is_warned_about(policy: Feasibility, name: str) -> None:
     """The warning names the smallest set of demands that is impossible; asked again the answer is the same."""
     obj, expected = IMPOSSIBLE[name]
-    assert warnings(outlook, obj) == [expected]
-    assert warnings(outlook, obj) == [expected]
+    assert warnings(policy, obj) == [expected]
+    assert warnings(policy, obj) == [expected]
 
 
-def test_errors_that_end_scheduling(outlook: Feasibility, known: KnownDevices) -> None:
+def test_errors_that_end_scheduling(policy: Feasibility, known: KnownDevices) -> None:
     """A selector that fails on a device ends a pod's attempt, whatever other devices there are."""
     for node in NODES:
         devices = [at_root("gpu-0", "a", "h100"), at_root("gpu-1", "a"), at_root("gpu-2", "a")]
         known.slices.put(slice_of(node, *devices))
     fails_on_some = f"{model('h100')} ? device.attributes['gpu.example.com'].none == 1 : true"
-    (warning,) = warnings(outlook, one("gpu", fails_on_some, count=2))
+    (warning,) = warnings(policy, one("gpu", fails_on_some, count=2))
     assert warning.startswith(
         "spec: kube-scheduler will give up on its pods because of request 'r': kube-scheduler "
     )
@@ -125,80 +125,80 @@ def test_errors_that_end_scheduling(outlook: Feasibility, known: KnownDevices) -
         f"timestamp({SERIAL}) < timestamp('2026-01-01T00:00:00Z')",
     ],
 )
-def test_errors_tell_no_values(outlook: Feasibility, known: KnownDevices, expression: str) -> None:
+def test_errors_tell_no_values(policy: Feasibility, known: KnownDevices, expression: str) -> None:
     """Messages of errors quote what they were about, which who asks may not be allowed to read."""
     for node in NODES:
         secret = at_root("gpu-0", "a")
         secret["attributes"]["serial"] = {"string": "SECRET-1234"}
         known.slices.put(slice_of(node, secret, at_root("gpu-1", "a", "h100")))
-    (warning,) = warnings(outlook, one("gpu", f"{model('h100')} ? true : {expression}", count=1))
+    (warning,) = warnings(policy, one("gpu", f"{model('h100')} ? true : {expression}", count=1))
     assert "will give up" in warning
     assert "1234" not in warning
 
 
-def test_alternatives(outlook: Feasibility) -> None:
+def test_alternatives(policy: Feasibility) -> None:
     """One alternative that fits with the rest is enough."""
     obj = either(exactly("gpu", count=3), exactly("gpu", count=2))
     obj["spec"]["devices"]["requests"].append({"name": "more", "exactly": exactly("gpu", model("h100"))})
-    assert warnings(outlook, obj) == []
+    assert warnings(policy, obj) == []
     obj["spec"]["devices"]["requests"].append({"name": "other", "exactly": exactly("gpu", model("h100"))})
-    assert warnings(outlook, obj) == [TOGETHER + "request 'more', request 'other'"]
+    assert warnings(policy, obj) == [TOGETHER + "request 'more', request 'other'"]
 
 
-def test_taints_do_not_make_impossible(outlook: Feasibility, known: KnownDevices) -> None:
+def test_taints_do_not_make_impossible(policy: Feasibility, known: KnownDevices) -> None:
     """They go."""
     tainted = copy.deepcopy(SLICES[0])
     for each in tainted["spec"]["devices"]:
         each["taints"] = [{"key": "k", "effect": "NoExecute"}]
     known.slices.put(tainted)
-    assert warnings(outlook, one("gpu", model("h100"))) == []
+    assert warnings(policy, one("gpu", model("h100"))) == []
 
 
-def test_changes_are_noticed(outlook: Feasibility, known: KnownDevices) -> None:
+def test_changes_are_noticed(policy: Feasibility, known: KnownDevices) -> None:
     """Slices, classes and nodes that come and go change the answer."""
     wanted = requests(exactly("gpu", count=2), exactly("gpu", count=2))
-    assert warnings(outlook, wanted)
+    assert warnings(policy, wanted)
     more = slice_of("node-3", *(at_root(f"gpu-{index}", "a") for index in range(4)))
     known.slices.put(more)
-    assert warnings(outlook, wanted)  # there is no such node yet
+    assert warnings(policy, wanted)  # there is no such node yet
     known.fitting.put_node("node-3", {})
-    assert warnings(outlook, wanted) == []
+    assert warnings(policy, wanted) == []
     known.fitting.remove_node("node-3")
-    assert warnings(outlook, wanted)
+    assert warnings(policy, wanted)
     known.fitting.put_node("node-3", {})
     known.slices.remove(more)
-    assert warnings(outlook, wanted)
+    assert warnings(policy, wanted)
     known.slices.replace([*copy.deepcopy(SLICES), more])
-    assert warnings(outlook, wanted) == []
+    assert warnings(policy, wanted) == []
 
 
-def test_pools_that_are_being_updated(outlook: Feasibility, known: KnownDevices) -> None:
+def test_pools_that_are_being_updated(policy: Feasibility, known: KnownDevices) -> None:
     """While a pool lacks slices nothing is said: what is missing may be what is needed."""
     partial = copy.deepcopy(SLICES[1])
     partial["spec"]["pool"].update(generation=2, resourceSliceCount=2)
     known.slices.put(partial)
-    assert warnings(outlook, IMPOSSIBLE["constraint"][0]) == []
+    assert warnings(policy, IMPOSSIBLE["constraint"][0]) == []
 
 
-def test_unknown_nodes(outlook: Feasibility, known: KnownDevices) -> None:
+def test_unknown_nodes(policy: Feasibility, known: KnownDevices) -> None:
     """Without nodes the allocator is not asked."""
     known.fitting.lose_nodes()
-    assert warnings(outlook, IMPOSSIBLE["constraint"][0]) == []
+    assert warnings(policy, IMPOSSIBLE["constraint"][0]) == []
 
 
 def test_answer_that_comes_late(
-    outlook: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
+    policy: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A review does not wait for long: the next one of the same demands gets the answer."""
     monkeypatch.setattr(feasibility, "SECONDS", 0.001)
     busy = threading.Event()
     known.fitting.change(lambda cluster: busy.wait(PATIENCE_SECONDS))
     wanted = IMPOSSIBLE["constraint"][0]
-    assert warnings(outlook, wanted) == []
-    assert warnings(outlook, wanted) == []
+    assert warnings(policy, wanted) == []
+    assert warnings(policy, wanted) == []
     busy.set()
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not warnings(outlook, wanted):
+    while not warnings(policy, wanted):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -207,7 +207,7 @@ def test_questions_are_bounded(known: KnownDevices, monkeypatch: pytest.MonkeyPa
     """However many demands come while the allocator is busy, only some of them wait."""
     asked: list[Object] = []
 
-    def record(cluster: Cluster, spec: Object) -> str:
+    def record(cluster: SchedulingState, spec: Object) -> str:
         asked.append(spec)
         return ""
 
@@ -226,34 +226,34 @@ def test_questions_are_bounded(known: KnownDevices, monkeypatch: pytest.MonkeyPa
 
 
 def test_mistakes_of_ours_end_nothing(
-    outlook: Feasibility, known: KnownDevices, caplog: pytest.LogCaptureFixture
+    policy: Feasibility, known: KnownDevices, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An exception is logged, and the thread goes on."""
 
-    def fail(cluster: Cluster) -> None:
+    def fail(cluster: SchedulingState) -> None:
         raise ValueError("ours")
 
     known.fitting.change(fail)
-    assert warnings(outlook, IMPOSSIBLE["constraint"][0]) == [IMPOSSIBLE["constraint"][1]]
+    assert warnings(policy, IMPOSSIBLE["constraint"][0]) == [IMPOSSIBLE["constraint"][1]]
     assert "ours" in caplog.text
 
 
 def test_what_is_remembered_is_bounded(
-    outlook: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
+    policy: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many selectors come, only so many outcomes are kept; answers are the same."""
     monkeypatch.setattr(fitting, "MAX_EVALUATIONS", 100)
     sizes: list[int] = []
 
-    def look(cluster: Cluster) -> None:
+    def look(cluster: SchedulingState) -> None:
         shapes = {device.shape for slice in cluster.inventory for device in slice.devices}
         sizes.append(sum(len(shape.properties.matches) for shape in shapes))
 
     for index in range(60):
         chosen = f"{model('h100')} && {index} >= 0"
-        assert warnings(outlook, requests(exactly("gpu", chosen), exactly("gpu", model("a100")))) == []
+        assert warnings(policy, requests(exactly("gpu", chosen), exactly("gpu", model("a100")))) == []
         known.fitting.change(look)
-    assert warnings(outlook, IMPOSSIBLE["constraint"][0]) == [IMPOSSIBLE["constraint"][1]]
+    assert warnings(policy, IMPOSSIBLE["constraint"][0]) == [IMPOSSIBLE["constraint"][1]]
     assert max(sizes) <= 150
 
 
@@ -284,7 +284,7 @@ def test_what_is_named_is_a_smallest_set() -> None:
     for _ in range(150):
         nodes = [random_clusters.random_node(draw, name) for name in random_clusters.NODES]
         slices = [random_clusters.random_slice(draw) for _ in range(6)]
-        cluster = Cluster(features, nodes, classes, slices)
+        cluster = SchedulingState(features, nodes, classes, slices)
         for _ in range(6):
             spec = random_clusters.random_claim(draw, "c")["spec"]
             parts = list(fitting._parts(spec))

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from random import Random
 from typing import NamedTuple
 
-from allocator.explaining.snapshot import World, full_name
+from allocator.explaining.snapshot import Snapshot, full_name
 from allocator.features import GATES, Features
-from allocator.scheduling import FATAL, Cluster, Mode
+from allocator.scheduling import FATAL, Mode, SchedulingState
 from resourceapi.objects import Object
 from tests.allocator.objects import (
     DRIVER,
@@ -37,9 +37,9 @@ class Situation(NamedTuple):
     holders: list[Object]
     claims: list[Object]
 
-    def world(self) -> World:
+    def snapshot(self) -> Snapshot:
         features = Features(GATES - {"DRAOptionalNodeOperations"})
-        return World(features, self.nodes, {"any": device_class()}, self.slices, self.holders)
+        return Snapshot(features, self.nodes, {"any": device_class()}, self.slices, self.holders)
 
 
 def situation(seed: int) -> Situation:
@@ -106,7 +106,7 @@ def _details(random: Random) -> tuple[int | None, Object]:
 
 
 def fits(
-    world: World,
+    snapshot: Snapshot,
     claims: Iterable[Object],
     released: Iterable[str] = (),
     only: str | None = None,
@@ -115,8 +115,10 @@ def fits(
 
     It looks at all of so few nodes, and an error on one of them ends the attempt.
     """
-    cluster = Cluster(world.features, world.nodes.values(), world.classes, world.slices.values())
-    for held_claim in world.claims.values():
+    cluster = SchedulingState(
+        snapshot.features, snapshot.nodes.values(), snapshot.classes, snapshot.slices.values()
+    )
+    for held_claim in snapshot.claims.values():
         if full_name(held_claim) not in set(released):
             cluster.hold(held_claim)
     copies = [{**each, "status": dict(each.get("status") or {})} for each in claims]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from allocator import allocation
-from allocator.budget import Budget
 from allocator.errors import SearchLimitError
 from allocator.explaining.explanation import MISFIT, UNDECIDED, explain
-from allocator.explaining.snapshot import World
+from allocator.explaining.snapshot import Snapshot
+from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
@@ -25,9 +25,9 @@ from tests.allocator.objects import (
 )
 
 
-def world(*holders: Object) -> World:
+def snapshot(*holders: Object) -> Snapshot:
     """One node with two devices."""
-    return World(ALL_FEATURES, [node()], {"any": device_class()}, [slice_of("d0", "d1")], holders)
+    return Snapshot(ALL_FEATURES, [node()], {"any": device_class()}, [slice_of("d0", "d1")], holders)
 
 
 def test_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,33 +37,33 @@ def test_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
         raise SearchLimitError
 
     monkeypatch.setattr(allocation, "solve", give_up)
-    found = explain(world(held("d0")), [claim(exactly(count=9))])
+    found = explain(snapshot(held("d0")), [claim(exactly(count=9))])
     assert found.verdict == UNDECIDED
     assert (found.conflict, found.conflicts, found.remedies, found.never) == (None, [], [], None)
 
 
-def counted(looks: int) -> Budget:
+def counted(looks: int) -> TimeLimit:
     """Time for so many looks at the clock."""
     clock = iter(range(1_000_000))
-    return Budget(looks, lambda: float(next(clock)))
+    return TimeLimit(looks, lambda: float(next(clock)))
 
 
 def test_no_time() -> None:
     """When the time is over, the verdict is there, and that more could be said."""
-    found = explain(world(), [claim(exactly(count=3))], budget=counted(3))
+    found = explain(snapshot(), [claim(exactly(count=3))], time_limit=counted(3))
     assert (found.verdict, found.complete, found.remedies) == (MISFIT, False, [])
 
 
 def test_no_time_at_all() -> None:
     """Without a verdict nothing is said but that."""
-    found = explain(world(), [claim(exactly(count=3))], budget=counted(0))
+    found = explain(snapshot(), [claim(exactly(count=3))], time_limit=counted(0))
     assert (found.verdict, found.complete, found.answers) == (UNDECIDED, False, [])
 
 
 def test_own_claims_stay() -> None:
     """An allocated claim of the pod itself is not among those whose release is suggested."""
     own = held("d0", name="own")
-    found = explain(world(own, held("d1", name="other")), [own, claim(exactly())])
+    found = explain(snapshot(own, held("d1", name="other")), [own, claim(exactly())])
     assert found.verdict == MISFIT
     assert [each.subject for each in found.remedies if each.kind == "release"] == ["ns/other"]
 
@@ -71,7 +71,7 @@ def test_own_claims_stay() -> None:
 def test_totals() -> None:
     """Devices that several nodes reach are counted once in the cluster."""
     nodes = [node("n1"), node("n2")]
-    shared = World(ALL_FEATURES, nodes, {"any": device_class()}, [slice_of("d0", "d1")], [held("d0")])
+    shared = Snapshot(ALL_FEATURES, nodes, {"any": device_class()}, [slice_of("d0", "d1")], [held("d0")])
     found = explain(shared, [claim(exactly(count=2))])
     assert [each[1:] for each in found.totals] == [(2, 2, 1, 0)]
     assert [kind.nodes for kind in found.kinds] == [("n1", "n2")]
@@ -91,7 +91,7 @@ def test_preferred_node(counts: dict[str, int], names: tuple[str, str]) -> None:
         slice_of(*(f"d{index}" for index in range(count)), name=name, pool=name, nodeName=name)
         for name, count in counts.items()
     ]
-    nodes = World(ALL_FEATURES, [node(name) for name in counts], {"any": device_class()}, slices)
+    nodes = Snapshot(ALL_FEATURES, [node(name) for name in counts], {"any": device_class()}, slices)
     found = explain(nodes, [claim(first_of("r", alternative("two", 2), alternative("one")))])
     assert found.placed is not None
     assert found.placed.result is not None

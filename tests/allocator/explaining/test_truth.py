@@ -8,7 +8,6 @@ from itertools import pairwise
 import pytest
 
 from allocator.attempt import Attempt
-from allocator.budget import UNLIMITED
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import AllocationError
@@ -16,62 +15,65 @@ from allocator.explaining.conflicts import ALLOCATED, CLAIM, CONSTRAINT, REQUEST
 from allocator.explaining.explanation import FITS, Explanation, explain
 from allocator.explaining.remedies import COUNT, RELEASE, TAINT, TOLERATION, Remedy
 from allocator.explaining.selecting import Expressions
-from allocator.explaining.snapshot import World, full_name
+from allocator.explaining.snapshot import Snapshot, full_name
 from allocator.explaining.steps import NodeView
 from allocator.ledgers import Ledger
 from allocator.selection import Selectors
+from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
 from tests.allocator.explaining.scenarios import Situation, fits, situation
 
 EXAMPLES = 30
-Explained = tuple[Situation, World, Explanation]
+Explained = tuple[Situation, Snapshot, Explanation]
 
 
 def explained(block: int) -> Iterator[Explained]:
     """Some random situations with what is said about them."""
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
         asked = situation(seed)
-        world = asked.world()
-        yield asked, world, explain(world, asked.claims, budget=UNLIMITED)
+        snapshot = asked.snapshot()
+        yield asked, snapshot, explain(snapshot, asked.claims, time_limit=UNLIMITED)
 
 
 @pytest.mark.parametrize("block", range(5))
 def test_verdicts(block: int) -> None:
     """The verdict is the allocator's."""
-    for asked, world, explanation in explained(block):
-        assert (explanation.verdict == FITS) == fits(world, asked.claims)
+    for asked, snapshot, explanation in explained(block):
+        assert (explanation.verdict == FITS) == fits(snapshot, asked.claims)
 
 
 @pytest.mark.parametrize("block", range(5))
 def test_conflicts(block: int) -> None:
     """What is called a conflict does not fit, and fits without any one member."""
     seen = 0
-    for asked, world, explanation in explained(block):
+    for asked, snapshot, explanation in explained(block):
         for conflict in [each for each in (explanation.conflict, *explanation.conflicts) if each]:
             seen += 1
-            assert not _fits(asked, world, conflict, conflict.members)
+            assert not _fits(asked, snapshot, conflict, conflict.members)
             for gone in conflict.members:
-                assert _fits(asked, world, conflict, [each for each in conflict.members if each is not gone])
+                assert _fits(
+                    asked, snapshot, conflict, [each for each in conflict.members if each is not gone]
+                )
     assert seen > EXAMPLES // 4
 
 
 def test_there_is_a_conflict() -> None:
     """Whatever does not fit has a conflict, unless an error (which may depend on what else is asked) ends the search."""
-    for asked, world, explanation in explained(7):
+    for asked, snapshot, explanation in explained(7):
         if explanation.verdict not in (FITS, "error"):
-            assert explanation.conflict is not None, (asked, world)
+            assert explanation.conflict is not None, (asked, snapshot)
 
 
-def _fits(asked: Situation, world: World, conflict: Conflict, kept: Iterable[Member]) -> bool:
-    """Whether only these demands can be met, in the world that the conflict is about."""
+def _fits(asked: Situation, snapshot: Snapshot, conflict: Conflict, kept: Iterable[Member]) -> bool:
+    """Whether only these demands can be met, in the snapshot that the conflict is about."""
     members = list(kept)
     claims = [_only(claim, index, members) for index, claim in enumerate(asked.claims)]
     if conflict.node:
         names = {each.name for each in members if each.kind == CLAIM}
-        released = set(world.claims) - names
-        return fits(world, claims, released, conflict.node)
-    released = set() if any(each.kind == ALLOCATED for each in members) else set(world.claims)
-    return fits(world, claims, released)
+        released = set(snapshot.claims) - names
+        return fits(snapshot, claims, released, conflict.node)
+    released = set() if any(each.kind == ALLOCATED for each in members) else set(snapshot.claims)
+    return fits(snapshot, claims, released)
 
 
 def _only(claim: Object, index: int, members: list[Member]) -> Object:
@@ -93,25 +95,25 @@ def _only(claim: Object, index: int, members: list[Member]) -> Object:
 def test_remedies(block: int) -> None:
     """What is said to help does, when the change is made by other means than those that found it."""
     kinds = set()
-    for asked, world, explanation in explained(block):
+    for asked, snapshot, explanation in explained(block):
         for remedy in explanation.remedies:
             kinds.add(remedy.kind)
-            assert _helps(asked, world, remedy), remedy.text
+            assert _helps(asked, snapshot, remedy), remedy.text
     assert len(kinds) >= 3
 
 
-def _helps(asked: Situation, world: World, remedy: Remedy) -> bool:
+def _helps(asked: Situation, snapshot: Snapshot, remedy: Remedy) -> bool:
     variation = remedy.variation
     if remedy.kind == RELEASE:
-        return fits(world, asked.claims, remedy.subject.split(", "))
+        return fits(snapshot, asked.claims, remedy.subject.split(", "))
     if remedy.kind == TAINT:
         slices = [_untainted(slice, remedy.subject) for slice in asked.slices]
-        return fits(asked._replace(slices=slices).world(), asked.claims)
+        return fits(asked._replace(slices=slices).snapshot(), asked.claims)
     if variation.features is not None:
-        changed = World(variation.features, asked.nodes, world.classes, asked.slices, asked.holders)
+        changed = Snapshot(variation.features, asked.nodes, snapshot.classes, asked.slices, asked.holders)
         return fits(changed, asked.claims)
     assert variation.claims != tuple(asked.claims)
-    return fits(world, variation.claims)
+    return fits(snapshot, variation.claims)
 
 
 def _untainted(slice: Object, taint: str) -> Object:
@@ -128,14 +130,14 @@ def _untainted(slice: Object, taint: str) -> Object:
 @pytest.mark.parametrize("block", range(3))
 def test_counts_are_the_largest(block: int) -> None:
     """With one more than the count that is named it does not fit."""
-    for asked, world, explanation in explained(block):
+    for asked, snapshot, explanation in explained(block):
         for remedy in explanation.remedies:
             if remedy.kind == COUNT and "," not in remedy.subject:
                 assert isinstance(remedy.value, int)
                 more = [_with_count(claim, remedy, remedy.value + 1) for claim in asked.claims]
-                assert not fits(world, more), remedy.text
+                assert not fits(snapshot, more), remedy.text
                 less = [_with_count(claim, remedy, remedy.value) for claim in asked.claims]
-                assert fits(world, less), remedy.text
+                assert fits(snapshot, less), remedy.text
 
 
 def _with_count(claim: Object, remedy: Remedy, count: int) -> Object:
@@ -168,10 +170,10 @@ def test_tolerations_name_their_taint() -> None:
 @pytest.mark.parametrize("block", range(5))
 def test_steps(block: int) -> None:
     """Steps follow from each other, and who passes all of them can be taken if nothing else is."""
-    for asked, world, _ in explained(block):
-        for name in world.nodes:
-            view = NodeView(world, name, Expressions())
-            for claim in world.demand(asked.claims):
+    for asked, snapshot, _ in explained(block):
+        for name in snapshot.nodes:
+            view = NodeView(snapshot, name, Expressions())
+            for claim in snapshot.demand(asked.claims):
                 for request in claim.requests:
                     for alternative in request.alternatives:
                         steps, selected, left, _ = view.steps(alternative)
@@ -180,17 +182,17 @@ def test_steps(block: int) -> None:
                         assert steps[-1].left == len(left)
                         assert set(left) <= set(selected)
                         for device in view.devices():
-                            assert (device in left) == _can_be_taken(world, view, alternative, device)
+                            assert (device in left) == _can_be_taken(snapshot, view, alternative, device)
 
 
-def _can_be_taken(world: World, view: NodeView, alternative: Alternative, device: Device) -> bool:
+def _can_be_taken(snapshot: Snapshot, view: NodeView, alternative: Alternative, device: Device) -> bool:
     attempt = Attempt(
         view.node,
         view.pools,
-        world.allocated,
-        world.features,
+        snapshot.allocated,
+        snapshot.features,
         Selectors(),
-        lambda pool: Ledger(pool, world.allocated),
+        lambda pool: Ledger(pool, snapshot.allocated),
     )
     try:
         return attempt.selects(alternative, device) and attempt.take(alternative, device, must=False)

@@ -123,7 +123,7 @@ def test_error_on_another_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 def test_out_of_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Where the limit was hit is said, and the exit code is that of work that could not be done."""
-    monkeypatch.setattr("allocator.budget.Budget.is_over", property(lambda budget: True))
+    monkeypatch.setattr("allocator.time_limit.TimeLimit.is_over", property(lambda budget: True))
     code, text = run("replicas", monkeypatch, capsys, "--timeout", "0.5")
     lines = text.splitlines()
     assert code == 2
