@@ -1,7 +1,7 @@
-"""A second allocator, as naive as can be: list all ways to serve a pod, take the first that breaks no rule.
+"""A second allocator, as naive as can be: try all ways to serve a pod, take the first that breaks no rule.
 
-It works on plain descriptions, shares no code with the product, and checks whole solutions by what the rules mean
-rather than step by step.
+It works on plain descriptions, shares no code with the product, and checks whole sets of devices by what the rules mean
+rather than what each device changes.
 """
 
 from __future__ import annotations
@@ -62,11 +62,35 @@ def first_solution(
 ) -> list[str] | None:
     """`claim request/way device` for each device, in order; None if nothing fits."""
     requests = [(index, request) for index, claim in enumerate(claims) for request in claim.requests]
+    choices = [list(_ways(parts, index, request)) for index, request in requests]
+
+    def extend(picks: list[Pick], place: int) -> list[Pick] | None:
+        if not breaks_no_rule(picks, parts, counters, held, claims):
+            return None  # no rule that some picks break can hold once there are more of them
+        if place == len(choices):
+            return picks
+        return next((found for way in choices[place] if (found := extend([*picks, *way], place + 1))), None)
+
+    if not all(choices):
+        return None
+    found = extend([], 0)
+    return None if found is None else _described(found)
+
+
+def first_of_all(
+    parts: Sequence[Part], counters: dict[str, int], held: Sequence[str], claims: Sequence[Claim]
+) -> list[str] | None:
+    """The same without any shortcut: only whole solutions are checked."""
+    requests = [(index, request) for index, claim in enumerate(claims) for request in claim.requests]
     for choice in product(*(list(_ways(parts, index, request)) for index, request in requests)):
         picks = [pick for part in choice for pick in part]
         if breaks_no_rule(picks, parts, counters, held, claims):
-            return [f"{index} {_name(request, way)} {part.name}" for index, request, way, part in picks]
+            return _described(picks)
     return None
+
+
+def _described(picks: Sequence[Pick]) -> list[str]:
+    return [f"{index} {_name(request, way)} {part.name}" for index, request, way, part in picks]
 
 
 def _name(request: Request, way: Way) -> str:

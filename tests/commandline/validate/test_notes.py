@@ -49,7 +49,7 @@ def test_notes_are_shown(claim: str, capsys: pytest.CaptureFixture[str]) -> None
     assert _validate(capsys, claim, "--notes", "--warnings-as-errors") == (
         f"{claim}:14:52: note[CC011]: spec.devices.requests[0].exactly.selectors[0].cel.expression: "
         '"model" is looked up without a guard: on a device without it the selector fails, and the pod '
-        "of the pod\n"
+        "is not scheduled\n"
         '  14 |               device.attributes["gpu.example.com"].model == "a100"\n'
         f"     | {' ' * 51}^^^^^\n"
         "     = hint: unless every device has it, add a guard: "
