@@ -14,11 +14,10 @@ from commandline.asking import group_of, namespace_of
 from commandline.context import Context
 from commandline.results import Failure, Result
 from commandline.treatment import ASK, CONTEXT, treatment
-from conversion.hub import to_hub
-from resourceapi.decoding import DecodingError, decode
-from resourceapi.defaults import apply_defaults
+from conversion.hub import hub_object
+from resourceapi.decoding import DecodingError
 from resourceapi.gates import known
-from resourceapi.gating import drop_disabled
+from resourceapi.gating import without_disabled
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
@@ -106,12 +105,8 @@ class ClusterState:
         """An object in v1 with defaults, without the fields whose gates are off. Raises DecodingError."""
         kind, version = value["kind"], split_api_version(value["apiVersion"])[1]
         schemas = self.profile.schemas if version in self.profile.schemas else SCHEMAS_WITH_PROPOSALS
-        if version not in schemas or version not in KINDS[kind].versions:
-            raise DecodingError(f"{GROUP}/{version} has no {kind} that can be read", ("apiVersion",))
-        obj = to_hub(kind, version, decode(schemas[version], kind, value).object)
-        apply_defaults(kind, version, obj, self.server.now())
-        drop_disabled(self.profile.schemas["v1"], kind, obj, None, self._kept)
-        return obj
+        obj = hub_object(value, schemas, defaults=self.server.now())
+        return without_disabled(self.profile.schemas["v1"], kind, obj, None, self._kept)
 
     def of(self, kind: str) -> dict[str, Object]:
         """Objects of a kind by `namespace/name` or name."""

@@ -8,9 +8,8 @@ from commandline.errors import UsageError
 from commandline.reading import read
 from commandline.results import Failure, Result
 from commandline.treatment import ASK, treatment
-from conversion.hub import to_hub
-from resourceapi.decoding import DecodingError, decode
-from resourceapi.defaults import apply_defaults
+from conversion.hub import hub_object
+from resourceapi.decoding import DecodingError
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
@@ -62,12 +61,11 @@ class StoredObjects:
         if version not in schemas or source not in schemas:
             return value  # the server does not know the version of the object, or will not
         try:
-            hub = to_hub(result.kind, source, decode(schemas[source], result.kind, value).object)
+            hub = hub_object(value, schemas, kind=result.kind, defaults=self.server.now())
         except DecodingError as error:
             raise UsageError(f"--old {self.file}: {result.title}: {error.text}") from None
         if result.namespace:
             hub.setdefault("metadata", {})["namespace"] = result.namespace
-        apply_defaults(result.kind, source, hub, self.server.now())
         return self.server.present(result.kind, version, hub)
 
     def insist_on_use(self) -> None:

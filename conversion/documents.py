@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conversion.hub import from_hub, to_hub
-from resourceapi.decoding import DecodingError, decode
+from conversion.hub import from_hub, hub_object, to_hub
+from resourceapi.decoding import DecodingError
 from resourceapi.equality import equal
 from resourceapi.field_path import Key, Path, render
 from resourceapi.kinds import KINDS
@@ -61,14 +61,11 @@ def _insist_on(kind: str, version: str) -> None:
 
 
 def _read(document: Object, kind: str, version: str, schemas: Mapping[str, Schema]) -> Object:
-    """What a document means, in the shape of the hub."""
+    """The object that a document denotes, in the shape of the hub."""
     try:
-        decoded = decode(schemas[version], kind, document)
+        return hub_object(document, schemas, kind=kind, version=version, strict=True, defaults=None)
     except DecodingError as error:
         raise ConversionError(error.text, error.path) from None
-    for problem in decoded.problems:
-        raise ConversionError(problem.text, problem.path)
-    return to_hub(kind, version, decoded.object)
 
 
 def _without_nulls(value: Any) -> Any:

@@ -1,21 +1,67 @@
-"""To the hub and back.  Objects are in normal form; what a version has like v1 is shared, not copied.
+"""From any version to the hub, which has the shape of v1, and back.
 
-Only v1beta1 differs from v1 in shape: the fields of an exact request stand in the request itself, those of a device
-in ``basic``.
+Objects are in normal form (:mod:`resourceapi.schema`); what a version has like v1 is shared, not copied.  Only v1beta1
+differs from v1 in shape: the fields of an exact request are in the request itself, those of a device in ``basic``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from resourceapi.decoding import DecodingError, decode
+from resourceapi.defaults import apply_defaults
+from resourceapi.kinds import KINDS
 from resourceapi.model import claims, slices
+from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
+from resourceapi.releases import split_api_version
+from resourceapi.schema import Schema
 
 EXACT_FIELDS = tuple(field.name for field in claims.ExactDeviceRequest.fields)
 DEVICE_FIELDS = tuple(field.name for field in slices.DEVICE_DETAILS)
 # lists that conversion to the hub makes nil if they are empty
 _EMPTY_LISTS = ("tolerations", "consumesCounters", "taints")
 _EMPTY_MAPS = ("attributes", "capacity")
+
+
+def hub_object(
+    value: Object,
+    schemas: Mapping[str, Schema],
+    *,
+    defaults: str | None,
+    kind: str = "",
+    version: str = "",
+    strict: bool = False,
+    written_by_server: bool = False,
+) -> Object:
+    """The object that JSON of any version denotes: decoded, in the shape of the hub and in normal form.
+
+    The result is the caller's; nothing of it is shared with ``value`` but scalars and raw JSON.
+
+    :param schemas: the schemas to decode with, by version.
+    :param defaults: the time (RFC 3339) that defaults of times get; None fills in no defaults at all.
+    :param kind: given where ``value`` need not say it: a review or a URL does, or the list that ``value`` is from.
+    :param version: like ``kind``.
+    :param strict: whether unknown and repeated fields are errors; otherwise they are left out.
+    :param written_by_server: see ``answered`` of :func:`resourceapi.decoding.decode`.
+    :raises DecodingError: if the server could not decode it, or there is no such version of the kind.
+    """
+    kind = kind or value["kind"]
+    version = version or split_api_version(value["apiVersion"])[1]
+    if version not in schemas or version not in KINDS[kind].versions:
+        raise DecodingError(f"{GROUP}/{version} has no {kind} that can be read", ("apiVersion",))
+    decoded = decode(schemas[version], kind, value, answered=written_by_server)
+    if strict and decoded.problems:
+        raise DecodingError(decoded.problems[0].text, decoded.problems[0].path)
+    return normalized(kind, version, decoded.object, defaults=defaults)
+
+
+def normalized(kind: str, version: str, decoded: Object, *, defaults: str | None) -> Object:
+    """A decoded object of ``version`` as :func:`hub_object` returns it; ``decoded`` must not be used any more."""
+    hub = to_hub(kind, version, decoded)
+    if defaults is not None:
+        apply_defaults(kind, version, hub, defaults)
+    return hub
 
 
 def to_hub(kind: str, version: str, obj: Object) -> Object:

@@ -8,23 +8,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from resourceapi.objects import copied
 from resourceapi.schema import Field, Schema
 
 Gates = tuple[str, ...]
 Visit = Callable[[dict[str, Any], list[tuple[dict[str, Any], str]]], None]
 
 
-def drop_disabled(
+def without_disabled(
     schema: Schema, struct: str, obj: dict[str, Any], old: dict[str, Any] | None, on: frozenset[str]
-) -> None:
-    """Remove from ``obj`` (a struct of the hub, in normal form) what is switched off and not in use in ``old``."""
+) -> dict[str, Any]:
+    """``obj`` without the fields whose gates are off, unless ``old`` uses the feature.
+
+    :param struct: what ``obj`` is, in the hub and in normal form.
+    :param old: the same part of the stored object, None if there is none.
+    :param on: the gates that are on.
+    :returns: ``obj`` itself if it has no such fields, otherwise a copy.
+    """
+    result = obj
     for gates, visit in _features(schema, struct):
         if on.issuperset(gates) or (old and _in_use(visit, old)):
             continue
         found: list[tuple[dict[str, Any], str]] = []
-        visit(obj, found)
+        visit(result, found)
+        if found and result is obj:
+            result = copied(obj)
+            found.clear()
+            visit(result, found)
         for owner, name in found:
             del owner[name]
+    return result
 
 
 def _in_use(visit: Visit, old: dict[str, Any]) -> bool:

@@ -19,3 +19,10 @@ class _ReadOnly(dict[str, Any]):
 
 EMPTY: Final[Object] = _ReadOnly()
 """Stands for a part that an object does not have: ``(claim.get("spec") or EMPTY).get("devices")``."""
+
+
+def copied(value: Any) -> Any:
+    """A copy of an object or a list and of all that is in it; scalars, quantities and raw JSON are shared."""
+    if isinstance(value, dict):
+        return {name: copied(member) for name, member in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value

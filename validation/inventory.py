@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from conversion.hub import to_hub
+from conversion.hub import hub_object
 from deviceselectors.runtime.device import Device, prepare_device
-from resourceapi.decoding import DecodingError, decode
+from resourceapi.decoding import DecodingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,8 +115,7 @@ def read_slice(manifest: dict[str, Any], schemas: Mapping[str, Schema]) -> dict[
     version = str(manifest.get("apiVersion")).rpartition("/")[2]
     if manifest.get("kind") != _KIND or version not in schemas:
         return None
-    decoded = to_hub(_KIND, version, decode(schemas[version], _KIND, manifest).object)
-    spec = decoded.get("spec")
+    spec = hub_object(manifest, schemas, defaults=None).get("spec")
     return spec if isinstance(spec, dict) else {}
 
 

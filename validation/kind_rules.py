@@ -6,12 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from conversion.hub import from_hub, to_hub
+from conversion.hub import from_hub, hub_object, normalized
 from conversion.paths import to_hub as path_to_hub
-from resourceapi.decoding import decode
-from resourceapi.defaults import apply_defaults
 from resourceapi.field_errors import FieldError
-from resourceapi.gating import drop_disabled
+from resourceapi.gating import without_disabled
 from resourceapi.kinds import Kind
 from resourceapi.model.versions import GROUP, V1
 from resourceapi.objects import EMPTY, Object
@@ -29,7 +27,8 @@ Labels = Mapping[str, str]
 class KindRules(ABC):
     """The rules of one kind: the steps of a review that differ between kinds, in their order.
 
-    Objects are in normal form, in the shape of the hub; a step may change the object that it is given.
+    Objects are in normal form, in the shape of the hub.  A step may replace members of the object that it is given and
+    of its metadata; what is deeper others may look at, but in kinds that hold a pod.
 
     :cvar keeps_generation: the server takes the generation of a new object as it comes; elsewhere it begins with 1.
     :cvar unconditional: versions whose updates may leave out the resourceVersion (None: all).
@@ -108,15 +107,12 @@ class DeviceKindRules(KindRules):
 
     def read(self, obj: Object, version: str, setting: Setting) -> Object:
         """The object in the shape of the hub, with its defaults."""
-        hub = to_hub(self.kind.name, version, obj)
-        apply_defaults(self.kind.name, version, hub, setting.now())
-        return hub
+        return normalized(self.kind.name, version, obj, defaults=setting.now())
 
     def read_stored(self, stored: Object, version: str, setting: Setting) -> Object:
         """The stored object in the shape of the hub; it has had its defaults."""
-        return to_hub(
-            self.kind.name, version, decode(setting.profile.schemas[version], self.kind.name, stored).object
-        )
+        name = self.kind.name
+        return hub_object(stored, setting.profile.schemas, kind=name, version=version, defaults=None)
 
     def prepare(self, verb: str, obj: Object, old: Object | None, setting: Setting) -> None:
         """A status is changed through its own URL only, and nothing else is changed there."""
@@ -126,7 +122,8 @@ class DeviceKindRules(KindRules):
             _keep_all_but_status(obj, old)
             if "status" in obj:
                 # here a feature is in use if the stored object has it anywhere, spec or status
-                drop_disabled(schema, self.kind.name, {"status": obj["status"]}, old, gates)
+                kept = without_disabled(schema, self.kind.name, {"status": obj["status"]}, old, gates)
+                obj["status"] = dict(kept["status"])
             self.tidy_status(obj, old)
             return
         if self.kind.has_status:
@@ -134,7 +131,8 @@ class DeviceKindRules(KindRules):
         if old is not None:
             self.tidy(obj, old, setting.now())
         if "spec" in obj:
-            drop_disabled(schema, self._spec, obj["spec"], None if old is None else old.get("spec"), gates)
+            stored = None if old is None else old.get("spec")
+            obj["spec"] = without_disabled(schema, self._spec, obj["spec"], stored, gates)
 
     def errors(
         self, request: Request, version: str, obj: Object, old: Object | None, setting: Setting

@@ -8,6 +8,7 @@ from typing import Any
 from resourceapi.decoding import Problem
 from resourceapi.field_errors import FieldError
 from resourceapi.field_path import Path
+from resourceapi.objects import Object
 
 CREATE, UPDATE, STATUS = "create", "update", "status"
 STRICT, WARN = "Strict", "Warn"
@@ -62,6 +63,31 @@ class Request:
         self.deleted = deleted  # the stored object waits for its finalizers (it has a deletionTimestamp)
         self.has_resource_version = (
             has_resource_version  # the body carries the stored object's resourceVersion
+        )
+
+
+class DecodedRequest:
+    """A request with its objects decoded: once, for all who look at them, and nobody changes them.
+
+    ``object`` is what was sent with defaults filled in, ``old`` the stored object (None on create), both in the shape of
+    the hub and in normal form.  ``version`` is that of the URL.  ``problems`` are unknown and repeated fields of the body.
+    """
+
+    __slots__ = ("object", "old", "problems", "request", "version")
+
+    def __init__(
+        self, request: Request, version: str, object: Object, old: Object | None, problems: list[Problem]
+    ) -> None:
+        self.request = request
+        self.version = version
+        self.object = object
+        self.old = old
+        self.problems = problems
+
+    def with_spec(self, spec: Object) -> DecodedRequest:
+        """The request as if another spec had been sent."""
+        return DecodedRequest(
+            self.request, self.version, {**self.object, "spec": spec}, self.old, self.problems
         )
 
 

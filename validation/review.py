@@ -1,4 +1,4 @@
-"""One request for an object of any kind, from the object that was sent to the answer."""
+"""One request for an object of any kind, from the decoded objects to the answer."""
 
 from __future__ import annotations
 
@@ -8,28 +8,22 @@ from resourceapi.objects import EMPTY, Object
 from validation import statuses
 from validation.kind_rules import KindRules
 from validation.owners import without_repeated_owners
-from validation.requests import CREATE, Answer, Request
+from validation.requests import CREATE, Answer, DecodedRequest
 
 if TYPE_CHECKING:
     from validation.setting import Setting
 
 
 class Review:
-    """One request, once its body is read: the steps that are the same for every kind.
+    """What a server does with one request: the steps that are the same for every kind."""
 
-    :param version: the version in the URL.
-    :param obj: the object in the body, decoded.
-    """
-
-    def __init__(
-        self, setting: Setting, request: Request, rules: KindRules, version: str, obj: Object
-    ) -> None:
+    def __init__(self, setting: Setting, rules: KindRules, decoded: DecodedRequest) -> None:
         self.setting = setting
-        self.request = request
         self.rules = rules
-        self.version = version
-        self.obj = rules.read(obj, version, setting)
-        self.old = None if request.old is None else rules.read_stored(request.old, version, setting)
+        self.request = decoded.request
+        self.version = decoded.version
+        self.obj = _with_own_metadata(decoded.object)
+        self.old = None if decoded.old is None else _with_own_metadata(decoded.old)
 
     def answer(self) -> Answer:
         """What the server answers; an owner that is listed twice stays once."""
@@ -69,3 +63,11 @@ class Review:
         return statuses.identify_stored(
             self.obj, self.old, self.request, rules.kind, unconditional=unconditional
         )
+
+
+def _with_own_metadata(obj: Object) -> Object:
+    """A copy of an object whose members and whose metadata's members can be replaced."""
+    own = dict(obj)
+    if "metadata" in own:
+        own["metadata"] = dict(own["metadata"])
+    return own

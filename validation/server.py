@@ -5,12 +5,11 @@ from __future__ import annotations
 from resourceapi.kinds import deprecation_warning
 from resourceapi.releases import split_api_version
 from resourceapi.request_body import BadRequest
-from resourceapi.request_body import read as read_request_body
 from validation import statuses
 from validation.headers import in_headers
 from validation.kind_rules import KindRules
 from validation.kinds import rules_of
-from validation.requests import STATUS, STRICT, WARN, Answer, Request
+from validation.requests import STATUS, WARN, Answer, DecodedRequest, Request
 from validation.review import Review
 from validation.setting import Setting
 
@@ -25,41 +24,50 @@ class Server(Setting):
             answer.warnings = in_headers(answer.warnings)
         return answer
 
-    def _handle(self, request: Request) -> Answer:
+    def decode(self, request: Request) -> DecodedRequest:
+        """A request for a kind that has rules, whether it is served or not; what :meth:`answer` needs.
+
+        :raises BadRequest: if the server refuses the body before it looks at the object.
+        :raises DecodingError: if the stored object is none that a server can have stored.
+        """
         group, version = split_api_version(request.api_version)
-        rules = self._rules_of(request, group, version)
+        rules = rules_of(group, request.kind)
+        assert rules is not None
+        body = self.read_body(request)
+        obj = rules.read(body.object, version, self)
+        old = None if request.old is None else rules.read_stored(request.old, version, self)
+        return DecodedRequest(request, version, obj, old, body.problems)
+
+    def answer(self, decoded: DecodedRequest) -> Answer:
+        """What the server answers to a request; of its warnings those about the object."""
+        rules = self._rules_of(decoded.request)
+        if rules is None:
+            return statuses.not_served()
+        answer = Review(self, rules, decoded).answer()
+        answer.decoding = decoded.problems
+        return answer
+
+    def _handle(self, request: Request) -> Answer:
+        rules = self._rules_of(request)
         if rules is None:
             return statuses.not_served()
         warnings = []
-        if warning := deprecation_warning(rules.kind, version):
+        if warning := deprecation_warning(rules.kind, split_api_version(request.api_version)[1]):
             warnings.append(warning)
-        answer = statuses.refuse_size(request.raw) or self._review(request, rules, version)
+        try:
+            answer = statuses.refuse_size(request.raw) or self.answer(self.decode(request))
+        except BadRequest as error:
+            answer = statuses.bad_request(str(error), path=error.path, decoding=error.problems)
         if request.field_validation == WARN:
             warnings += [problem.text for problem in answer.decoding]
         answer.warnings = warnings + answer.warnings
         return answer
 
-    def _rules_of(self, request: Request, group: str, version: str) -> KindRules | None:
+    def _rules_of(self, request: Request) -> KindRules | None:
         """The rules of the kind in the URL; None if the server has no such URL."""
+        group, version = split_api_version(request.api_version)
         rules = rules_of(group, request.kind)
         if rules is None or not rules.kind.served(version, self.profile.minor):
             return None
         # only kinds with a status have the subresource
         return rules if request.verb != STATUS or rules.has_status else None
-
-    def _review(self, request: Request, rules: KindRules, version: str) -> Answer:
-        """Read the body and review the object in it."""
-        try:
-            body = read_request_body(
-                raw=request.raw,
-                body=request.body,
-                api_version=request.api_version,
-                kind=request.kind,
-                schema_of=self.schema_of,
-                strict=request.field_validation == STRICT,
-            )
-        except BadRequest as error:
-            return statuses.bad_request(str(error), path=error.path, decoding=error.problems)
-        answer = Review(self, request, rules, version, body.object).answer()
-        answer.decoding = body.problems
-        return answer

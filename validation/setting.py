@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from time import gmtime, strftime, time
 
-from conversion.hub import from_hub, to_hub
+from conversion.hub import from_hub, hub_object
 from deviceselectors.interface import Compiler, ExpressionChecker
-from resourceapi.decoding import decode
+from resourceapi.decoding import Decoded
 from resourceapi.encoding import encode
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.releases import Profile, split_api_version
+from resourceapi.request_body import read as read_request_body
 from resourceapi.request_body import schemas_of
 from validation.checks import Checks
 from validation.declarative import DeclarativePass
+from validation.requests import STRICT, Request
 
 Labels = Mapping[str, str]
 
@@ -46,18 +48,30 @@ class Setting:
         self._expressions = expressions or Compiler()
         self._now = now or _now
         self._verbatim = verbatim
-        self.schema_of = schemas_of(profile.schemas)
+        self._schema_of = schemas_of(profile.schemas)
         self._passes: dict[str, DeclarativePass] = {}
+
+    def read_body(self, request: Request) -> Decoded:
+        """The object in the body of a request, in the version of its URL.
+
+        :raises BadRequest: if the server refuses the body before it looks at the object.
+        """
+        return read_request_body(
+            raw=request.raw,
+            body=request.body,
+            api_version=request.api_version,
+            kind=request.kind,
+            schema_of=self._schema_of,
+            strict=request.field_validation == STRICT,
+        )
 
     def read(self, obj: Object, api_version: str, *, answered: bool = False) -> Object:
         """An object of any version (JSON) as the server returns it in ``api_version``.
 
         ``answered``: the object is what a server answered, see :func:`resourceapi.decoding.decode`.
         """
-        _, source = split_api_version(obj["apiVersion"])
         _, target = split_api_version(api_version)
-        decoded = decode(self.profile.schemas[source], obj["kind"], obj, answered=answered).object
-        hub = to_hub(obj["kind"], source, decoded)
+        hub = hub_object(obj, self.profile.schemas, written_by_server=answered, defaults=None)
         return self.present(obj["kind"], target, hub)
 
     def present(self, kind: str, version: str, hub: Object) -> Object:

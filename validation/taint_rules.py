@@ -27,7 +27,7 @@ class DeviceTaintRuleRules(DeviceKindRules):
         taint, before = obj["spec"]["taint"], old.get("spec", EMPTY).get("taint", EMPTY)
         same_time = taint.get("timeAdded") == before.get("timeAdded")
         if taint.get("effect", "") != before.get("effect", "") and same_time:
-            taint["timeAdded"] = now
+            obj["spec"] = {**obj["spec"], "taint": {**taint, "timeAdded": now}}
 
     def check_new(self, obj: Object, checks: Checks, labels: Labels) -> None:
         """A new rule."""

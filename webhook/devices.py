@@ -13,8 +13,8 @@ from threading import Lock
 
 from allocator.devices import Device, DeviceId, PoolId, Slice
 from allocator.scheduling import SchedulingState
-from conversion.hub import to_hub
-from resourceapi.decoding import DecodingError, decode
+from conversion.hub import hub_object
+from resourceapi.decoding import DecodingError
 from resourceapi.manifests import name_of, text
 from resourceapi.objects import Object
 from resourceapi.releases import Profile, split_api_version
@@ -78,8 +78,8 @@ class KnownDevices:
         """An object in the shape of the hub (v1), None for one that no API server can have stored."""
         _, version = split_api_version(text(obj, "apiVersion") or V1)
         try:
-            return to_hub(kind, version, decode(self._profile.schemas[version], kind, obj).object)
-        except (DecodingError, KeyError) as error:
+            return hub_object(obj, self._profile.schemas, kind=kind, version=version, defaults=None)
+        except DecodingError as error:
             log(logging.DEBUG, "not understood", kind=kind, name=name_of(obj), reason=str(error))
             return None
 

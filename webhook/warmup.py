@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from resourceapi.decoding import decode
+from conversion.hub import hub_object
 from validation.server import Server
 from webhook.context import WARN, Context
 from webhook.converting import convert
@@ -75,5 +75,5 @@ def _evaluate(server: Server) -> None:
     devices = KnownDevices(server.profile)
     devices.slices.replace([_SLICE])
     devices.device_classes.replace([_CLASS])
-    spec = decode(server.profile.schemas["v1"], "ResourceClaim", _CLAIM).object["spec"]
+    spec = hub_object(_CLAIM, server.profile.schemas, defaults=server.now())["spec"]
     Feasibility(WARN, devices, server.profile.gates).problems(spec, ("spec",))

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from conversion.hub import from_hub, to_hub
+from conversion.hub import from_hub, hub_object
 from resourceapi.decoding import decode
-from resourceapi.defaults import apply_defaults
 from resourceapi.encoding import encode
 from resourceapi.gates import GATES
-from resourceapi.gating import drop_disabled
+from resourceapi.gating import without_disabled
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
@@ -160,12 +159,10 @@ def test_defaults_are_filled_in_once(
 ) -> None:
     """What has its defaults, written and read again, gets no others."""
     kind, version = of
-    schema = SCHEMAS[version]
-    hub = to_hub(kind, version, decode(schema, kind, make(seed, kind, version)).object)
-    apply_defaults(kind, version, hub, NOW)
+    schema, later = SCHEMAS[version], "2027-01-01T00:00:00Z"
+    hub = hub_object(make(seed, kind, version), SCHEMAS, kind=kind, version=version, defaults=NOW)
     written = encode(schema, kind, from_hub(kind, version, json_copy(hub)))
-    read = to_hub(kind, version, decode(schema, kind, written).object)
-    apply_defaults(kind, version, read, "2027-01-01T00:00:00Z")
+    read = hub_object(written, SCHEMAS, kind=kind, version=version, defaults=later)
     assert encode(schema, kind, from_hub(kind, version, read)) == written
 
 
@@ -192,13 +189,10 @@ def test_dropping_is_done_once(kind: str, seed: int, on: set[str], stored: bool)
     """What is dropped is dropped at once, and nothing that the stored object has itself."""
     schema = SCHEMAS["v1"]
     hub = decode(schema, kind, any_object(seed, kind, "v1")).object.get("spec", {})
-    once = json_copy(hub)
-    drop_disabled(schema, SPECS[kind], once, None, frozenset(on))
-    twice = json_copy(once)
-    drop_disabled(schema, SPECS[kind], twice, json_copy(hub) if stored else None, frozenset(on))
+    once = without_disabled(schema, SPECS[kind], hub, None, frozenset(on))
+    twice = without_disabled(schema, SPECS[kind], once, hub if stored else None, frozenset(on))
     assert twice == once
-    kept = json_copy(hub)
-    drop_disabled(schema, SPECS[kind], kept, json_copy(hub), frozenset(on))
+    kept = without_disabled(schema, SPECS[kind], hub, json_copy(hub), frozenset(on))
     assert without_empty_lists(kept) == without_empty_lists(hub)
 
 
