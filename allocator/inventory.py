@@ -92,14 +92,26 @@ class Inventory:
         for slice in slices:
             self.put(slice)
 
-    def put(self, slice: Object) -> None:
-        """Add a slice, or replace that of the same name; it gets the taints of the rules that are known."""
+    def put(self, slice: Object | Slice) -> None:
+        """Add a slice, or replace that of the same name; it gets the taints of the rules that are known.
+
+        A Slice that others share (with shapes of their own) is kept as it is where there are no rules.
+        """
+        if isinstance(slice, Slice) and self._rules:
+            slice = slice.as_object()
+        if isinstance(slice, Slice):
+            self._put(slice)
+            self._without_rules.pop(slice.name, None)
+            return
         merged = with_rules(slice, self._rules.values()) if self._rules else slice
         new = Slice(merged, self._shapes)
+        self._put(new)
         if merged is not slice:
             self._without_rules[new.name] = slice
         else:
             self._without_rules.pop(new.name, None)
+
+    def _put(self, new: Slice) -> None:
         old = self._slices.get(new.name)
         if old is not None and old.pool != new.pool:
             self._take_out(old)

@@ -10,7 +10,7 @@ from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.best_fit import BestPlans, Proposal, Rank, best
 from allocator.demand import name_of
-from allocator.devices import PoolId, node_name
+from allocator.devices import PoolId, Slice, node_name
 from allocator.errors import FATAL, NODE
 from allocator.fate import Fate, enough_nodes, fate_of, feasible_nodes
 from allocator.features import Features
@@ -84,7 +84,7 @@ class SchedulingState:
 
     # --- changes
 
-    def put_slice(self, slice: Object) -> None:
+    def put_slice(self, slice: Object | Slice) -> None:
         """Add a ResourceSlice, or replace that of the same name."""
         self.inventory.put(slice)
 

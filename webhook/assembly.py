@@ -1,9 +1,10 @@
-"""From a configuration to what verdicts need: server, policies, inventory."""
+"""From a configuration to what the webhooks need: server, policies, quota, and the cluster that they depend on."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,13 @@ from resourceapi.objects import Object
 from resourceapi.releases import Profile, UnknownRelease
 from serving.logs import log
 from validation.server import Server
-from webhook.cluster import CLAIMS, DEVICES, NAMESPACES, NODES, Cluster
+from webhook.cluster import DEVICES, PARTS, Cluster, WatchedCluster, with_inventory
 from webhook.config import Config, ConfigError, misread_keys
 from webhook.context import OFF, WARN, Context, Policy
-from webhook.devices import KnownDevices
 from webhook.feasibility import Feasibility
 from webhook.label_guard import LabelGuard
 from webhook.labels import LabelRule
-from webhook.object_cache import HostNames, Labels, labels_of
+from webhook.object_cache import host_name_of
 from webhook.policies import AdminAccess, OpaqueParameters, SchemaKey
 from webhook.prescheduled import PreScheduledPods
 from webhook.schemas import SchemaError, compile_schema
@@ -47,86 +47,42 @@ _NO_CLIENTS = (
 )
 
 
-def make_context(config: Config, cluster: Cluster | None = None) -> Context:
+def make_context(config: Config, watched: WatchedCluster | None = None) -> Context:
     """The context that a configuration describes; reads the files that it names.
 
-    :param cluster: what is followed of it is not taken from the inventory.
+    :param watched: what is watched of the cluster is not taken from the inventory.
     :raises ConfigError: for what a schema cannot tell: unknown releases and gates, unreadable inventories, and others.
     """
     profile = _profile(config)
-    facts = Facts(profile)
-    nodes: list[Object] = []
-    known = _Known(profile, cluster)
-    for value in _inventory(config):
-        kind = value.get("kind") if value.get("apiVersion") == "v1" else ""
-        if kind == "Node" and name_of(value):
-            nodes.append(value)
-        if kind not in ("Namespace", "Node"):
-            facts.learn(value)
-        known.learn(value)
-    known.complete()
+    watched = watched or WatchedCluster(profile)
+    inventory = list(_inventory(config))
+    cluster = with_inventory(profile, watched, inventory)
+    nodes = [obj for obj in inventory if (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Node")]
     return Context(
-        server=Server(profile, namespaces=known.namespaces.labels, nodes=nodes, verbatim=True),
+        server=Server(
+            profile,
+            namespaces=cluster.namespaces.objects,
+            nodes=[node for node in nodes if name_of(node)],
+            verbatim=True,
+        ),
         rules=config.get("apiServer", "serves") == "CustomResources",
         policies=list(_policies(config)),
-        facts=facts if config.get("lints") == WARN else None,
-        quota=_quota(config, profile, cluster),
+        facts=_facts(profile, inventory) if config.get("lints") == WARN else None,
+        quota=_quota(config, profile, watched),
         labels=_label_guard(config),
-        pods=_pod_policy(config, known.nodes),
-        feasibility=_feasibility(config, known, profile),
+        pods=_pod_policy(config, cluster),
+        feasibility=_feasibility(config, cluster, watched, profile),
     )
 
 
-class _Known:
-    """What is known of other objects: what is followed of a cluster, for the rest what is in the inventory."""
+def make_cluster(config: Config) -> WatchedCluster:
+    """The cluster, to be watched as far as the configuration wants that.
 
-    def __init__(self, profile: Profile, cluster: Cluster | None) -> None:
-        parts = cluster.parts if cluster is not None else frozenset()
-        self._given = {NAMESPACES, NODES, DEVICES} - parts
-        known = cluster if cluster is not None else Cluster(frozenset(), None, profile)
-        self.namespaces = known.namespaces if NAMESPACES in parts else Labels()
-        self.nodes = known.nodes if NODES in parts else HostNames()
-        self.devices = known.devices if DEVICES in parts else KnownDevices(profile)
-        self._slices: list[Object] = []
-        self._classes: list[Object] = []
-        self._nodes: dict[str, dict[str, str]] = {}
-
-    @property
-    def may_know_devices(self) -> bool:
-        return DEVICES not in self._given or self.devices.is_known
-
-    def learn(self, value: Object) -> None:
-        """Take up an object of the inventory."""
-        kind, api_version = value.get("kind"), value.get("apiVersion")
-        if (api_version, kind) == ("v1", "Namespace") and NAMESPACES in self._given:
-            self.namespaces.put(value)
-        elif (api_version, kind) == ("v1", "Node") and NODES in self._given:
-            self.nodes.put(value)
-            self._nodes[name_of(value)] = labels_of(value)
-        elif kind == "ResourceSlice":
-            self._slices.append(value)
-        elif kind == "DeviceClass":
-            self._classes.append(value)
-
-    def complete(self) -> None:
-        """There are no more; an inventory without slices knows nothing of devices."""
-        if DEVICES in self._given and self._slices:
-            self.devices.slices.replace(self._slices)
-            self.devices.device_classes.replace(self._classes)
-            if self._nodes:
-                self.devices.fitting.replace_nodes(self._nodes)
-
-
-def make_cluster(config: Config) -> Cluster:
-    """What follows the cluster, as far as the configuration wants that.
-
-    :raises ConfigError: if the API server's authorities cannot be read.
+    :raises ConfigError: if the CA certificates cannot be read.
     """
-    parts = frozenset(
-        part for part in (NAMESPACES, NODES, DEVICES, CLAIMS) if config.get("apiServer", part) == WATCH
-    )
+    parts = [part for part in PARTS if config.get("apiServer", part) == WATCH]
     client = make_client(config, SOCKET_SECONDS) if parts else None
-    return Cluster(parts, client, _profile(config))
+    return WatchedCluster(_profile(config), parts, client)
 
 
 def watched_files(config: Config) -> list[Path]:
@@ -177,7 +133,7 @@ def own_namespace(config: Config, *path: str) -> str:
         return NAMESPACE
 
 
-def _quota(config: Config, profile: Profile, cluster: Cluster | None) -> QuotaCheck | None:
+def _quota(config: Config, profile: Profile, watched: WatchedCluster) -> QuotaCheck | None:
     if config.get("quota", "mode") == OFF:
         return None
     reserves = config.get("apiServer", "serves") == "CustomResources"
@@ -193,7 +149,7 @@ def _quota(config: Config, profile: Profile, cluster: Cluster | None) -> QuotaCh
         store,
         namespaces,
         is_enforced=held_for_custom_resources,
-        is_deleted=lambda uid: cluster is not None and uid in cluster.claims.deleted,
+        is_deleted=watched.claim_counts.deleted.__contains__,
         grace=config.get("quota", "graceSeconds"),
     )
     controller = RecountController(
@@ -236,14 +192,27 @@ def _label_guard(config: Config) -> LabelGuard | None:
     )
 
 
-def _pod_policy(config: Config, nodes: HostNames) -> PreScheduledPods | None:
+def _pod_policy(config: Config, cluster: Cluster) -> PreScheduledPods | None:
     policy = config.get("policies", "preScheduledPods")
-    return PreScheduledPods(policy["mode"], nodes.of) if policy and policy["mode"] != OFF else None
+    if not policy or policy["mode"] == OFF:
+        return None
+    return PreScheduledPods(policy["mode"], partial(host_name_of, cluster.nodes))
 
 
-def _feasibility(config: Config, known: _Known, profile: Profile) -> Feasibility | None:
+def _feasibility(
+    config: Config, cluster: Cluster, watched: WatchedCluster, profile: Profile
+) -> Feasibility | None:
     mode = config.get("policies", "feasibility", "mode")
-    return Feasibility(mode, known.devices, profile.gates) if mode != OFF and known.may_know_devices else None
+    if mode == OFF or not (DEVICES in watched.parts or cluster.devices.is_known):
+        return None
+    return Feasibility(mode, cluster.devices, profile.gates)
+
+
+def _facts(profile: Profile, inventory: Iterable[Object]) -> Facts:
+    facts = Facts(profile)
+    for obj in inventory:
+        facts.learn(obj)
+    return facts
 
 
 def _policies(config: Config) -> Iterator[Policy]:

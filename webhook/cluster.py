@@ -1,4 +1,4 @@
-"""What a process follows of the cluster, each collection in a thread of its own."""
+"""The objects of the cluster that reviews depend on, beside the one under review; watched, or from an inventory."""
 
 from __future__ import annotations
 
@@ -7,83 +7,89 @@ from threading import Event, Thread
 
 from cluster.client import Client
 from cluster.reflector import Receiver, Reflector
-from resourceapi.manifests import name_of
+from cluster.store import Collection
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from webhook.devices import KnownDevices
-from webhook.fitting import Fitting
-from webhook.object_cache import Claims, HostNames, Labels, labels_of
+from webhook.devices import DeviceIndex
+from webhook.object_cache import ClaimCounts, labels_of, read_claim
 
-NAMESPACES, NODES, DEVICES, CLAIMS = "namespaces", "nodes", "devices", "claims"
+NAMESPACES, NODES, DEVICES, CLAIMS = PARTS = ("namespaces", "nodes", "devices", "claims")
 GROUP_PATH = "/apis/resource.k8s.io/v1"
 
 
 class Cluster:
-    """The parts that are followed are those named when it was made; the others stay empty."""
+    """Collections, each held once in a process, and views of them."""
 
-    def __init__(self, parts: frozenset[str], client: Client | None, profile: Profile) -> None:
+    def __init__(self, profile: Profile) -> None:
+        self.namespaces = Collection(labels_of)
+        self.nodes = Collection(labels_of)
+        self.claims = Collection(read_claim)
+        self.claim_counts = ClaimCounts(self.claims)
+        self.devices = DeviceIndex(profile, self.nodes)
+
+
+class WatchedCluster(Cluster):
+    """A cluster of which some parts are watched; the others stay empty."""
+
+    def __init__(self, profile: Profile, parts: Iterable[str] = (), client: Client | None = None) -> None:
+        """Prepare the watches; :meth:`follow` starts them.
+
+        :param parts: those to watch, of :data:`PARTS`; needs a client.
         """
-        :param parts: of NAMESPACES, NODES, DEVICES and CLAIMS.
-        :param client: None if there are no parts.
-        """
-        self.parts = parts
-        self.namespaces = Labels()
-        self.nodes = HostNames()
-        self.devices = KnownDevices(profile)
-        self.claims = Claims()
-        self.watches: list[Reflector] = []
-        if client is not None:
-            self._add(client, NAMESPACES, "/api/v1/namespaces", self.namespaces, metadata_only=True)
-            nodes = Nodes(self.nodes, self.devices.fitting)
-            self._add(client, NODES, "/api/v1/nodes", nodes, metadata_only=True)
-            self._add(client, DEVICES, f"{GROUP_PATH}/resourceslices", self.devices.slices)
-            self._add(client, DEVICES, f"{GROUP_PATH}/deviceclasses", self.devices.device_classes)
-            self._add(client, CLAIMS, f"{GROUP_PATH}/resourceclaims", self.claims)
+        super().__init__(profile)
+        self.parts = frozenset(parts)
+        self.reflectors: list[Reflector] = []
+        if client is None:
+            return
+        group = GROUP_PATH
+        collections: list[tuple[str, str, Receiver]] = [
+            (NAMESPACES, "/api/v1/namespaces", self.namespaces),
+            (NODES, "/api/v1/nodes", self.nodes),
+            (DEVICES, f"{group}/resourceslices", self.devices.slices),
+            (DEVICES, f"{group}/deviceclasses", self.devices.device_classes),
+            (CLAIMS, f"{group}/resourceclaims", self.claims),
+        ]
+        self.reflectors += [
+            Reflector(client, path, receiver, metadata_only=part in (NAMESPACES, NODES))
+            for part, path, receiver in collections
+            if part in self.parts
+        ]
 
-    def _add(
-        self, client: Client, part: str, path: str, receiver: Receiver, *, metadata_only: bool = False
-    ) -> None:
-        if part in self.parts:
-            self.watches.append(Reflector(client, path, receiver, metadata_only=metadata_only))
-
-    def is_known(self) -> bool:
-        """Whether everything that is followed has been listed once."""
-        return all(watch.synced.is_set() for watch in self.watches)
+    def is_synced(self) -> bool:
+        """Whether everything that is watched has been listed once."""
+        return all(reflector.synced.is_set() for reflector in self.reflectors)
 
     def follow(self) -> None:
-        """Start to follow, until the process ends."""
+        """Start to watch, until the process ends; not before processes are forked."""
         self.devices.fitting.start()
-        for watch in self.watches:
-            Thread(target=watch.run, args=(Event(),), daemon=True).start()
+        for reflector in self.reflectors:
+            Thread(target=reflector.run, args=(Event(),), daemon=True).start()
 
 
-class Nodes:
-    """Receives nodes, whose host names and labels are of interest to some; their status changes all the time."""
+def with_inventory(profile: Profile, watched: WatchedCluster, inventory: Iterable[Object]) -> Cluster:
+    """The cluster that reviews see: the parts that are watched, and the others as an inventory of files shows them.
 
-    def __init__(self, host_names: HostNames, fitting: Fitting) -> None:
-        self._host_names = host_names
-        self._fitting = fitting
-        self._labels: dict[str, dict[str, str]] = {}
+    An inventory without slices says nothing about devices.
 
-    def replace(self, objects: Iterable[Object]) -> None:
-        self._labels = {name_of(obj): labels_of(obj) for obj in objects}
-        nodes = self._labels.items()
-        self._host_names.replace({"metadata": {"name": name, "labels": labels}} for name, labels in nodes)
-        self._fitting.replace_nodes(self._labels)
-
-    def put(self, obj: Object) -> None:
-        name, labels = name_of(obj), labels_of(obj)
-        if self._labels.get(name) != labels:
-            self._labels[name] = labels
-            self._host_names.put(obj)
-            self._fitting.put_node(name, labels)
-
-    def remove(self, obj: Object) -> None:
-        self._labels.pop(name_of(obj), None)
-        self._host_names.remove(obj)
-        self._fitting.remove_node(name_of(obj))
-
-    def lose(self) -> None:
-        self._labels = {}
-        self._host_names.lose()
-        self._fitting.lose_nodes()
+    :param inventory: objects of any kind and version.
+    """
+    cluster = Cluster(profile)
+    by_kind: dict[object, list[Object]] = {}
+    for obj in inventory:
+        kind = obj.get("kind")
+        if kind not in ("Namespace", "Node") or obj.get("apiVersion") == "v1":
+            by_kind.setdefault(kind, []).append(obj)
+    if NAMESPACES in watched.parts:
+        cluster.namespaces = watched.namespaces
+    else:
+        cluster.namespaces.replace(by_kind.get("Namespace", ()))
+    if NODES in watched.parts:
+        cluster.nodes = watched.nodes
+    elif "Node" in by_kind:
+        cluster.nodes.replace(by_kind["Node"])
+    if DEVICES in watched.parts:
+        cluster.devices = watched.devices
+    elif "ResourceSlice" in by_kind:
+        cluster.devices.slices.replace(by_kind["ResourceSlice"])
+        cluster.devices.device_classes.replace(by_kind.get("DeviceClass", ()))
+    return cluster

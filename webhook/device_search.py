@@ -1,4 +1,4 @@
-"""Which kinds of devices are what a request asks for; found out step by step, as far as somebody needs it."""
+"""Which groups of devices are what a request asks for; found out step by step, as far as somebody needs it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deviceselectors.explaining import Explainer
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
-from webhook.devices import DeviceKind
+from webhook.devices import DeviceGroup
 
 
 class OverBudget(Exception):
@@ -30,19 +30,19 @@ class Demand(NamedTuple):
 
 
 class Search:
-    """Which kinds of devices fulfil a demand, as far as that has been asked; goes on where it was.
+    """Which groups of devices fulfil a demand, as far as that has been asked; goes on where it was.
 
-    ``matched`` are those that do, of the first ``position`` kinds.
+    ``matched`` are those that do, of the first ``position`` groups.
     """
 
     def __init__(self, demand: Demand, environment: Environment, fractional: bool) -> None:
         self.demand = demand
-        self.matched: list[DeviceKind] = []
+        self.matched: list[DeviceGroup] = []
         self._environment = environment
         self._fractional = fractional
         self._size = 100 + sum(map(len, (*demand.class_selectors, *demand.selectors)))
-        self._outcomes: dict[DeviceKind, bool] = {}
-        self._kinds: list[DeviceKind] = []
+        self._outcomes: dict[DeviceGroup, bool] = {}
+        self._groups: list[DeviceGroup] = []
         self._revision = -1
         self._position = 0
         self._programs: list[Program | None] | None = None
@@ -55,12 +55,12 @@ class Search:
         """About how much memory it takes."""
         return len(self._outcomes) + self._size
 
-    def refresh(self, kinds: list[DeviceKind], revision: int) -> None:
-        """Look at other kinds, of which some may be known."""
+    def refresh(self, groups: list[DeviceGroup], revision: int) -> None:
+        """Look at other groups, of which some may be known."""
         if revision == self._revision:
             return
-        self._revision, self._kinds = revision, kinds
-        self._outcomes = {kind: outcome for kind, outcome in self._outcomes.items() if kind.members}
+        self._revision, self._groups = revision, groups
+        self._outcomes = {group: outcome for group, outcome in self._outcomes.items() if group.members}
         self._position = self._counted = self._most_of_one = 0
         self.matched = []
         self._of_node = Counter()
@@ -70,15 +70,15 @@ class Search:
 
         :raises OverBudget: if that takes too long.
         """
-        while self._position < len(self._kinds):
-            kind = self._kinds[self._position]
-            outcome = self._outcomes.get(kind)
+        while self._position < len(self._groups):
+            group = self._groups[self._position]
+            outcome = self._outcomes.get(group)
             if outcome is None:
                 _check(deadline)
-                outcome = self._outcomes[kind] = self._fulfils(kind, deadline)
+                outcome = self._outcomes[group] = self._fulfils(group, deadline)
             self._position += 1
             if outcome:
-                self.matched.append(kind)
+                self.matched.append(group)
                 return True
         return False
 
@@ -92,12 +92,12 @@ class Search:
         while self._most() < wanted:
             if self._counted == len(self.matched) and not self.next_match(deadline):
                 break
-            kind = self.matched[self._counted]
-            if kind.device.multiple:
+            group = self.matched[self._counted]
+            if group.properties.multiple:
                 return wanted
             _check(deadline)
             self._counted += 1
-            for node in kind.members.values():
+            for node in group.members.values():
                 self._of_node[node] += 1
                 if node:
                     self._most_of_one = max(self._most_of_one, self._of_node[node])
@@ -114,9 +114,9 @@ class Search:
         """
         while self.next_match(deadline):
             pass
-        return sum(len(kind.members) for kind in self.matched)
+        return sum(len(group.members) for group in self.matched)
 
-    def explain(self, kind: DeviceKind, deadline: float) -> str:
+    def explain(self, group: DeviceGroup, deadline: float) -> str:
         """Why a kind of device does not fulfil the demand, as far as expressions tell.
 
         :raises OverBudget: if there is no time for that.
@@ -124,13 +124,13 @@ class Search:
         for compiled in self._compiled():
             _check(deadline)
             reasons = (
-                Explainer(compiled.ast).explain(kind.device.prepared) if compiled.ast is not None else []
+                Explainer(compiled.ast).explain(group.properties.prepared) if compiled.ast is not None else []
             )
             if reasons:
                 # No values: slices are for those who may read them, and who asks may only be allowed to make claims.
                 # The part of the expression, which is theirs or their class's, says enough to look further.
                 first = reasons[0]
-                return f"; for example {next(iter(kind.members))}: {first.expression} {first.verdict}"
+                return f"; for example {next(iter(group.members))}: {first.expression} {first.verdict}"
         return ""
 
     def _compiled(self) -> Iterator[Compiled]:
@@ -140,15 +140,17 @@ class Search:
         for expression in self.demand.selectors:
             yield compile_expression(expression, self._environment)
 
-    def _fulfils(self, kind: DeviceKind, deadline: float) -> bool:
+    def _fulfils(self, group: DeviceGroup, deadline: float) -> bool:
         if self._programs is None:
             self._programs = list(self._make_programs(deadline))
         try:
-            if not all(each is not None and each.matches(kind.device.prepared) for each in self._programs):
+            if not all(
+                each is not None and each.matches(group.properties.prepared) for each in self._programs
+            ):
                 return False
         except EvaluationError:
             return False
-        return not self.demand.capacity or self._has_capacity(kind)
+        return not self.demand.capacity or self._has_capacity(group)
 
     def _make_programs(self, deadline: float) -> Iterator[Program | None]:
         """What evaluates the expressions; None for one that cannot be."""
@@ -159,9 +161,9 @@ class Search:
             except ProgramError:
                 yield None
 
-    def _has_capacity(self, kind: DeviceKind) -> bool:
+    def _has_capacity(self, group: DeviceGroup) -> bool:
         """Whether the device has that much, as long as nobody else uses it."""
-        capacity = kind.device.capacity
+        capacity = group.properties.capacity
         try:
             amounts = consumed(dict(self.demand.capacity), capacity, self._fractional)
         except CapacityError:

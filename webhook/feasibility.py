@@ -19,7 +19,7 @@ from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from serving.logs import log
 from webhook.device_search import Demand, OverBudget, Search, expressions
-from webhook.devices import DeviceKind, KnownDevices
+from webhook.devices import DeviceGroup, DeviceIndex
 
 # What a review may wait for this, which it could do without.  Where more is needed, the next review of the same
 # selectors goes on from there.
@@ -58,12 +58,12 @@ class Feasibility:
 
     name = "feasibility"
 
-    def __init__(self, mode: str, devices: KnownDevices, gates: frozenset[str]) -> None:
+    def __init__(self, mode: str, devices: DeviceIndex, gates: frozenset[str]) -> None:
         self.mode = mode
         self._devices = devices
         self._searches: OrderedDict[Demand, Search] = OrderedDict()
         self._reasons: dict[tuple[str, Demand, int], str] = {}
-        self._kinds: list[DeviceKind] = []
+        self._groups: list[DeviceGroup] = []
         self._revision = -1
         self._environment = Environment(
             consumable_capacity=CONSUMABLE_CAPACITY in gates, list_attributes=LIST_ATTRIBUTES in gates
@@ -86,7 +86,7 @@ class Feasibility:
         if not devices.is_known or not devices.lock.acquire(timeout=seconds):
             return []
         try:
-            found = feasibility(spec, at, _Inventory(self, deadline), devices.classes)
+            found = feasibility(spec, at, _Inventory(self, deadline), devices.device_classes.objects)
             may_ask = not found and devices.is_complete and devices.fitting.has_nodes
         except OverBudget:
             log(logging.DEBUG, "feasibility not told in time")
@@ -118,22 +118,22 @@ class Feasibility:
             while len(self._searches) > 1 and sum(map(len, self._searches.values())) > MAX_REMEMBERED:
                 self._searches.popitem(last=False)
         self._searches.move_to_end(demand)
-        search.refresh(self._current_kinds(), self._revision)
+        search.refresh(self._current_groups(), self._revision)
         return search
 
     def reasons(self) -> dict[tuple[str, Demand, int], str]:
         """Reasons that hold as long as the inventory stays: by class, demand and number of devices."""
-        self._current_kinds()
+        self._current_groups()
         if len(self._reasons) >= MAX_REASONS:
             self._reasons.clear()
         return self._reasons
 
-    def _current_kinds(self) -> list[DeviceKind]:
+    def _current_groups(self) -> list[DeviceGroup]:
         if self._revision != self._devices.revision:
             self._revision = self._devices.revision
-            self._kinds = list(self._devices.kinds.values())
+            self._groups = list(self._devices.groups.values())
             self._reasons.clear()
-        return self._kinds
+        return self._groups
 
 
 class _Inventory:

@@ -7,7 +7,8 @@ cluster.  A review may wait for it for a moment; what comes later is for the nex
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from time import perf_counter, sleep
@@ -15,10 +16,12 @@ from time import perf_counter, sleep
 from allocator.errors import AllocationError, NodeError
 from allocator.features import Features
 from allocator.scheduling import FATAL, Mode, SchedulingState
+from cluster import store
 from resourceapi.canonical import canonical
 from resourceapi.defaults import apply_defaults
 from resourceapi.objects import EMPTY, Object
 from serving.logs import LOGGER
+from webhook.object_cache import NodeLabels
 
 # Longer work is followed by a rest.
 SHORT = 0.003
@@ -38,15 +41,26 @@ Change = Callable[[SchedulingState], object]
 
 
 class Fitting:
-    """Is told of the cluster's objects, v1 in normal form (nodes by their labels), and asked about specs of claims."""
+    """Is told of changes of the cluster (objects of v1 in normal form), and asked about specs of claims."""
 
-    def __init__(self, gates: frozenset[str]) -> None:
-        self.has_nodes = False
+    def __init__(self, gates: frozenset[str], nodes: NodeLabels | None = None) -> None:
+        """Make one that knows no slices and classes yet.
+
+        :param nodes: all nodes, with their labels; without any it cannot be asked.
+        """
+        self._nodes = nodes
         self._queue: SimpleQueue[Change | Question | None] = SimpleQueue()
         self._results = _Results()
         self._features = Features(gates - _IGNORED_GATES)
         self._thread: Thread | None = None
         weakref.finalize(self, self._queue.put, None)
+        if nodes is not None:
+            nodes.listen(self._nodes_changed)
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether nodes are known."""
+        return self._nodes is not None and self._nodes.is_listed
 
     def start(self) -> None:
         """Begin to work, if that is not so yet; not before processes are forked."""
@@ -60,23 +74,8 @@ class Fitting:
         self._results.forget()
         self._queue.put(change)
 
-    def replace_nodes(self, labels_of: Mapping[str, Mapping[str, str]]) -> None:
-        """These are all nodes, with their labels."""
-        self.has_nodes = True
-        nodes = dict(labels_of)
-        self.change(lambda cluster: _replace_nodes(cluster, nodes))
-
-    def put_node(self, name: str, labels: Mapping[str, str]) -> None:
-        """A node is there, or has other labels."""
-        self.change(lambda cluster: cluster.put_node(_node(name, labels)))
-
-    def remove_node(self, name: str) -> None:
-        """A node is gone."""
-        self.change(lambda cluster: cluster.remove_node(name))
-
-    def lose_nodes(self) -> None:
-        """Nothing is known of nodes any more."""
-        self.has_nodes = False
+    def _nodes_changed(self, changes: Sequence[store.Change[dict[str, str]]]) -> None:
+        self.change(partial(_change_nodes, changes))
 
     def problem(self, spec: Object, seconds: float) -> str:
         """Why no node can serve a claim with this spec; nothing if one can, or if that is not known in so many seconds.
@@ -212,15 +211,12 @@ def _forget(cluster: SchedulingState) -> None:
                 memory.clear()
 
 
-def _replace_nodes(cluster: SchedulingState, labels_of: Mapping[str, Mapping[str, str]]) -> None:
-    for name in cluster.nodes.keys() - labels_of.keys():
-        cluster.remove_node(name)
-    for name, labels in labels_of.items():
-        cluster.put_node(_node(name, labels))
-
-
-def _node(name: str, labels: Mapping[str, str]) -> Object:
-    return {"metadata": {"name": name, "labels": dict(labels)}, "status": _DECLARED}
+def _change_nodes(changes: Sequence[store.Change[dict[str, str]]], cluster: SchedulingState) -> None:
+    for name, _, labels in changes:
+        if labels is None:
+            cluster.remove_node(name)
+        else:
+            cluster.put_node({"metadata": {"name": name, "labels": labels}, "status": _DECLARED})
 
 
 def _problem(cluster: SchedulingState, spec: Object) -> str:

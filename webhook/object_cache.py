@@ -1,42 +1,23 @@
-"""What is known of single objects of a cluster: labels of namespaces, host names of nodes, claims that are there or gone."""
+"""Views of single objects of a cluster: labels of namespaces and nodes, and how many claims there are."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
+from cluster.store import Change, Collection
 from quota.pod_claims import ANNOTATION as EXTENDED_RESOURCE
-from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 
 HOSTNAME = "kubernetes.io/hostname"
 MOST_DELETED = 10_000
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 
-
-class Labels:
-    """The labels of objects without namespace, by name; ``labels`` stays the same mapping."""
-
-    def __init__(self) -> None:
-        self.labels: dict[str, Mapping[str, str]] = {}
-
-    def replace(self, objects: Iterable[Object]) -> None:
-        found = {name_of(obj): labels_of(obj) for obj in objects}
-        # name by name, since verdicts read it meanwhile
-        for name in self.labels.keys() - found.keys():
-            self.labels.pop(name, None)
-        self.labels.update(found)
-
-    def put(self, obj: Object) -> None:
-        self.labels[name_of(obj)] = labels_of(obj)
-
-    def remove(self, obj: Object) -> None:
-        self.labels.pop(name_of(obj), None)
-
-    def lose(self) -> None:
-        self.replace(iter(()))
+NodeLabels = Collection[dict[str, str]]
 
 
 def labels_of(obj: Any) -> dict[str, str]:
@@ -45,26 +26,13 @@ def labels_of(obj: Any) -> dict[str, str]:
     return {key: value for key, value in labels.items() if isinstance(value, str)}
 
 
-class HostNames(Labels):
-    """The host name labels of nodes; other labels are left out, as there are many."""
-
-    def put(self, obj: Object) -> None:
-        self.labels[name_of(obj)] = _host_name(obj)
-
-    def replace(self, objects: Iterable[Object]) -> None:
-        super().replace({"metadata": {"name": name_of(obj), "labels": _host_name(obj)}} for obj in objects)
-
-    def of(self, node: str) -> str:
-        """The host name of a node; of one that is not known, or has no label, its name."""
-        return self.labels.get(node, {}).get(HOSTNAME) or node
-
-
-def _host_name(node: Object) -> dict[str, str]:
-    return {key: value for key, value in labels_of(node).items() if key == HOSTNAME}
+def host_name_of(nodes: NodeLabels, node: str) -> str:
+    """The host name label of a node; the node's name if it is unknown or has no such label."""
+    return nodes.objects.get(node, {}).get(HOSTNAME) or node
 
 
 class ClaimLabels(NamedTuple):
-    """What claims are counted by, in the words of metrics.
+    """The labels by which metrics count claims.
 
     ``source`` is empty for claims that people write.  Source: KEP-4816 ("Monitoring Requirements") for
     ``first_available``, kube-controller-manager's ``dynamic_resource_allocation_resource_claims`` for the others.
@@ -76,19 +44,28 @@ class ClaimLabels(NamedTuple):
     first_available: str
 
 
+class ClaimRecord(NamedTuple):
+    """What is held of a claim."""
+
+    uid: str
+    labels: ClaimLabels
+
+
 class Gauges(Protocol):
-    """Where the numbers are shown."""
+    """The metrics that show the numbers."""
 
-    def set_claims(self, labels: ClaimLabels, number: int) -> None: ...
+    def set_claims(self, labels: ClaimLabels, number: int) -> None:
+        """Show how many claims have these labels."""
 
 
-class Deleted:
-    """Uids of objects that were deleted, as far as that was noticed: the latest ``MOST_DELETED``."""
+class DeletedUids:
+    """Uids of deleted objects, as far as that was noticed: the latest ``MOST_DELETED``."""
 
     def __init__(self) -> None:
         self._uids: dict[str, None] = {}
 
     def add(self, uid: str) -> None:
+        """Remember a uid, and forget the oldest if there are too many."""
         self._uids[uid] = None
         if len(self._uids) > MOST_DELETED:
             del self._uids[next(iter(self._uids))]
@@ -97,69 +74,64 @@ class Deleted:
         return uid in self._uids
 
 
-class Claims:
-    """How many claims there are of each kind, and which have been ``deleted``."""
+class ClaimCounts:
+    """A view of claims: their number by labels, and which have been ``deleted``."""
 
-    def __init__(self) -> None:
-        self.deleted = Deleted()
+    def __init__(self, claims: Collection[ClaimRecord]) -> None:
+        self.deleted = DeletedUids()
+        self._claims = claims
         self._gauges: Gauges | None = None
-        self._known: dict[tuple[str, str], ClaimLabels] = {}
         self._numbers: Counter[ClaimLabels] = Counter()
         self._lock = Lock()
+        claims.listen(self._changed)
 
     def show(self, gauges: Gauges) -> None:
-        """Show the numbers, and those that come."""
+        """Show the numbers now and after every change."""
         with self._lock:
             self._gauges = gauges
-            self._tell(self._numbers)
+            self._update(self._numbers)
 
-    def replace(self, objects: Iterable[Object]) -> None:
-        known = {_key(claim): claim_labels(claim) for claim in objects}
+    def _changed(self, changes: Sequence[Change[ClaimRecord]]) -> None:
         with self._lock:
-            changed = set(self._numbers)
-            self._known, self._numbers = known, Counter(known.values())
-            self._tell(changed | set(self._numbers))
+            shown = set()
+            for _, before, after in changes:
+                if before is not None:
+                    self._numbers[before.labels] -= 1
+                    shown.add(before.labels)
+                    # claims of a kind that is not served for a while have not been deleted
+                    if self._claims.is_listed and (after is None or after.uid != before.uid):
+                        self.deleted.add(before.uid)
+                if after is not None:
+                    self._numbers[after.labels] += 1
+                    shown.add(after.labels)
+            self._update(shown)
 
-    def put(self, obj: Object) -> None:
-        self._change(_key(obj), claim_labels(obj))
-
-    def remove(self, obj: Object) -> None:
-        self.deleted.add(text(mapping(obj, "metadata"), "uid"))
-        self._change(_key(obj), None)
-
-    def lose(self) -> None:
-        self.replace(iter(()))
-
-    def _change(self, key: tuple[str, str], labels: ClaimLabels | None) -> None:
-        with self._lock:
-            before = self._known.pop(key, None)
-            if before is not None:
-                self._numbers[before] -= 1
-            if labels is not None:
-                self._known[key] = labels
-                self._numbers[labels] += 1
-            if before != labels:
-                self._tell(found for found in (before, labels) if found is not None)
-
-    def _tell(self, changed: Iterable[ClaimLabels]) -> None:
+    def _update(self, changed: Iterable[ClaimLabels]) -> None:
         if self._gauges is not None:
             for labels in changed:
                 self._gauges.set_claims(labels, self._numbers[labels])
 
 
-def _key(claim: Object) -> tuple[str, str]:
-    return text(mapping(claim, "metadata"), "namespace"), name_of(claim)
+def read_claim(claim: Object) -> ClaimRecord:
+    """What is held of a claim of v1."""
+    return ClaimRecord(text(mapping(claim, "metadata"), "uid"), claim_labels(claim))
 
 
 def claim_labels(claim: Object) -> ClaimLabels:
-    """How a claim of v1 is counted."""
+    """The labels by which a claim of v1 is counted."""
     requests = entries(mapping(claim, "spec", "devices"), "requests")
-    return ClaimLabels(
-        _truth(mapping(claim, "status").get("allocation") is not None),
-        _truth(any(mapping(request, "exactly").get("adminAccess") is True for request in requests)),
+    return _claim_labels(
+        mapping(claim, "status").get("allocation") is not None,
+        any(mapping(request, "exactly").get("adminAccess") is True for request in requests),
         _source(mapping(claim, "metadata", "annotations")),
-        _truth(any(bool(entries(request, "firstAvailable")) for request in requests)),
+        any(bool(entries(request, "firstAvailable")) for request in requests),
     )
+
+
+@cache
+def _claim_labels(allocated: bool, admin_access: bool, source: str, first_available: bool) -> ClaimLabels:
+    """One object for all claims with these labels: there may be very many."""
+    return ClaimLabels(_lower(allocated), _lower(admin_access), source, _lower(first_available))
 
 
 def _source(annotations: Object) -> str:
@@ -169,5 +141,5 @@ def _source(annotations: Object) -> str:
     return "resource_claim_template" if annotations.get(POD_CLAIM_NAME) else ""
 
 
-def _truth(value: bool) -> str:
+def _lower(value: bool) -> str:
     return "true" if value else "false"

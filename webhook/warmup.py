@@ -9,7 +9,7 @@ from conversion.hub import hub_object
 from validation.server import Server
 from webhook.context import WARN, Context
 from webhook.converting import convert
-from webhook.devices import KnownDevices
+from webhook.devices import DeviceIndex
 from webhook.feasibility import Feasibility
 from webhook.mutating import mutate
 from webhook.validating import validate
@@ -72,7 +72,7 @@ def warm_up(server: Server) -> None:
 
 def _evaluate(server: Server) -> None:
     """Evaluate a selector on a device, and explain why it is false."""
-    devices = KnownDevices(server.profile)
+    devices = DeviceIndex(server.profile)
     devices.slices.replace([_SLICE])
     devices.device_classes.replace([_CLASS])
     spec = hub_object(_CLAIM, server.profile.schemas, defaults=server.now())["spec"]

@@ -97,7 +97,7 @@ class _Worker:
         log(logging.INFO, "serving")
         following = asyncio.create_task(self._follow(service))
         self._run_quota(service)
-        self._cluster.claims.show(self.metrics)
+        self._cluster.claim_counts.show(self.metrics)
         self._cluster.follow()
         if self._injection is not None:
             Thread(target=self._injection.run, args=(Event(),), daemon=True).start()
@@ -149,7 +149,7 @@ class _Worker:
 
     def _is_ready(self) -> bool:
         """Whether what verdicts need to know of the cluster is known."""
-        return self._cluster.is_known()
+        return self._cluster.is_synced()
 
     async def _lame_duck(self, service: Service) -> None:
         """Give clients time to use each connection once more, to be told that it closes."""

@@ -19,10 +19,11 @@ import pytest
 from cluster.access import service_account
 from cluster.client import Client
 from cluster.reflector import Reflector, _pause
+from cluster.store import Collection
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
 from tests.webhook.running import PATIENCE_SECONDS
-from webhook.object_cache import Labels
+from webhook.object_cache import labels_of
 
 
 def namespace(name: str, revision: int, **labels: str) -> dict[str, Any]:
@@ -99,12 +100,12 @@ class Following(NamedTuple):
     """A watch that runs, and the labels that it keeps."""
 
     watch: Reflector
-    known: Labels
+    known: Collection[dict[str, str]]
 
     @property
     def labels(self) -> dict[str, Any]:
         assert self.watch.synced.wait(PATIENCE_SECONDS)
-        return dict(self.known.labels)
+        return dict(self.known.objects)
 
 
 @pytest.fixture
@@ -124,7 +125,7 @@ def watch(tmp_path: Path, cluster: Cluster) -> Iterator[Following]:
         token_file=tmp_path / "token",
         ca_file=tmp_path / "current" / "ca.crt",
     )
-    labels = Labels()
+    labels = Collection(labels_of)
     watch = Reflector(Client(access), "/api/v1/namespaces", labels, metadata_only=True)
     ending = threading.Event()
     following = threading.Thread(target=watch.run, args=(ending,), daemon=True)

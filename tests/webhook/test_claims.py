@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from cluster.store import Collection
 from resourceapi.objects import Object
 from webhook import object_cache
 from webhook.metrics import Metrics
-from webhook.object_cache import Claims, claim_labels
+from webhook.object_cache import ClaimCounts, claim_labels, read_claim
 
 SUB = [{"name": "s", "deviceClassName": "c"}]
 
@@ -55,9 +56,10 @@ def test_labels(obj: Object, allocated: str, admin_access: str, source: str, fir
 
 def test_numbers_are_shown() -> None:
     """Total and allocated claims, with and without firstAvailable; they follow as claims change and go."""
-    metrics, claims = Metrics(), Claims()
+    metrics, claims = Metrics(), Collection(read_claim)
+    counts = ClaimCounts(claims)
     claims.replace(iter([claim("a"), claim("b", firstAvailable=SUB)]))
-    claims.show(metrics)
+    counts.show(metrics)
     claims.put(claim("c", firstAvailable=SUB))
     claims.put(claim("b", allocated=True, firstAvailable=SUB))
     claims.put(claim("d"))
@@ -87,12 +89,29 @@ def _shown(metrics: Metrics) -> dict[str, float]:
 def test_deleted_claims_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The latest that have gone, by uid; one of the same name that is made anew is another one."""
     monkeypatch.setattr(object_cache, "MOST_DELETED", 2)
-    claims = Claims()
+    claims = Collection(read_claim)
+    deleted = ClaimCounts(claims).deleted
+    claims.replace(())
     for uid in ("1", "2", "3"):
         obj = claim()
         obj["metadata"]["uid"] = uid
         claims.put(obj)
-        assert uid not in claims.deleted
+        assert uid not in deleted
         claims.remove(obj)
     claims.put(obj)
-    assert [uid in claims.deleted for uid in ("1", "2", "3", "4")] == [False, True, True, False]
+    assert [uid in deleted for uid in ("1", "2", "3", "4")] == [False, True, True, False]
+
+
+def test_claims_that_are_gone_after_a_list_have_been_deleted() -> None:
+    """So have those whose name another claim has; but not where the kind is not served for a while."""
+    claims = Collection(read_claim)
+    deleted = ClaimCounts(claims).deleted
+    first, second = claim("a"), claim("b")
+    first["metadata"]["uid"], second["metadata"]["uid"] = "1", "2"
+    claims.replace([first, second])
+    again = claim("a")
+    again["metadata"]["uid"] = "3"
+    claims.replace([again])
+    assert [uid in deleted for uid in ("1", "2", "3")] == [True, True, False]
+    claims.lose()
+    assert "3" not in deleted

@@ -14,11 +14,10 @@ from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
 from tests.webhook.test_config import TLS, load
 from webhook.assembly import make_cluster, make_context
-from webhook.cluster import Nodes
+from webhook.cluster import Cluster
 from webhook.config import ConfigError
-from webhook.devices import KnownDevices
-from webhook.fitting import Fitting
-from webhook.object_cache import HostNames
+from webhook.devices import DeviceIndex
+from webhook.object_cache import host_name_of
 
 WATCHING = """
 apiServer:
@@ -57,16 +56,16 @@ def authority(directory: Path) -> str:
 def test_what_is_configured_is_followed(tmp_path: Path, more: str, paths: set[str]) -> None:
     """One list and watch for each collection; nothing is known before the first list."""
     cluster = make_cluster(load(tmp_path, TLS + WATCHING.format(ca=authority(tmp_path), more=more)))
-    assert {watch.path for watch in cluster.watches} == paths
-    assert not cluster.is_known()
-    for watch in cluster.watches:
-        watch.synced.set()
-    assert cluster.is_known()
+    assert {reflector.path for reflector in cluster.reflectors} == paths
+    assert not cluster.is_synced()
+    for reflector in cluster.reflectors:
+        reflector.synced.set()
+    assert cluster.is_synced()
 
 
 def test_nothing_is_followed_by_default(tmp_path: Path) -> None:
     """Without a cluster all is known that will be."""
-    assert make_cluster(load(tmp_path, TLS)).is_known()
+    assert make_cluster(load(tmp_path, TLS)).is_synced()
 
 
 def test_unreadable_authorities(tmp_path: Path) -> None:
@@ -87,52 +86,38 @@ def test_contexts_share_what_is_followed(tmp_path: Path) -> None:
         assert context.server.namespace_labels("team") == {"a": "b"}
 
 
-class Told(Fitting):
-    """What the allocator would be told of nodes."""
-
-    def __init__(self) -> None:
-        super().__init__(frozenset())
-        self.told: list[tuple[Any, ...]] = []
-
-    def replace_nodes(self, labels_of: Any) -> None:
-        self.told.append(("all", dict(labels_of)))
-
-    def put_node(self, name: str, labels: Any) -> None:
-        self.told.append(("put", name, labels))
-
-    def remove_node(self, name: str) -> None:
-        self.told.append(("remove", name))
-
-
 def node(name: str, **labels: str) -> dict[str, Any]:
     return {"metadata": {"name": name, "labels": labels}}
 
 
 def test_nodes() -> None:
-    """Host names and labels are told to those who want them, but not every heartbeat."""
-    names, told = HostNames(), Told()
-    nodes = Nodes(names, told)
+    """The allocator gets to know of nodes and their labels, but not of every heartbeat."""
+    cluster = Cluster(Profile("1.37", {}))
+    told: list[Any] = []
+    cluster.nodes.listen(told.extend)
     labelled = {"kubernetes.io/hostname": "h", "zone": "z"}
-    nodes.replace(iter([node("a", **labelled), node("b")]))
-    nodes.put(node("a", **labelled))
-    nodes.put(node("b", zone="y"))
-    nodes.put(node("c"))
-    nodes.remove(node("c"))
-    assert told.told == [
-        ("all", {"a": labelled, "b": {}}),
-        ("put", "b", {"zone": "y"}),
-        ("put", "c", {}),
-        ("remove", "c"),
+    cluster.nodes.replace([node("a", **labelled), node("b")])
+    cluster.nodes.put({**node("a", **labelled), "status": {"conditions": []}})
+    cluster.nodes.put(node("b", zone="y"))
+    cluster.nodes.put(node("c"))
+    cluster.nodes.remove(node("c"))
+    assert told == [
+        ("a", None, labelled),
+        ("b", None, {}),
+        ("b", {}, {"zone": "y"}),
+        ("c", None, {}),
+        ("c", {}, None),
     ]
-    assert (names.of("a"), names.of("b"), names.of("c")) == ("h", "b", "c")
-    assert names.labels["a"] == {"kubernetes.io/hostname": "h"}
-    nodes.lose()
-    assert names.of("a") == "a"
+    assert [host_name_of(cluster.nodes, name) for name in ("a", "b", "c")] == ["h", "b", "c"]
+    assert cluster.devices.fitting.has_nodes
+    cluster.nodes.lose()
+    assert host_name_of(cluster.nodes, "a") == "a"
+    assert not cluster.devices.fitting.has_nodes
 
 
 def test_devices_are_known_with_slices_and_classes() -> None:
     """Where one of both is not served, nothing is known."""
-    devices = KnownDevices(Profile("1.37", {}))
+    devices = DeviceIndex(Profile("1.37", {}))
     changes: list[Callable[[], None]] = [
         lambda: devices.slices.replace([]),
         lambda: devices.device_classes.replace([]),

@@ -22,7 +22,7 @@ from tests.webhook.examples import admission, context
 from tests.webhook.running import PATIENCE_SECONDS
 from webhook import device_search, feasibility
 from webhook.callers import Caller
-from webhook.devices import KnownDevices
+from webhook.devices import DeviceIndex
 from webhook.feasibility import Feasibility
 from webhook.validating import validate
 
@@ -76,15 +76,15 @@ SLICES = [
 
 
 @pytest.fixture
-def known() -> KnownDevices:
-    devices = KnownDevices(PROFILE)
+def known() -> DeviceIndex:
+    devices = DeviceIndex(PROFILE)
     devices.slices.replace(copy.deepcopy(SLICES))
     devices.device_classes.replace(copy.deepcopy(CLASSES))
     return devices
 
 
 @pytest.fixture
-def policy(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> Feasibility:
+def policy(known: DeviceIndex, monkeypatch: pytest.MonkeyPatch) -> Feasibility:
     monkeypatch.setattr(feasibility, "SECONDS", 60.0)
     monkeypatch.setattr(feasibility, "MOST_SAVED", 600.0)
     return Feasibility("Warn", known, PROFILE.gates)
@@ -205,7 +205,7 @@ def test_every_request_counts(policy: Feasibility) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-def test_enforce_mode_refuses(known: KnownDevices, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+def test_enforce_mode_refuses(known: DeviceIndex, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     """In Enforce mode what is known to be impossible is refused, with a cause for each request."""
     monkeypatch.setattr(feasibility, "SECONDS", 60.0)
     monkeypatch.setattr(feasibility, "MOST_SAVED", 600.0)
@@ -243,21 +243,21 @@ def test_updates_of_metadata_are_not_looked_at(policy: Feasibility) -> None:
     assert warnings(policy, one("gpus"), old=one("gpus")) == []
 
 
-def test_nothing_is_said_about_what_is_not_known(known: KnownDevices) -> None:
+def test_nothing_is_said_about_what_is_not_known(known: DeviceIndex) -> None:
     """Without slices, or without classes, nothing can be told."""
     assert warnings(None, one("gpus")) == []
-    assert warnings(Feasibility("Warn", KnownDevices(PROFILE), PROFILE.gates), one("gpus")) == []
+    assert warnings(Feasibility("Warn", DeviceIndex(PROFILE), PROFILE.gates), one("gpus")) == []
     known.device_classes.lose()
     assert warnings(Feasibility("Warn", known, PROFILE.gates), one("gpus")) == []
 
 
-def test_cluster_without_devices(policy: Feasibility, known: KnownDevices) -> None:
+def test_cluster_without_devices(policy: Feasibility, known: DeviceIndex) -> None:
     """A cluster that is known to have no devices can satisfy nothing."""
     known.slices.replace([])
     assert warnings(policy, one()) == [f"{AT}the cluster has no devices"]
 
 
-def test_changes_of_the_inventory_are_noticed(policy: Feasibility, known: KnownDevices) -> None:
+def test_changes_of_the_inventory_are_noticed(policy: Feasibility, known: DeviceIndex) -> None:
     """Slices and classes come, change and go; while a pool is being updated its old slices count as well."""
     wanted, other = one("gpu", model("b200")), one("gpu", model("c300"))
     assert warnings(policy, wanted)
@@ -278,14 +278,14 @@ def test_changes_of_the_inventory_are_noticed(policy: Feasibility, known: KnownD
     assert warnings(policy, one()) == []
 
 
-def test_unreadable_slices_are_passed_over(policy: Feasibility, known: KnownDevices) -> None:
+def test_unreadable_slices_are_passed_over(policy: Feasibility, known: DeviceIndex) -> None:
     """What no API server can have stored does not count, and harms nothing."""
     known.slices.put({"metadata": {"name": "odd"}, "spec": {"devices": "none"}})
     assert warnings(policy, one("gpu", model("h100"))) == []
 
 
 @pytest.fixture
-def many(known: KnownDevices) -> KnownDevices:
+def many(known: DeviceIndex) -> DeviceIndex:
     """A cluster of 2,000 devices of which each is of a kind of its own."""
     nodes = range(200)
     known.slices.replace(
@@ -295,7 +295,7 @@ def many(known: KnownDevices) -> KnownDevices:
 
 
 def test_time_is_bounded(
-    many: KnownDevices, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    many: DeviceIndex, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A review gets its answer when the time is up; with the next ones the search goes on where it was."""
     ticks = _clock()
@@ -322,7 +322,7 @@ def _clock() -> Iterator[float]:
         yield now
 
 
-def test_reviews_share_what_time_there_is(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reviews_share_what_time_there_is(known: DeviceIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many reviews come, only a share of the time goes into this; what is known already is said for nothing."""
     now = [0.0]
     for module in (feasibility, device_search):
@@ -343,7 +343,7 @@ def test_reviews_share_what_time_there_is(known: KnownDevices, monkeypatch: pyte
 
 
 def test_others_are_not_waited_for(
-    policy: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
+    policy: Feasibility, known: DeviceIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the inventory is being changed, nothing is said."""
     monkeypatch.setattr(feasibility, "SECONDS", 0.001)
@@ -363,7 +363,7 @@ def test_others_are_not_waited_for(
     holder.join()
 
 
-def test_memory_is_bounded(many: KnownDevices, policy: Feasibility, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_bounded(many: DeviceIndex, policy: Feasibility, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many selectors come, what is remembered of them stays within bounds."""
     monkeypatch.setattr(feasibility, "MAX_REMEMBERED", 5_000)
     for index in range(20):
@@ -372,18 +372,22 @@ def test_memory_is_bounded(many: KnownDevices, policy: Feasibility, monkeypatch:
     assert remembered <= 5_000 + 2_200
 
 
-def test_what_is_gone_leaves_nothing_behind(known: KnownDevices) -> None:
+def test_what_is_gone_leaves_nothing_behind(known: DeviceIndex) -> None:
     """Slices that are replaced or removed go at once: nothing has to be found by the garbage collector."""
 
     def own(obj: Object) -> Object:
         return {**obj, "spec": {**copy.deepcopy(obj["spec"]), "driver": "own.example.com"}}
 
     def count() -> int:
-        """The slices of this test: other tests' threads may still let go of theirs."""
+        """The slices of this test, once the allocator has let go of its own; other tests' threads may not have."""
+        done = threading.Event()
+        known.fitting.change(lambda cluster: done.set())
+        assert done.wait(PATIENCE_SECONDS)
         gc.unfreeze()
         slices = [obj for obj in gc.get_objects() if isinstance(obj, Slice)]
         return sum(each.pool.driver == "own.example.com" for each in slices)
 
+    known.fitting.start()
     known.slices.replace(map(own, SLICES))
     gc.collect()
     gc.disable()
@@ -400,6 +404,13 @@ def test_what_is_gone_leaves_nothing_behind(known: KnownDevices) -> None:
         gc.enable()
 
 
+class NormalForm(DeviceIndex):
+    """Gets objects that are decoded already."""
+
+    def _read(self, kind: str, obj: Object) -> Object:
+        return obj
+
+
 def test_never_wrong_in_random_clusters() -> None:
     """What is called impossible the allocator cannot serve either, on any node, with nobody else using devices."""
     draw = random.Random(7)
@@ -411,10 +422,9 @@ def test_never_wrong_in_random_clusters() -> None:
         slices = {
             item["metadata"]["name"]: item for item in (random_clusters.random_slice(draw) for _ in range(6))
         }
-        known = KnownDevices(PROFILE)
-        for item in slices.values():
-            known.put(Slice(item))
-        known.classes, known.has_slices, known.has_classes = classes, True, True
+        known = NormalForm(PROFILE)
+        known.slices.replace(slices.values())
+        known.device_classes.replace(classes.values())
         cluster = SchedulingState(features, nodes, classes, slices.values())
         for _ in range(10):
             wanted = random_clusters.random_claim(draw, "c")
@@ -444,7 +454,7 @@ SECRET = "SECRET-1234"
     ],
 )
 def test_values_of_devices_are_not_told(
-    known: KnownDevices, policy: Feasibility, expression: str, said: str
+    known: DeviceIndex, policy: Feasibility, expression: str, said: str
 ) -> None:
     """Who asks may not be allowed to read slices: a warning has what selectors say, and nothing of what devices are."""
     secret = device("gpu-0")
@@ -468,7 +478,7 @@ def test_strangers_get_no_warnings(policy: Feasibility) -> None:
     assert response.keys().isdisjoint(("warnings", "auditAnnotations"))
 
 
-def test_strangers_are_refused_where_it_is_enforced(known: KnownDevices, policy: Feasibility) -> None:
+def test_strangers_are_refused_where_it_is_enforced(known: DeviceIndex, policy: Feasibility) -> None:
     """What cannot be told cannot be admitted either, be it possible or not."""
     judged = context(rules=False, feasibility=Feasibility("Enforce", known, PROFILE.gates))
     stranger = Caller("a client certificate is needed", RequestBudget(60.0, 1_000_000), is_stranger=True)

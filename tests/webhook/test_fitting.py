@@ -14,6 +14,7 @@ import pytest
 from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import SchedulingState
+from cluster.store import Collection
 from resourceapi.objects import Object
 from tests.allocator import objects, random_clusters
 from tests.webhook.running import PATIENCE_SECONDS
@@ -31,10 +32,15 @@ from tests.webhook.test_feasibility import (
     warnings,
 )
 from webhook import feasibility, fitting
-from webhook.devices import KnownDevices
+from webhook.devices import DeviceIndex
 from webhook.feasibility import Feasibility
+from webhook.object_cache import labels_of
 
 ROOT = "resource.kubernetes.io/pcieRoot"
+
+
+def node(name: str, **labels: str) -> Object:
+    return {"metadata": {"name": name, "labels": labels}}
 
 
 def at_root(name: str, root: str, model: str = "a100") -> Object:
@@ -47,23 +53,24 @@ SLICES = [
     slice_of("node-1", at_root("gpu-0", "a"), at_root("gpu-1", "b"), at_root("gpu-2", "b", "h100")),
     slice_of("node-2", at_root("gpu-0", "a"), at_root("gpu-1", "b")),
 ]
-NODES = {"node-1": {"zone": "x"}, "node-2": {"zone": "y"}}
+NODES = ("node-1", "node-2")
 TOGETHER = "spec: no node can satisfy this together, even if nobody else used its devices: "
 
 
 @pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> KnownDevices:
+def known(monkeypatch: pytest.MonkeyPatch) -> DeviceIndex:
     monkeypatch.setattr(feasibility, "SECONDS", 60.0)
     monkeypatch.setattr(feasibility, "MOST_SAVED", 600.0)
-    devices = KnownDevices(PROFILE)
+    nodes = Collection(labels_of)
+    nodes.replace(map(node, NODES))
+    devices = DeviceIndex(PROFILE, nodes)
     devices.slices.replace(copy.deepcopy(SLICES))
     devices.device_classes.replace(copy.deepcopy(CLASSES))
-    devices.fitting.replace_nodes(NODES)
     return devices
 
 
 @pytest.fixture
-def policy(known: KnownDevices) -> Feasibility:
+def policy(known: DeviceIndex) -> Feasibility:
     return Feasibility("Warn", known, PROFILE.gates)
 
 
@@ -104,11 +111,11 @@ def test_what_does_not_fit_is_warned_about(policy: Feasibility, name: str) -> No
     assert warnings(policy, obj) == [expected]
 
 
-def test_errors_that_end_scheduling(policy: Feasibility, known: KnownDevices) -> None:
+def test_errors_that_end_scheduling(policy: Feasibility, known: DeviceIndex) -> None:
     """A selector that fails on a device ends a pod's attempt, whatever other devices there are."""
-    for node in NODES:
+    for name in NODES:
         devices = [at_root("gpu-0", "a", "h100"), at_root("gpu-1", "a"), at_root("gpu-2", "a")]
-        known.slices.put(slice_of(node, *devices))
+        known.slices.put(slice_of(name, *devices))
     fails_on_some = f"{model('h100')} ? device.attributes['gpu.example.com'].none == 1 : true"
     (warning,) = warnings(policy, one("gpu", fails_on_some, count=2))
     assert warning.startswith(
@@ -125,12 +132,12 @@ def test_errors_that_end_scheduling(policy: Feasibility, known: KnownDevices) ->
         f"timestamp({SERIAL}) < timestamp('2026-01-01T00:00:00Z')",
     ],
 )
-def test_errors_tell_no_values(policy: Feasibility, known: KnownDevices, expression: str) -> None:
+def test_errors_tell_no_values(policy: Feasibility, known: DeviceIndex, expression: str) -> None:
     """Messages of errors quote what they were about, which who asks may not be allowed to read."""
-    for node in NODES:
+    for name in NODES:
         secret = at_root("gpu-0", "a")
         secret["attributes"]["serial"] = {"string": "SECRET-1234"}
-        known.slices.put(slice_of(node, secret, at_root("gpu-1", "a", "h100")))
+        known.slices.put(slice_of(name, secret, at_root("gpu-1", "a", "h100")))
     (warning,) = warnings(policy, one("gpu", f"{model('h100')} ? true : {expression}", count=1))
     assert "will give up" in warning
     assert "1234" not in warning
@@ -145,7 +152,7 @@ def test_alternatives(policy: Feasibility) -> None:
     assert warnings(policy, obj) == [TOGETHER + "request 'more', request 'other'"]
 
 
-def test_taints_do_not_make_impossible(policy: Feasibility, known: KnownDevices) -> None:
+def test_taints_do_not_make_impossible(policy: Feasibility, known: DeviceIndex) -> None:
     """They go."""
     tainted = copy.deepcopy(SLICES[0])
     for each in tainted["spec"]["devices"]:
@@ -154,25 +161,26 @@ def test_taints_do_not_make_impossible(policy: Feasibility, known: KnownDevices)
     assert warnings(policy, one("gpu", model("h100"))) == []
 
 
-def test_changes_are_noticed(policy: Feasibility, known: KnownDevices) -> None:
+def test_changes_are_noticed(policy: Feasibility, known: DeviceIndex) -> None:
     """Slices, classes and nodes that come and go change the answer."""
     wanted = requests(exactly("gpu", count=2), exactly("gpu", count=2))
+    assert known.nodes is not None
     assert warnings(policy, wanted)
     more = slice_of("node-3", *(at_root(f"gpu-{index}", "a") for index in range(4)))
     known.slices.put(more)
     assert warnings(policy, wanted)  # there is no such node yet
-    known.fitting.put_node("node-3", {})
+    known.nodes.put(node("node-3"))
     assert warnings(policy, wanted) == []
-    known.fitting.remove_node("node-3")
+    known.nodes.remove(node("node-3"))
     assert warnings(policy, wanted)
-    known.fitting.put_node("node-3", {})
+    known.nodes.put(node("node-3"))
     known.slices.remove(more)
     assert warnings(policy, wanted)
     known.slices.replace([*copy.deepcopy(SLICES), more])
     assert warnings(policy, wanted) == []
 
 
-def test_pools_that_are_being_updated(policy: Feasibility, known: KnownDevices) -> None:
+def test_pools_that_are_being_updated(policy: Feasibility, known: DeviceIndex) -> None:
     """While a pool lacks slices nothing is said: what is missing may be what is needed."""
     partial = copy.deepcopy(SLICES[1])
     partial["spec"]["pool"].update(generation=2, resourceSliceCount=2)
@@ -180,14 +188,15 @@ def test_pools_that_are_being_updated(policy: Feasibility, known: KnownDevices) 
     assert warnings(policy, IMPOSSIBLE["constraint"][0]) == []
 
 
-def test_unknown_nodes(policy: Feasibility, known: KnownDevices) -> None:
+def test_unknown_nodes(policy: Feasibility, known: DeviceIndex) -> None:
     """Without nodes the allocator is not asked."""
-    known.fitting.lose_nodes()
+    assert known.nodes is not None
+    known.nodes.lose()
     assert warnings(policy, IMPOSSIBLE["constraint"][0]) == []
 
 
 def test_answer_that_comes_late(
-    policy: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
+    policy: Feasibility, known: DeviceIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A review does not wait for long: the next one of the same demands gets the answer."""
     monkeypatch.setattr(feasibility, "SECONDS", 0.001)
@@ -203,7 +212,7 @@ def test_answer_that_comes_late(
         time.sleep(0.01)
 
 
-def test_questions_are_bounded(known: KnownDevices, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_questions_are_bounded(known: DeviceIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many demands come while the allocator is busy, only some of them wait."""
     asked: list[Object] = []
 
@@ -216,7 +225,8 @@ def test_questions_are_bounded(known: KnownDevices, monkeypatch: pytest.MonkeyPa
     known.fitting.change(lambda cluster: busy.wait(PATIENCE_SECONDS))
     for count in range(1, 200):
         if count % 30 == 0:
-            known.fitting.put_node("another", {"number": str(count)})
+            assert known.nodes is not None
+            known.nodes.put(node("another", number=str(count)))
         assert known.fitting.problem(requests(exactly("gpu", count=count))["spec"], 0.0) == ""
     busy.set()
     done = threading.Event()
@@ -226,7 +236,7 @@ def test_questions_are_bounded(known: KnownDevices, monkeypatch: pytest.MonkeyPa
 
 
 def test_mistakes_of_ours_end_nothing(
-    policy: Feasibility, known: KnownDevices, caplog: pytest.LogCaptureFixture
+    policy: Feasibility, known: DeviceIndex, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An exception is logged, and the thread goes on."""
 
@@ -239,7 +249,7 @@ def test_mistakes_of_ours_end_nothing(
 
 
 def test_what_is_remembered_is_bounded(
-    policy: Feasibility, known: KnownDevices, monkeypatch: pytest.MonkeyPatch
+    policy: Feasibility, known: DeviceIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many selectors come, only so many outcomes are kept; answers are the same."""
     monkeypatch.setattr(fitting, "MAX_EVALUATIONS", 100)
@@ -257,7 +267,7 @@ def test_what_is_remembered_is_bounded(
     assert max(sizes) <= 150
 
 
-def test_inventories_that_are_replaced_leave_nothing_behind(known: KnownDevices) -> None:
+def test_inventories_that_are_replaced_leave_nothing_behind(known: DeviceIndex) -> None:
     """However often all slices are read anew, those of before are gone."""
 
     def count() -> int:

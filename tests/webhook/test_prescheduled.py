@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from cluster.store import Collection
 from tests.webhook.examples import admission, apply, context, patch_of
 from webhook.mutating import mutate
-from webhook.object_cache import HostNames
+from webhook.object_cache import host_name_of, labels_of
 from webhook.prescheduled import PreScheduledPods
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -26,10 +28,10 @@ def pod(**spec: Any) -> dict[str, Any]:
 
 
 def answer(review: dict[str, Any], mode: str = "Enforce", *, rules: bool = False) -> dict[str, Any]:
-    nodes = HostNames()
+    nodes = Collection(labels_of)
     nodes.put({"metadata": {"name": "worker-1", "labels": {HOSTNAME: "host-1", "other": "x"}}})
     nodes.put({"metadata": {"name": "unlabelled"}})
-    policy = PreScheduledPods(mode, nodes.of)
+    policy = PreScheduledPods(mode, partial(host_name_of, nodes))
     whole = mutate(review, context(rules=rules, pods=policy))
     assert whole["response"]["allowed"]
     return whole

@@ -1,0 +1,98 @@
+"""What a process holds of a cluster's objects: each collection once, decoded once, with listeners for what changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from threading import Lock
+from typing import Generic, NamedTuple, TypeVar
+
+from resourceapi.manifests import mapping, name_of, text
+from resourceapi.objects import Object
+
+Value = TypeVar("Value")
+
+
+class Change(NamedTuple, Generic[Value]):
+    """The object with a key before and after a change; None where there is none."""
+
+    key: str
+    before: Value | None
+    after: Value | None
+
+
+Listener = Callable[[Sequence[Change[Value]]], None]
+
+
+class Collection(Generic[Value]):
+    """The objects of one kind by key (``namespace/name``, or the name), in the form in which they are needed.
+
+    ``objects`` stays the same mapping, and may be looked into by any thread while another one writes.  ``is_listed`` is
+    False until all objects have been read once, and while the cluster does not serve the kind.
+    """
+
+    def __init__(self, read: Callable[[Object], Value | None]) -> None:
+        """Make an empty collection.
+
+        :param read: makes what is held of an object as an API server or a file has it: decoded, and without what nobody
+            needs; None for one that cannot be read, which counts as absent.
+        """
+        self.objects: dict[str, Value] = {}
+        self.is_listed = False
+        self._read = read
+        self._listeners: list[Listener[Value]] = []
+        self._lock = Lock()
+
+    def listen(self, listener: Listener[Value]) -> None:
+        """Call a listener with what is there, and then with every change, in their order.
+
+        All changes of one call are of one moment.  It is called by the threads that write, one at a time, and must not
+        write to the collection itself.
+        """
+        with self._lock:
+            self._listeners.append(listener)
+            if self.objects:
+                listener([Change(key, None, value) for key, value in self.objects.items()])
+
+    def replace(self, objects: Iterable[Object]) -> None:
+        """Take these for all objects that there are; if iterating over them fails, everything stays as it was."""
+        found = {key_of(obj): value for obj in objects if (value := self._read(obj)) is not None}
+        with self._lock:
+            changes = [Change(key, before, None) for key, before in self.objects.items() if key not in found]
+            changes += [Change(key, self.objects.get(key), value) for key, value in found.items()]
+            self._apply(changes)
+            self.is_listed = True
+
+    def put(self, obj: Object) -> None:
+        """Add an object, or replace the one with its key."""
+        key, value = key_of(obj), self._read(obj)
+        with self._lock:
+            self._apply([Change(key, self.objects.get(key), value)])
+
+    def remove(self, obj: Object) -> None:
+        """Remove the object with this one's key, if there is one."""
+        key = key_of(obj)
+        with self._lock:
+            self._apply([Change(key, self.objects.get(key), None)])
+
+    def lose(self) -> None:
+        """Forget everything: the cluster does not serve the kind any more."""
+        with self._lock:
+            self.is_listed = False
+            self._apply([Change(key, before, None) for key, before in self.objects.items()])
+
+    def _apply(self, changes: Iterable[Change[Value]]) -> None:
+        real = [change for change in changes if change.before != change.after]
+        for key, _, after in real:  # key by key, since others read meanwhile
+            if after is None:
+                del self.objects[key]
+            else:
+                self.objects[key] = after
+        if real:
+            for listener in self._listeners:
+                listener(real)
+
+
+def key_of(obj: Object) -> str:
+    """``namespace/name``, or the name of an object without a namespace."""
+    namespace = text(mapping(obj, "metadata"), "namespace")
+    return f"{namespace}/{name_of(obj)}" if namespace else name_of(obj)
