@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
 
 from aiohttp import web
 from aiohttp.http import HttpVersion10, HttpVersion11
+from aiohttp.http_exceptions import HttpProcessingError
 
-SPOKEN = (HttpVersion10, HttpVersion11)
+SPOKEN = web.RequestKey("spoken", bool)
+"""Whether the version of HTTP of a request is spoken here."""
+VERSIONS = (HttpVersion10, HttpVersion11)
+LINGERING_SECONDS = 1.0
 
 
 class Response(web.Response):
@@ -22,10 +29,11 @@ class Response(web.Response):
         self.headers.pop("Server", None)
 
 
-class Handler(web.RequestHandler):
+class _Handler(web.RequestHandler):
     """The protocol of a connection; what is no HTTP is answered in words of our own."""
 
-    __slots__ = ()
+    __slots__ = ("first_request",)
+    first_request: Any
 
     def handle_error(
         self,
@@ -39,18 +47,69 @@ class Handler(web.RequestHandler):
         return refusal(status)
 
 
-def in_spoken_version(message: Any) -> tuple[Any, bool]:
-    """The head of a request, and whether it is in a version of HTTP that is spoken here: the parser takes any number.
+class GeneralHTTP:
+    """Makes the protocols of connections that aiohttp serves; needs a running loop."""
 
-    If not, it is made one of 1.0, so that the answer is one.
-    """
-    if message.version in SPOKEN:
-        return message, True
-    return message._replace(version=HttpVersion10, should_close=True), False
+    def __init__(
+        self,
+        answer: Callable[[web.BaseRequest, Any], Awaitable[web.StreamResponse]],
+        *,
+        idle_seconds: float,
+    ) -> None:
+        """
+        :param answer: answers a request; its second argument is what :meth:`protocol` was given, for the first request of
+            a connection, and None for all others.
+        :param idle_seconds: how long a connection may be open without a request.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._answer = answer
+        self._idle_seconds = idle_seconds
+        self._log = _server_log()
+        self._server = web.Server(self._handle, request_factory=self._make_request, handler_cancellation=True)
+
+    def protocol(self, first_request: Any = None) -> asyncio.Protocol:
+        """The protocol of a new connection."""
+        handler = _Handler(
+            self._server,
+            loop=self._loop,
+            keepalive_timeout=self._idle_seconds,
+            access_log=None,  # type: ignore[arg-type]  # which is how to have none
+            logger=self._log,
+            auto_decompress=False,
+            lingering_time=LINGERING_SECONDS,
+        )
+        handler.first_request = first_request
+        return handler
+
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self._server.connections)
+
+    async def shutdown(self, seconds: float) -> None:
+        """Close all connections; requests that are being answered may take some seconds more."""
+        self._server.pre_shutdown()
+        await self._server.shutdown(seconds)
+
+    def _make_request(
+        self, message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]
+    ) -> web.BaseRequest:
+        """A request; one in a version that is not spoken is made one of 1.0, so that its answer is."""
+        is_spoken = message.version in VERSIONS  # the parser takes any number
+        if not is_spoken:
+            message = message._replace(version=HttpVersion10, should_close=True)
+        request = web.BaseRequest(message, payload, protocol, writer, task, self._loop)
+        request[SPOKEN] = is_spoken
+        return request
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        handler = request.protocol
+        assert isinstance(handler, _Handler)
+        first_request, handler.first_request = handler.first_request, None
+        return await self._answer(request, first_request)
 
 
 def refusal(status: int) -> Response:
-    """What an HTTP status says by itself, and the end of the connection."""
+    """The standard phrase of an HTTP status, and the end of the connection."""
     response = text(status, HTTPStatus(status).phrase.lower())
     response.force_close()
     return response
@@ -59,3 +118,20 @@ def refusal(status: int) -> Response:
 def text(status: int, content: str, **headers: Any) -> Response:
     """A line of text."""
     return Response(status=status, text=content + "\n", headers=headers)
+
+
+def _server_log() -> logging.Logger:
+    """The logger of aiohttp, which gets one line about what a client does wrong."""
+    logger = logging.getLogger("aiohttp.server")
+    logger.addFilter(_in_short)
+    return logger
+
+
+def _in_short(record: logging.LogRecord) -> bool:
+    """Turn the report about a request that is no HTTP into a warning."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, HttpProcessingError):
+        message = " ".join(error.message.split())[:200]
+        record.msg, record.args, record.exc_info = f"request refused: {message}", (), None
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+    return True

@@ -24,10 +24,10 @@ from resourceapi.gates import GateError
 from resourceapi.manifests import name_of
 from resourceapi.objects import Object
 from resourceapi.releases import Profile, UnknownRelease
+from serving.config_file import Config, ConfigError, misread_keys
 from serving.logs import log
 from validation.server import Server
 from webhook.cluster import DEVICES, PARTS, Cluster, WatchedCluster, with_inventory
-from webhook.config import Config, ConfigError, misread_keys
 from webhook.context import OFF, WARN, Context, Policy
 from webhook.feasibility import Feasibility
 from webhook.label_guard import LabelGuard

@@ -8,9 +8,9 @@ from pathlib import Path
 from serving.certificate_secret import SecretStore
 from serving.certificate_store import CURRENT, DirectoryStore, Keeper
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms
+from serving.config_file import Config
 from serving.tls import CertificateError, ServerTLS
 from webhook.assembly import make_client, own_namespace
-from webhook.config import Config
 from webhook.injection import COLLECTIONS, Injection, Target
 
 # The API server must not hold up the one who looks after the workers.

@@ -2,57 +2,90 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import islice
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from deviceselectors.request_budget import RequestBudget
 from resourceapi.decoding import DecodingError
 from resourceapi.field_path import render
+from resourceapi.go_text import json_parts
+from resourceapi.json_text import may_have_literals
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.releases import split_api_version
+from serving.routes import encode_json
 from validation.server import Server
 from webhook.context import Context
-from webhook.reviews import converted, not_converted, parse_conversion
+from webhook.reviews import ConversionRequest, converted, not_converted, parse_conversion
 
 # A request of thousands of broken objects gets an answer of a readable size.
 MAX_REPORTED = 10
+# Parts of a large answer that are joined at a time.
+_PARTS = 4096
 
 
 class _Inconvertible(Exception):
-    """Why one object cannot be had in a version."""
+    """Why an object cannot be converted to a version."""
 
 
 def convert(review: Any, context: Context, budget: RequestBudget | None = None) -> Object:
-    """The answer to a ConversionReview: all objects, their metadata as it was; or what is wrong with which of them.
+    """The answer to a ConversionReview: all objects, their metadata as it was; or which of them cannot be converted, and why.
 
     The converted objects take the places of the review's, so that a list is not in memory twice.
 
-    :param budget: who waits, and for how long; None if it may take as long as it takes.
+    :param budget: checked before each object; None for no limit.
     :raises WebhookError: if it is no ConversionReview.
-    :raises BudgetSpentError: if nobody waits any more.
+    :raises BudgetSpentError: if the client no longer waits.
     """
-    request = parse_conversion(review)
+    return answer(parse_conversion(review), context, budget)
+
+
+def answer(request: ConversionRequest, context: Context, budget: RequestBudget | None) -> Object:
+    """The answer to the request in a ConversionReview, as :func:`convert` gives it.
+
+    :raises BudgetSpentError: if the client no longer waits.
+    """
     objects = request.objects
     problems: list[str] = []
-    wrong = 0
+    failures = 0
     for index, obj in enumerate(objects):
         if budget is not None:
             budget.insist()
         try:
             objects[index] = _convert(obj, request.desired, context.server)
         except _Inconvertible as error:
-            wrong += 1
-            if wrong <= MAX_REPORTED:
+            failures += 1
+            if failures <= MAX_REPORTED:
                 problems.append(f"{_named(index, obj)}: {error}")
     if budget is not None:
-        budget.insist()  # before the answer is written
+        budget.insist()  # before the answer is encoded
     if not problems:
         return converted(request, objects)
     message = "; ".join(problems)
-    if wrong > MAX_REPORTED:
-        message += f"; and {wrong - MAX_REPORTED} more"
+    if failures > MAX_REPORTED:
+        message += f"; and {failures - MAX_REPORTED} more"
     return not_converted(request, message)
+
+
+def encode(body: bytes, answer: Object) -> bytes | bytearray:
+    """The answer to a conversion as JSON, all ASCII.
+
+    Only converted objects can have numbers that must be written as they came, or be nested over many levels; encoding
+    takes several times as long then.
+
+    :param body: of the request.
+    """
+    if not may_have_literals(body):
+        with suppress(RecursionError):
+            return encode_json(body, answer)
+    parts = json_parts(answer, encode_basestring_ascii)
+    encoded = bytearray()
+    while some := "".join(islice(parts, _PARTS)):
+        encoded += some.encode("ascii")
+    return encoded
 
 
 def _convert(obj: Object, desired: str, server: Server) -> Object:
@@ -75,7 +108,7 @@ def _convert(obj: Object, desired: str, server: Server) -> Object:
 
 
 def _named(index: int, obj: Object) -> str:
-    """Which object it is, for a message."""
+    """The object's position and name, for a message."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return f"objects[{index}]"

@@ -45,17 +45,21 @@ def mutate(review: Any, context: Context) -> Object:
 
     :raises WebhookError: if it is no AdmissionReview.
     """
-    request = parse_admission(review)
+    return answer(parse_admission(review), context)
+
+
+def answer(request: AdmissionRequest, context: Context) -> Object:
+    """The answer to the request in an AdmissionReview, as :func:`mutate` gives it."""
     treatment = context.pods.treat(request) if context.pods is not None else None
     if treatment is not None and context.pods is not None:
         audit = {context.pods.name: treatment.audit}
         return allow(request, patch=treatment.patch, warnings=in_headers([treatment.warning]), audit=audit)
-    answer = ask(context.server, request) if context.rules else None
-    if answer is None:
+    found = ask(context.server, request) if context.rules else None
+    if found is None:
         return allow(request)
-    if answer.code == BAD_REQUEST or any(map(_is_every_resources, answer.errors)):
-        return deny(request, answer.status())
-    return allow(request, patch=_patch(request, answer))
+    if found.code == BAD_REQUEST or any(map(_is_every_resources, found.errors)):
+        return deny(request, found.status())
+    return allow(request, patch=_patch(request, found))
 
 
 def _is_every_resources(error: FieldError) -> bool:

@@ -14,22 +14,16 @@ from typing import Any
 
 from resourceapi.go_text import json_text
 from resourceapi.objects import Object
-from resourceapi.shortening import shortened
+from serving.routes import HTTPError
 
 ADMISSION = ("admission.k8s.io/v1", "AdmissionReview")
 CONVERSION = ("apiextensions.k8s.io/v1", "ConversionReview")
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
-MAX_MESSAGE = 2000
 OPERATIONS = (CREATE, UPDATE, DELETE, CONNECT)
 
 
-class WebhookError(Exception):
-    """A request that is no review; ``code`` is the HTTP status to answer with, the message is never long."""
-
-    def __init__(self, message: str, code: int = 400) -> None:
-        super().__init__(message)
-        self.message = shortened(message, MAX_MESSAGE)
-        self.code = code
+class WebhookError(HTTPError):
+    """A request that is no review: an HTTP error, for which the webhook's failurePolicy decides."""
 
 
 class AdmissionError(Exception):

@@ -18,13 +18,12 @@ from resourceapi.manifests import name_of
 from resourceapi.names import short_name
 from resourceapi.objects import Object
 from resourceapi.releases import split_api_version
+from serving.callers import Caller
 from validation import statuses
 from validation.headers import in_headers
 from webhook.admission_objects import Subject, ask, claim_spec, new_claim, subject_of
-from webhook.callers import Caller
 from webhook.context import ENFORCE, Context
 from webhook.reviews import (
-    CREATE,
     AdmissionError,
     AdmissionRequest,
     WebhookError,
@@ -46,16 +45,16 @@ def validate(review: Any, context: Context, caller: Caller = TRUSTED) -> Object:
 
     :raises WebhookError: if it is no AdmissionReview, or quota cannot be asked about.
     """
-    found = begin(review, context, caller)
+    found = begin(parse_admission(review), context, caller)
     return found if isinstance(found, dict) else found()
 
 
-def begin(review: Any, context: Context, caller: Caller) -> Object | Callable[[], Object]:
+def begin(request: AdmissionRequest, context: Context, caller: Caller) -> Object | Callable[[], Object]:
     """The answer as :func:`validate` gives it; if the API server has to be asked for it, what does so and returns it.
 
-    :raises WebhookError: if it is no AdmissionReview.
+    :raises WebhookError: if the stored object is none that an API server can have stored.
     """
-    verdict = _Verdict(parse_admission(review), context, caller)
+    verdict = _Verdict(request, context, caller)
     try:
         verdict.reach()
         claim = verdict.claim_to_charge()
@@ -64,15 +63,6 @@ def begin(review: Any, context: Context, caller: Caller) -> Object | Callable[[]
     if claim is None:
         return verdict.admission()
     return lambda: verdict.charged(claim)
-
-
-def asks_quota(review: Any) -> bool:
-    """Whether a review (JSON) may be about a new claim."""
-    request = review.get("request") if isinstance(review, dict) else None
-    kind = request.get("kind") if isinstance(request, dict) else None
-    if not isinstance(request, dict) or not isinstance(kind, dict):
-        return False
-    return request.get("operation") == CREATE and kind.get("kind") == "ResourceClaim"
 
 
 class _Verdict:
@@ -174,7 +164,7 @@ class _Verdict:
         assert quota is not None
         try:
             refusal = quota.check(
-                request.namespace, claim, dry_run=request.dry_run, is_wanted=self.caller.budget.is_open
+                request.namespace, claim, dry_run=request.dry_run, is_wanted=self.caller.deadline.is_open
             )
         except (Busy, Unavailable) as error:
             raise WebhookError(f"quota cannot be checked now: {error}", 503) from None

@@ -1,8 +1,7 @@
-"""What a process does once before it serves, so that no request has to wait for it."""
+"""Reviews that the webhooks answer before they serve, so that no client waits for what is loaded at first use."""
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 from conversion.hub import hub_object
@@ -46,10 +45,7 @@ _SLICE: dict[str, Any] = {
 
 
 def warm_up(server: Server) -> None:
-    """Load what is loaded at first use, and keep all of it out of the garbage collector's sight.
-
-    Processes that are forked afterwards share it.
-    """
+    """Answer a review of each webhook, and evaluate a selector."""
     context = Context(server=server, rules=True)
     request = {
         "uid": "warm-up",
@@ -66,8 +62,6 @@ def warm_up(server: Server) -> None:
         {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": objects}, context
     )
     _evaluate(server)
-    gc.collect()
-    gc.freeze()
 
 
 def _evaluate(server: Server) -> None:

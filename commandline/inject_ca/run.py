@@ -46,9 +46,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Look after the objects until told to end."""
     try:
+        from serving.config_file import ConfigError
         from serving.logs import configure_logs
         from webhook.certificate_setup import injects_itself, make_injection
-        from webhook.config import ConfigError, load_config
+        from webhook.config import load_config
     except ImportError as error:  # the packages that only the service needs
         raise UsageError(f"inject-ca needs the package {error.name}, which is not installed") from None
 

@@ -11,7 +11,7 @@ from commandline.reports.escaping import complain
 from resourceapi.objects import Object
 
 if TYPE_CHECKING:
-    from webhook.config import Config
+    from serving.config_file import Config
 
 NAME = "webhook.yaml"
 # Where the service listens and what its certificates are depends on the other manifests: the first lines of an overlay's.
@@ -79,7 +79,8 @@ def _refuse_given(file: str) -> None:
 
 def _checked(text: str, file: str) -> Config:
     """The configuration, if the service would take it."""
-    from webhook.config import ConfigError, load_config
+    from serving.config_file import ConfigError
+    from webhook.config import load_config
 
     with TemporaryDirectory() as directory:
         path = Path(directory) / NAME

@@ -42,7 +42,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Serve until told to end."""
     try:
-        from webhook.config import ConfigError, load_config, schema_of_config
+        from serving.config_file import ConfigError
+        from webhook.config import load_config, schema_of_config
     except ImportError as error:  # the packages that only the service needs
         raise UsageError(f"serve needs the package {error.name}, which is not installed") from None
 
@@ -59,13 +60,13 @@ def run(options: Namespace) -> int:
         raise UsageError("serve: --config FILE is needed")
     try:
         config = load_config(options.config)
-        from webhook import supervisor
+        from webhook import application
 
         if options.check:
-            supervisor.check(config)
+            application.check(config)
             print(f"{options.config}: usable")
         else:
-            supervisor.serve(config)
+            application.serve(config)
     except ConfigError as error:
         for problem in error.problems:
             complain(str(problem))

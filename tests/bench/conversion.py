@@ -20,8 +20,7 @@ from resourceapi.releases import Profile
 from tests.webhook.examples import conversion
 from validation.server import Server
 from webhook.context import Context
-from webhook.converting import convert
-from webhook.service import converted_text
+from webhook.converting import convert, encode
 
 ROUNDS = 5
 SECONDS = 0.4
@@ -85,7 +84,7 @@ def main() -> None:
         steps = [
             microseconds(lambda: parse(body)),  # noqa: B023 - called at once
             microseconds(lambda: convert(again(review), context)),  # noqa: B023
-            microseconds(lambda: converted_text(body, answer)),  # noqa: B023
+            microseconds(lambda: encode(body, answer)),  # noqa: B023
         ]
         other = microseconds(lambda: json_text(answer))  # noqa: B023
         print(

@@ -9,16 +9,19 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from serving.bodies import Limits
+from serving.clients import Clients
+from serving.connections import Connections
+from serving.server import Server
 from tests.webhook.running import PATIENCE_SECONDS
-from webhook.clients import Clients
 from webhook.context import Context
 from webhook.metrics import Metrics
-from webhook.service import Limits, Service
+from webhook.routes import ReviewLimits, deadline, make_routes
 
 JSON = {"Content-Type": "application/json"}
-DIRECT: dict[str, str] = {}
+FAST: dict[str, str] = {}
 GENERAL = {"X-Forwarded-For": "a"}
-"""Headers by which a request is answered by the short way, and by the general server."""
+"""Headers with which a request takes the fast path, and goes to the general server."""
 
 
 class InFlight(Metrics):
@@ -40,27 +43,25 @@ class InFlight(Metrics):
 class Serving:
     """A service in a thread of its own."""
 
-    def __init__(self, service: Service, port: int) -> None:
-        self.service = service
+    def __init__(self, server: Server, port: int) -> None:
+        self.server = server
         self.port = port
 
     @property
     def in_flight(self) -> int:
         """How many reviews are being answered, as far as clients wait for them."""
-        assert isinstance(self.service.metrics, InFlight)
-        return self.service.metrics.number
+        assert isinstance(self.server.metrics, InFlight)
+        return self.server.metrics.number
 
     def send(
-        self, body: bytes, path: str = "/validate", headers: dict[str, str] = DIRECT
+        self, body: bytes, path: str = "/validate", headers: dict[str, str] = FAST
     ) -> http.client.HTTPConnection:
         """Send a review; the answer is still to be read."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
         connection.request("POST", path, body, {**JSON, **headers})
         return connection
 
-    def ask(
-        self, body: bytes, path: str = "/validate", headers: dict[str, str] = DIRECT
-    ) -> tuple[int, bytes]:
+    def ask(self, body: bytes, path: str = "/validate", headers: dict[str, str] = FAST) -> tuple[int, bytes]:
         return answer(self.send(body, path, headers))
 
     def is_healthy(self) -> bool:
@@ -77,30 +78,40 @@ def answer(connection: http.client.HTTPConnection) -> tuple[int, bytes]:
 
 
 @contextlib.contextmanager
-def serving(context: Context, clients: Clients | None = None, **limits: Any) -> Iterator[Serving]:
+def serving(
+    context: Context, clients: Clients | None = None, connections: Connections | None = None, **limits: int
+) -> Iterator[Serving]:
     """Serve a context for as long as a `with` block lasts."""
     started = threading.Event()
     found: list[Any] = []
 
     async def serve() -> None:
-        service = Service(context, InFlight(), Limits(**{"seconds": 60.0, "review": 60.0, **limits}), clients)
+        metrics, bodies = InFlight(), ReviewLimits(**limits)
+        made = Server(
+            make_routes(context, metrics, bodies),
+            metrics,
+            Limits(60.0, 60.0, max(bodies)),
+            deadline,
+            clients=clients,
+            connections=connections,
+        )
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(service.protocol(idle_seconds=60), "127.0.0.1", 0)
+        server = await loop.create_server(made.protocol(idle_seconds=60), "127.0.0.1", 0)
         ending = asyncio.Event()
         found.extend(
-            [service, server.sockets[0].getsockname()[1], lambda: loop.call_soon_threadsafe(ending.set)]
+            [made, server.sockets[0].getsockname()[1], lambda: loop.call_soon_threadsafe(ending.set)]
         )
         started.set()
         await ending.wait()
         server.close()
-        await service.shutdown(1)
+        await made.shutdown(1)
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
     assert started.wait(PATIENCE_SECONDS)
-    service, port, end = found
+    made, port, end = found
     try:
-        yield Serving(service, port)
+        yield Serving(made, port)
     finally:
         end()
         thread.join()

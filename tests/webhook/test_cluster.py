@@ -12,10 +12,10 @@ import pytest
 from resourceapi.releases import Profile
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
+from serving.config_file import ConfigError
 from tests.webhook.test_config import TLS, load
 from webhook.assembly import make_cluster, make_context
 from webhook.cluster import Cluster
-from webhook.config import ConfigError
 from webhook.devices import DeviceIndex
 from webhook.object_cache import host_name_of
 

@@ -11,15 +11,16 @@ import jsonschema
 import pytest
 
 from commandline.main import main
+from serving.config_file import ConfigError
 from tests.webhook.examples import admission
+from webhook.application import check
 from webhook.assembly import make_context, own_namespace, watched_files
-from webhook.config import ConfigError, load_config, schema_of_config
+from webhook.config import load_config, schema_of_config
 from webhook.label_guard import BUILT_IN, LabelGuard
 from webhook.labels import LabelRule
 from webhook.policies import AdminAccess, OpaqueParameters
 from webhook.prescheduled import PreScheduledPods
 from webhook.reviews import parse_admission
-from webhook.supervisor import check
 
 TLS = "tls: {directory: certificates}\n"
 

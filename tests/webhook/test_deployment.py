@@ -15,12 +15,15 @@ from commandline.manifests import run as deployment
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
-from webhook.config import Config, load_config
+from serving.config_file import Config
+from serving.supervisor import KILL_AFTER_SECONDS
+from tests.webhook.examples import context
+from webhook.config import load_config
 from webhook.crds import CRD_VERSIONS
 from webhook.injection import COLLECTIONS
 from webhook.label_guard import BUILT_IN
-from webhook.service import WEBHOOKS
-from webhook.supervisor import KILL_AFTER_SECONDS
+from webhook.metrics import Metrics
+from webhook.routes import ReviewLimits, make_routes
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 OVERLAYS = ("built-in-guard", "crd-served")
@@ -95,8 +98,9 @@ def test_pod_has_time_to_drain(overlay: str, pod: Object) -> None:
 def test_webhooks_are_narrow(overlay: str) -> None:
     """They are about kinds and versions that there are, at paths that the service has, and not about its own namespace."""
     resources = {kind.resource for kind in KINDS.values()}
+    paths = {route.path for route in make_routes(context(), Metrics(), ReviewLimits())}
     for webhook in webhooks_of(overlay):
-        assert webhook["clientConfig"]["service"]["path"] in WEBHOOKS
+        assert webhook["clientConfig"]["service"]["path"] in paths
         for rule in webhook["rules"]:
             assert rule["apiGroups"] == [GROUP]
             assert rule["apiVersions"] == list(CRD_VERSIONS)

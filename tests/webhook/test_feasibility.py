@@ -17,11 +17,11 @@ from allocator.scheduling import Mode, SchedulingState
 from deviceselectors.request_budget import RequestBudget
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
+from serving.callers import Caller
 from tests.allocator import objects, random_clusters
 from tests.webhook.examples import admission, context
 from tests.webhook.running import PATIENCE_SECONDS
 from webhook import device_search, feasibility
-from webhook.callers import Caller
 from webhook.devices import DeviceIndex
 from webhook.feasibility import Feasibility
 from webhook.validating import validate

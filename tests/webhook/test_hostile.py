@@ -20,7 +20,7 @@ import pytest
 from tests.webhook.examples import admission, claim, conversion
 from tests.webhook.running import PATIENCE_SECONDS, Running, running
 from tests.webhook.wire import Wire
-from webhook.service import ADMISSION_BYTES, CONVERSION_BYTES
+from webhook.routes import ADMISSION_BYTES, CONVERSION_BYTES
 
 REVIEW = json.dumps(admission(claim())).encode()
 IDLE = 1_000
@@ -76,7 +76,7 @@ def attacked(
         assert prober.problems == []
         assert prober.asked > 0
         messages = {entry.get("message") for entry in started.logged}
-        assert not messages & {"worker ended", "review failed"}
+        assert not messages & {"worker ended", "request failed"}
         # whatever clients do wrong is no error of the service, and worth one line
         assert not [
             entry for entry in started.logged if entry.get("level") == "error" or "exception" in entry

@@ -12,10 +12,10 @@ from deviceselectors.request_budget import RequestBudget
 from quota.claims import demands
 from quota.reservations import Busy
 from resourceapi.api_client import Unavailable
+from serving.callers import Caller
 from tests.webhook.examples import admission, claim, context
 from validation import statuses
 from validation.requests import Answer
-from webhook.callers import Caller
 from webhook.context import Context
 from webhook.reviews import WebhookError
 from webhook.validating import validate

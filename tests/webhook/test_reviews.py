@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from serving.routes import MAX_MESSAGE
 from tests.webhook.examples import admission, claim, conversion
-from webhook.reviews import MAX_MESSAGE, WebhookError, allow, deny, parse_admission, parse_conversion
+from webhook.reviews import WebhookError, allow, deny, parse_admission, parse_conversion
 
 
 def changed(review: dict[str, Any], **members: Any) -> dict[str, Any]:

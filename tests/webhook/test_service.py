@@ -22,7 +22,7 @@ from serving.certificates import Terms
 from tests.webhook.client_certificates import write_client_certificates
 from tests.webhook.examples import admission, claim, conversion
 from tests.webhook.running import PATIENCE_SECONDS, Running, running, write_config
-from webhook.service import ADMISSION_BYTES
+from webhook.routes import ADMISSION_BYTES
 
 JSON = {"Content_Type": "application/json"}
 REVIEW = json.dumps(admission(claim())).encode()

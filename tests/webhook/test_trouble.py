@@ -14,6 +14,7 @@ import pytest
 from serving import tls as tls_module
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import LEAF, LEAF_KEY, Terms
+from serving.metrics import ServerMetrics
 from serving.tls import CertificateError, ServerTLS
 from tests.webhook.running import running
 
@@ -72,8 +73,9 @@ def test_certificate_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.M
 
 def test_start_without_a_place_for_certificates(tmp_path: Path) -> None:
     """A directory that cannot be made ends the start with a line that says why, and no traceback."""
-    from webhook.config import ConfigError, load_config
-    from webhook.supervisor import serve
+    from serving.config_file import ConfigError
+    from webhook.application import serve
+    from webhook.config import load_config
 
     (tmp_path / "file").write_text("")
     (tmp_path / "webhook.yaml").write_text("listen: {port: 0}\ntls: {directory: file/certificates}\n")
@@ -102,27 +104,24 @@ def _leaf(entries: dict[str, bytes]) -> Any:
 
 
 def test_shortage_of_descriptors_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """When nothing can be opened while changes are looked for, that is a line without a traceback, and goes on."""
-    from serving.connections import Connections
-    from webhook import worker as worker_module
+    from serving.worker import Changes
 
-    rounds: list[int] = []
+    class Application:
+        metrics = ServerMetrics("test", "route")
 
-    class Worker(worker_module._Worker):
-        def __init__(self) -> None:
-            self.connections = Connections(1)
+        def watched_files(self) -> list[Path]:
+            return []
 
-        async def _refresh(self, service: Any) -> None:
-            rounds.append(1)
-            if len(rounds) > 3:
-                raise asyncio.CancelledError
+    class Unreadable:
+        def refresh(self) -> bool:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
-    monkeypatch.setattr(worker_module, "POLL_SECONDS", 0)
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(Worker()._follow(None))  # type: ignore[arg-type]
+    changes = Changes(Application(), Unreadable(), None)  # type: ignore[arg-type]
+    for _ in range(3):
+        asyncio.run(changes.apply())
     records = [record for record in caplog.records if record.getMessage() == "cannot look for changes"]
     assert len(records) == 3
     assert not any(record.exc_info for record in records)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import select
 import threading
@@ -18,18 +17,18 @@ from deviceselectors import compiler
 from deviceselectors.request_budget import BudgetSpentError, RequestBudget, within
 from resourceapi import json_text
 from resourceapi.api_client import Unavailable
+from serving import dispatch
+from serving.callers import Caller, seconds_to_answer
 from serving.connections import Connections
+from serving.dispatch import WAITING_THREADS
+from serving.routes import LARGE_BYTES
 from tests.webhook.examples import admission, claim, context, conversion
 from tests.webhook.running import PATIENCE_SECONDS
-from tests.webhook.serving import DIRECT, GENERAL, answer, serving
+from tests.webhook.serving import FAST, GENERAL, answer, serving
 from validation.requests import Answer
-from webhook import service as services
-from webhook.callers import Caller, seconds_to_answer
 from webhook.context import Context
 from webhook.converting import convert
-from webhook.metrics import Metrics
-from webhook.reviews import WebhookError
-from webhook.service import LARGE_BYTES, QUOTA_THREADS, WITH_EXPRESSIONS_BYTES
+from webhook.routes import WITH_EXPRESSIONS_BYTES
 from webhook.validating import LINTED_BYTES, NOT_LINTED, validate
 
 PLAIN = json.dumps(admission(claim())).encode()
@@ -39,7 +38,7 @@ DISGUISED = PLAIN.replace(b'"CREATE"', b'"\\u0043REATE"').replace(
 STORED = claim(allocationMode="ExactCount", count=1)
 STORED["metadata"] |= {"resourceVersion": "1", "uid": "u"}
 UPDATE = json.dumps(admission(STORED, STORED)).encode()
-BOTH = pytest.mark.parametrize("headers", [DIRECT, GENERAL], ids=["direct", "general"])
+BOTH = pytest.mark.parametrize("headers", [FAST, GENERAL], ids=["fast", "general"])
 
 
 class Hung:
@@ -100,8 +99,8 @@ def test_many_that_wait() -> None:
     """With every thread for quota waiting, and others behind them, small and large reviews are answered."""
     quota = Hung()
     with serving(with_quota(quota)) as served:
-        waiting = [served.send(PLAIN) for _ in range(QUOTA_THREADS + 8)]
-        for _ in range(QUOTA_THREADS):
+        waiting = [served.send(PLAIN) for _ in range(WAITING_THREADS + 8)]
+        for _ in range(WAITING_THREADS):
             assert quota.asked.acquire(timeout=PATIENCE_SECONDS)
         assert served.is_healthy()
         assert served.ask(UPDATE)[0] == 200
@@ -112,7 +111,7 @@ def test_many_that_wait() -> None:
 
 def test_too_many_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as are allowed wait; the next one is told so at once."""
-    monkeypatch.setattr(services, "MAX_WAITING", 1 - QUOTA_THREADS)
+    monkeypatch.setattr(dispatch, "MAX_WAITING", 1 - WAITING_THREADS)
     quota = Hung()
     with serving(with_quota(quota)) as served:
         waiting = served.send(PLAIN)
@@ -202,8 +201,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_time_is_looked_at_before_each_expression(compiled: list[str]) -> None:
     """When the time is used up no further expression is compiled, and it is no verdict."""
     review = json.loads(with_expressions(100, tag="time"))
-    caller = Caller("", RequestBudget(10, 2**30, Ticking()))
-    with within(caller.budget), pytest.raises(BudgetSpentError, match="longer than 10 s"):
+    budget = RequestBudget(10, 2**30, Ticking())
+    caller = Caller("", budget)
+    with within(budget), pytest.raises(BudgetSpentError, match="longer than 10 s"):
         validate(review, context(), caller)
     assert len(compiled) == 9
 
@@ -214,8 +214,9 @@ def test_bytes_of_expressions_are_bounded(compiled: list[str]) -> None:
     size = 10 * len('device.driver == "b0"' + "x" * 100)
     for most, number in ((size, 10), (size - 1, 9)):
         compiled.clear()
-        caller = Caller("", RequestBudget(60, most))
-        with within(caller.budget):
+        budget = RequestBudget(60, most)
+        caller = Caller("", budget)
+        with within(budget):
             if number == 10:
                 assert validate(review, context(), caller)["response"]["allowed"]
             else:
@@ -268,7 +269,7 @@ def test_work_ends_when_the_caller_has_left(size: int, monkeypatch: pytest.Monke
 
 
 def test_one_large_review_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second large review waits, small ones do not; one of a known client does not wait for strangers."""
+    """A second large review waits, small ones do not."""
     halting = Halting(monkeypatch)
     with serving(context()) as served:
         first = served.send(with_expressions(8, LARGE_BYTES // 8, tag="first"))
@@ -276,11 +277,6 @@ def test_one_large_review_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         second = served.send(with_expressions(8, LARGE_BYTES // 8, tag="second"))
         assert served.ask(UPDATE)[0] == 200
         assert halting.number == 1
-        known = Caller("", RequestBudget(1, 1), LARGE_BYTES)
-        stranger = known._replace(doubt="who?")
-        service = served.service
-        body = b" " * LARGE_BYTES
-        assert service._slot("/validate", body, known) is not service._slot("/validate", body, stranger)
         halting.goes_on.set()
         assert {answer(first)[0], answer(second)[0]} == {200}
 
@@ -289,42 +285,18 @@ def test_strangers_that_wait_leave_places_for_others(monkeypatch: pytest.MonkeyP
     """Reviews of unknown clients wait on half of the connections at most: who comes then is told so at once, and
     newcomers find a place."""
     halting = Halting(monkeypatch)
-    with serving(context()) as served:
-        served.service.open_connections = Connections(4)
+    with serving(context(), connections=Connections(4)) as served:
         bodies = [with_expressions(8, LARGE_BYTES // 8, tag=f"crowd{number}") for number in range(4)]
         working = served.send(bodies[0])
         assert halting.reached.acquire(timeout=PATIENCE_SECONDS)
         waiting = [served.send(body) for body in bodies[1:3]]
-        until(lambda: served.service._strangers == 2)
-        assert served.ask(bodies[3]) == (503, b"too many large reviews wait\n")
+        until(lambda: served.server.dispatcher.strangers == 2)
+        assert served.ask(bodies[3]) == (503, b"too many large requests wait\n")
         assert served.is_healthy()
         assert served.ask(UPDATE)[0] == 200
         halting.goes_on.set()
         assert {answer(each)[0] for each in (working, *waiting)} == {200}
         assert served.ask(bodies[3])[0] == 200
-
-
-def test_known_clients_wait_however_many_strangers_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whom a certificate tells is never turned away for the number of strangers that wait."""
-    service = services.Service(context(), Metrics(), services.Limits(60.0), open_connections=Connections(2))
-    service._strangers = 1
-    body = large(LARGE_BYTES)
-
-    async def ask(doubt: str) -> int:
-        caller = Caller(doubt, RequestBudget(60.0, 1), len(body))
-        slot = service._slot("/validate", body, caller)
-        await slot.acquire()
-        asyncio.get_running_loop().call_later(0.05, slot.release)
-        reply = await service._elsewhere("/validate", body, caller)
-        assert isinstance(reply, services.Reply)
-        return reply.code
-
-    async def main() -> None:
-        assert await ask("") == 200
-        with pytest.raises(WebhookError, match="too many large reviews wait"):
-            await ask("who?")
-
-    asyncio.run(main())
 
 
 # --- conversions
@@ -403,7 +375,7 @@ def test_bodies_that_would_take_too_much_memory(
         read.append(len(body))
         return real(body, **how)
 
-    monkeypatch.setattr("webhook.service.parse", counting)
+    monkeypatch.setattr("serving.routes.parse", counting)
     unit = COSTLY[name]
     body = b'{"a":[' + b",".join([unit] * ((SIZE - 1000) // (len(unit) + 1))) + b"]}"
     with serving(context(), admission=SIZE, conversion=SIZE) as served:
@@ -415,18 +387,6 @@ def test_bodies_that_would_take_too_much_memory(
         assert read == []
         assert served.ask(b'{"a":"' + b"x" * (SIZE - 1000) + b'"}', path)[0] == 400
         assert len(read) == 1
-
-
-def test_dense_bodies_are_worked_on_one_at_a_time() -> None:
-    """Not only the size of a body makes it huge: so do its values, of which there are as many as in a larger one."""
-    service = services.Service(context(), Metrics(), services.Limits(60.0))
-    caller = Caller("", RequestBudget(60.0, 1))
-    sparse, dense = b" " * services.HUGE_VALUES, b"," * services.HUGE_VALUES
-    huge = service._slot("/convert", b" " * services.HUGE_BYTES, caller)
-    for path in ("/convert", "/validate"):
-        assert service._slot(path, dense, caller) is huge
-        assert service._slot(path, dense[1:], caller) is not huge
-        assert service._slot(path, sparse, caller) is not huge
 
 
 def test_no_lints_of_large_reviews() -> None:

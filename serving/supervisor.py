@@ -5,6 +5,7 @@ It imports nothing that needs the metrics' directory before that is there, and s
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import resource
@@ -14,17 +15,15 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from deviceselectors.runtime import compilation
 from resourceapi.api_client import Unavailable
 from serving.accepting import Shares
 from serving.certificate_store import Conflict
 from serving.logs import LOGGER, configure_logs, log
-from webhook.assembly import make_cluster, make_context
-from webhook.certificate_setup import make_injection, make_keeper, make_tls
-from webhook.config import Config
-from webhook.warmup import warm_up
+
+if TYPE_CHECKING:
+    from serving.application import Application
 
 # How often certificates are looked after.
 CERTIFICATE_SECONDS = 10.0
@@ -36,65 +35,52 @@ BACKLOG = 1024
 _SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGCHLD}
 
 
-def check(config: Config) -> None:
-    """
-    :raises ConfigError: for what would keep the service from starting, as far as the files tell.
-    """
-    make_context(config)
-    _check_rest(config)
-
-
-def _check_rest(config: Config) -> None:
-    """What is needed besides the context."""
-    runtime = Path()  # not looked into
-    make_cluster(config)
-    make_injection(config, runtime)
-    make_keeper(config, runtime)
-
-
-def serve(config: Config) -> None:
-    """Serve until SIGTERM or SIGINT.
+def serve(application: Application) -> None:
+    """Serve an application until SIGTERM or SIGINT.
 
     :raises ConfigError: if the configuration turns out to be unusable before anything is served.
     """
-    configure_logs(config.get("logging", "level"))
-    _check_rest(config)
-    compilation.set_wanted(config.get("expressions", "compile"))  # for the workers too, which are forked
-    warm_up(make_context(config).server)
-    with TemporaryDirectory(prefix="claimcheck-") as runtime, _listen(config) as listener:
+    configure_logs(application.log_level)
+    application.prepare()
+    # out of the garbage collector's sight, so that forked processes go on to share it
+    gc.collect()
+    gc.freeze()
+    with TemporaryDirectory(prefix="claimcheck-") as runtime, _listen(application) as listener:
         metrics = Path(runtime, "metrics")
         metrics.mkdir()
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics)
-        _Supervisor(config, listener, Path(runtime)).run()
+        _Supervisor(application, listener, Path(runtime)).run()
 
 
-def _listen(config: Config) -> socket.socket:
-    address, port = config.get("listen", "address"), config.get("listen", "port")
+def _listen(application: Application) -> socket.socket:
+    address, port = application.settings.address, application.settings.port
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         listener = socket.create_server((address, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        raise config.error(("listen",), f"listen: {address}:{port}: {error.strerror or error}") from None
+        message = f"listen: {address}:{port}: {error.strerror or error}"
+        raise application.config_error("listen", message) from None
     listener.setblocking(False)
     return listener
 
 
 class _Started(NamedTuple):
-    """When a worker was started, and which one it is."""
+    """When a worker was started (:func:`time.monotonic`), and which one it is."""
 
     time: float
     number: int
 
 
 class _Supervisor:
-    def __init__(self, config: Config, listener: socket.socket, runtime: Path) -> None:
-        self.config = config
+    def __init__(self, application: Application, listener: socket.socket, runtime: Path) -> None:
+        self.application = application
+        self.settings = application.settings
         self.listener = listener
         self.runtime = runtime
-        self.keeper = make_keeper(config, runtime)
+        self.keeper = application.certificates(runtime)
         self.workers: dict[int, _Started] = {}  # by process id
-        self.shares = Shares(config.get("listen", "workers"))
-        # Workers see its end: what holds the writing end is this process only.
+        self.shares = Shares(self.settings.workers)
+        # only this process holds the writing end, so workers see the pipe end with it
         self.lifeline, self.held = os.pipe()
 
     def run(self) -> None:
@@ -104,10 +90,10 @@ class _Supervisor:
         try:
             if not self._have_certificates():
                 return
-            make_tls(self.config, self.runtime)  # workers would fail one after the other
+            self.application.tls(self.runtime)  # workers would fail one after the other
             address, port = self.listener.getsockname()[:2]
             log(logging.INFO, "listening", address=address, port=port)
-            for number in range(self.config.get("listen", "workers")):
+            for number in range(self.settings.workers):
                 self._start(number, before)
             self._supervise(before)
             self._end()
@@ -140,9 +126,10 @@ class _Supervisor:
             os.close(self.held)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             # imported here, since the metrics' files are opened with the import
-            from webhook.worker import Place, run_worker
+            from serving.worker import Place, run_worker
 
-            run_worker(self.config, Place(self.listener, self.shares, number, self.lifeline, self.runtime))
+            place = Place(self.listener, self.shares, number, self.lifeline, self.runtime)
+            run_worker(self.application, place)
             code = 0
         except Exception:  # noqa: BLE001 - the process ends here, in any case
             LOGGER.exception("worker failed")
@@ -172,7 +159,7 @@ class _Supervisor:
                 self.keeper.maintain(datetime.now(UTC))
                 break
             except OSError as error:
-                raise self.config.error(("tls",), f"tls: {error}") from None
+                raise self.application.config_error("tls", f"tls: {error}") from None
             except (Conflict, Unavailable) as error:
                 log(logging.WARNING, "no certificates yet", reason=str(error))
                 if signal.sigtimedwait({signal.SIGTERM, signal.SIGINT}, RETRY_SECONDS) is not None:
@@ -190,7 +177,7 @@ class _Supervisor:
     def _end(self) -> None:
         """Tell all workers to drain; those that take too long are killed."""
         self.listener.close()  # with the last worker nobody listens any more
-        limit = self.config.get("timeouts", "drain") * 2 + self.config.get("timeouts", "lameDuck")
+        limit = self.settings.drain_seconds * 2 + self.settings.drain_grace_seconds
         deadline = time.monotonic() + limit + KILL_AFTER_SECONDS
         for process in self.workers:
             os.kill(process, signal.SIGTERM)

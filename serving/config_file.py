@@ -1,0 +1,143 @@
+"""Configuration files of services: YAML or JSON, checked against a JSON Schema that also has the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from documents.document import Document
+from documents.errors import DocumentError
+from documents.loading import load
+
+
+class ConfigError(Exception):
+    """A configuration that cannot be used; each of its ``problems`` has file, line and column."""
+
+    def __init__(self, problems: list[DocumentError]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+
+class Config:
+    """A valid configuration."""
+
+    def __init__(self, document: Document, schema: dict[str, Any]) -> None:
+        self.document = document
+        self._schema = schema
+        self.directory = Path(document.file).parent
+
+    def get(self, *path: str) -> Any:
+        """The value at a path of names: as in the file, else the schema's default, else None."""
+        value: Any = self.document.value
+        schema: Any = self._schema
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+            schema = schema["properties"][name]
+        return schema.get("default") if value is None else value
+
+    def path(self, name: str) -> Path:
+        """A path of the file system in the configuration, which is relative to its file."""
+        return self.directory / name
+
+    def error(self, path: tuple[str | int, ...], message: str) -> ConfigError:
+        """An error about a place in the file."""
+        return ConfigError([self.document.error(path, message)])
+
+
+def read_config(file: str, schema: dict[str, Any]) -> Config:
+    """Read a configuration.
+
+    :param schema: a JSON Schema (draft 2020-12) of nested ``properties``.
+    :raises ConfigError: with everything that is wrong, in the order of the file.
+    """
+    found = list(load([file]))
+    problems = [item for item in found if isinstance(item, DocumentError)]
+    documents = [item for item in found if isinstance(item, Document)]
+    if not problems and len(documents) != 1:
+        problems = [DocumentError(file, 0, 0, f"expected one document, found {len(documents)}")]
+    if problems:
+        raise ConfigError(problems)
+    document = documents[0]
+    _read_words(document.value, schema)
+    problems = list(_violations(document, schema))
+    if problems:
+        raise ConfigError(sorted(problems, key=lambda problem: (problem.line, problem.column)))
+    return Config(document, schema)
+
+
+def _read_words(value: Any, schema: dict[str, Any]) -> None:
+    """Read an unquoted ``Off``, which YAML takes for a truth value, as a word where the schema has that word."""
+    for name, member in schema.get("properties", {}).items():
+        found = value.get(name) if isinstance(value, dict) else None
+        if found is False and "Off" in member.get("enum", ()):
+            value[name] = "Off"
+        else:
+            _read_words(found, member)
+
+
+def misread_keys(document: Document) -> Iterator[DocumentError]:
+    """Errors about keys that YAML takes for a truth value: an unquoted ``y`` or ``on`` is the key ``true``, for kubectl too."""
+    pending: list[tuple[tuple[str | int, ...], Any]] = [((), document.value)]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, dict):
+            for key, member in value.items():
+                pending.append(((*path, key), member))
+                if key in ("true", "false"):
+                    place = document.locate_key((*path, key))
+                    line = document.source_line(place.line)
+                    word = line[place.column - 1 : place.column - 1 + place.length]
+                    if word.strip("'\"").lower() != key and word.isalpha():
+                        message = f"{_name((*path, key))}: the key {word} is read as {key}, as in YAML 1.1: write '{word}'"
+                        yield DocumentError(document.file, place.line, place.column, message)
+        elif isinstance(value, list):
+            pending.extend(((*path, index), member) for index, member in enumerate(value))
+
+
+def _violations(document: Document, schema: dict[str, Any]) -> Iterator[DocumentError]:
+    yield from misread_keys(document)
+    for key, first, again in document.locate_repeated_keys():
+        yield DocumentError(
+            document.file,
+            again.line,
+            again.column,
+            f"{_name(key)}: the key is there already in line {first.line}",
+        )
+    for error in jsonschema.Draft202012Validator(schema).iter_errors(document.value):
+        yield from _located(document, error)
+
+
+def _located(document: Document, error: jsonschema.ValidationError) -> Iterator[DocumentError]:
+    path = tuple(error.absolute_path)
+    schema, instance = error.schema, error.instance
+    if error.validator == "additionalProperties" and isinstance(instance, dict) and isinstance(schema, dict):
+        known = schema["properties"]
+        for name in instance:
+            if name not in known:
+                place = document.locate_key((*path, name))
+                message = f"{_name((*path, name))}: unknown field; known are {', '.join(known)}"
+                yield DocumentError(document.file, place.line, place.column, message)
+    elif error.validator == "dependentRequired" and isinstance(schema, dict) and isinstance(instance, dict):
+        for name, needed in schema["dependentRequired"].items():
+            missing = [other for other in needed if other not in instance]
+            # there is an error for each name
+            if name in instance and missing and error.message.endswith(repr(name)):
+                others = " and ".join(f"`{_name((*path, other))}`" for other in missing)
+                place = document.locate_key((*path, name))
+                message = f"{_name((*path, name))}: needs {others} too"
+                yield DocumentError(document.file, place.line, place.column, message)
+    elif error.validator == "oneOf" and isinstance(schema, dict):
+        alternatives = " or ".join(" and ".join(choice["required"]) for choice in schema["oneOf"])
+        yield document.error(path, f"{_name(path)}: needs exactly one of: {alternatives}")
+    else:
+        yield document.error(path, f"{_name(path)}: {error.message}" if path else error.message)
+
+
+def _name(path: tuple[str | int, ...]) -> str:
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text

@@ -1,0 +1,237 @@
+"""Runs the handlers of routes where they keep nobody else waiting.
+
+A handler that is quick runs on the event loop; one that may block in a thread, once there is a slot; what has to wait for
+other servers in a thread for such waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from asyncio import CancelledError
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from typing import Any, NamedTuple
+
+from aiohttp import web
+
+from serving.callers import Caller
+from serving.connections import Connections
+from serving.http_server import Response
+from serving.logs import LOGGER, log
+from serving.routes import LARGE_BYTES, HTTPError, Route, Waiting
+from serving.slots import Slots
+
+# Threads that wait for other servers, and how many requests may queue for one of them.
+WAITING_THREADS = 16
+MAX_WAITING = 256
+JSON = "application/json"
+PLAIN = "text/plain; charset=utf-8"
+_CROWDED = "too many large requests wait"
+
+
+class Reply(NamedTuple):
+    """The response to a request: HTTP status, body and content type."""
+
+    code: int
+    body: bytes | bytearray
+    content_type: str = JSON
+
+    def response(self) -> web.Response:
+        """The response for the general server."""
+        return Response(status=self.code, body=self.body, headers={"Content-Type": self.content_type})
+
+
+class Request(NamedTuple):
+    """A request to a route, with its whole body."""
+
+    route: Route
+    body: bytes
+    caller: Caller
+
+
+class Unfinished(NamedTuple):
+    """A request whose body is decoded, and that cannot be answered at once.
+
+    ``waiting``: what the handler waits for; None if the handler has not run yet.
+    """
+
+    request: Request
+    decoded: Any
+    waiting: Waiting | None = None
+
+
+class Dispatcher:
+    """Runs handlers for one process."""
+
+    def __init__(self, connections: Connections, slots: Slots, label: str) -> None:
+        """
+        :param connections: clients that are not known wait on half of them at most.
+        :param label: the field of log lines that has the name of the route.
+        """
+        self._connections = connections
+        self._slots = slots
+        self._label = label
+        self._workers = ThreadPoolExecutor(thread_name_prefix="worker")
+        self._waiters = ThreadPoolExecutor(WAITING_THREADS, "waiter")
+        self._waiting = 0
+        self.strangers = 0
+        """Requests of clients that are not known that wait for a slot."""
+
+    def close(self) -> None:
+        """End the threads that do nothing; drop what has not begun."""
+        for pool in (self._workers, self._waiters):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def begin(self, request: Request) -> Reply | Unfinished:
+        """Answer a small request on the event loop, unless it may block or has to wait.
+
+        :raises HTTPError: instead of an answer.
+        """
+        try:
+            decoded = request.route.decode(request.body)
+        except RecursionError:
+            raise _too_deep() from None
+        if request.route.may_block(decoded, len(request.body)):
+            return Unfinished(request, decoded)
+        return self._handle(request, decoded)
+
+    async def answer(self, request: Request) -> Reply:
+        """Answer a request, wherever that has to run.
+
+        :raises HTTPError: instead of an answer.
+        """
+        if len(request.body) < LARGE_BYTES:
+            outcome = self.begin(request)
+        else:
+            outcome = await self._in_slot(request, lambda: self._decode_and_handle(request))
+        return outcome if isinstance(outcome, Reply) else await self.finish(outcome)
+
+    async def finish(self, unfinished: Unfinished) -> Reply:
+        """Answer a request that :meth:`begin` could not answer.
+
+        :raises HTTPError: instead of an answer.
+        """
+        request, decoded, waiting = unfinished
+        outcome: Reply | Unfinished = unfinished
+        if waiting is None:
+            outcome = await self._in_slot(request, lambda: self._handle(request, decoded))
+        if isinstance(outcome, Unfinished):
+            outcome = await self._wait(outcome)
+        assert isinstance(outcome, Reply)
+        return outcome
+
+    def refused(self, route: Route, error: HTTPError) -> Reply:
+        """The response that tells the client of an error, which is logged."""
+        fields = {self._label: route.name, "code": error.code, "reason": error.message}
+        log(logging.WARNING, "request refused", **fields)
+        return Reply(error.code, f"{error.message}\n".encode("utf-8", "replace"), PLAIN)
+
+    def _decode_and_handle(self, request: Request) -> Reply | Unfinished:
+        try:
+            decoded = request.route.decode(request.body)
+        except RecursionError:
+            raise _too_deep() from None
+        return self._handle(request, decoded)
+
+    def _handle(self, request: Request, decoded: Any) -> Reply | Unfinished:
+        return self._reply(request, decoded, lambda: request.route.handler(decoded, request.caller))
+
+    def _reply(self, request: Request, decoded: Any, work: Callable[[], Any]) -> Reply | Unfinished:
+        """Encode what work on a request returns, unless that has to wait.
+
+        :raises HTTPError: instead of an answer.
+        """
+        route = request.route
+        try:
+            answer = work()
+            if isinstance(answer, Waiting):
+                return Unfinished(request, decoded, answer)
+            body = route.encode(request.body, answer)
+        except RecursionError:
+            raise _too_deep() from None
+        except HTTPError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever goes wrong, the client gets an answer and the log the reason
+            fields = {self._label: route.name, **route.log_fields(decoded)}
+            LOGGER.exception("request failed", extra={"fields": fields})
+            return Reply(500, b"internal error\n", PLAIN)
+        route.answered(decoded, answer)
+        return Reply(200, body)
+
+    async def _in_slot(self, request: Request, work: Callable[[], Reply | Unfinished]) -> Reply | Unfinished:
+        """The outcome of work in a thread, as soon as there is a slot for it.
+
+        Clients that are not known neither delay those that are, nor take all places for connections by waiting.
+        """
+        caller = request.caller
+        slot = self._slots.slot(request.route, request.body, caller)
+        is_unknown = bool(caller.doubt)
+        if is_unknown and slot.locked() and self.strangers >= self._connections.half:
+            raise HTTPError(_CROWDED, 503)
+        self.strangers += is_unknown
+        try:
+            async with _in_time(caller, _CROWDED):
+                await slot.acquire()
+        finally:
+            self.strangers -= is_unknown
+        return await _in_thread(self._workers, work, caller, slot.release)
+
+    async def _wait(self, unfinished: Unfinished) -> Reply | Unfinished:
+        request, decoded, waiting = unfinished
+        assert waiting is not None
+        if self._waiting >= WAITING_THREADS + MAX_WAITING:
+            raise HTTPError(waiting.too_many, 503)
+
+        def left() -> None:
+            self._waiting -= 1
+
+        self._waiting += 1
+        async with _in_time(request.caller, waiting.too_late):
+            return await _in_thread(
+                self._waiters,
+                lambda: self._reply(request, decoded, waiting.finish),
+                request.caller,
+                left,
+            )
+
+
+@asynccontextmanager
+async def _in_time(caller: Caller, too_late: str) -> AsyncIterator[None]:
+    """Wait as long as the client does.
+
+    :raises HTTPError: after that.
+    """
+    try:
+        async with asyncio.timeout(caller.deadline.seconds_left()):
+            yield
+    except TimeoutError:
+        caller.deadline.stop()
+        raise HTTPError(too_late, 503) from None
+
+
+async def _in_thread(
+    pool: Executor, work: Callable[[], Reply | Unfinished], caller: Caller, then: Callable[[], None]
+) -> Reply | Unfinished:
+    """The outcome of work in a thread; ``then`` is called once the thread is free, even if the client has gone.
+
+    Work that has not begun when the client goes is not begun.
+    """
+    loop = asyncio.get_running_loop()
+    future = pool.submit(work)
+
+    def ended(_: object) -> None:
+        with suppress(RuntimeError):  # there is no loop at the very end
+            loop.call_soon_threadsafe(then)
+
+    future.add_done_callback(ended)
+    try:
+        return await asyncio.wrap_future(future)
+    except CancelledError:
+        caller.deadline.stop()
+        raise
+
+
+def _too_deep() -> HTTPError:
+    return HTTPError("the body is nested too deeply")

@@ -1,0 +1,99 @@
+"""Routes: what a server answers at which path, described by whoever hands it in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from resourceapi.json_text import parse
+from resourceapi.json_values import JSONError
+from resourceapi.shortening import shortened
+from serving.callers import Caller
+
+# A body or handler that takes longer than a millisecond or so must not keep health checks and small requests waiting.
+LARGE_BYTES = 64 * 1024
+MAX_MESSAGE = 2000
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class HTTPError(Exception):
+    """A request that is answered with an HTTP error.
+
+    ``code`` is its status; ``message``, its body, is never long.
+    """
+
+    def __init__(self, message: str, code: int = 400) -> None:
+        super().__init__(message)
+        self.message = shortened(message, MAX_MESSAGE)
+        self.code = code
+
+
+class Waiting(NamedTuple):
+    """The rest of a handler that has to wait for other servers: :attr:`finish` runs in a thread for such waiting.
+
+    ``too_late`` is the error message if it takes longer than the client waits, ``too_many`` if there is no place to wait.
+    """
+
+    finish: Callable[[], Any]
+    too_late: str
+    too_many: str
+
+
+def decode_json(body: bytes, *, keep_repeated: bool = False) -> Any:
+    """Decode a body.
+
+    :param keep_repeated: keep all members of a repeated key, as :func:`resourceapi.json_text.parse` does.
+    :raises HTTPError: if it is not JSON.
+    """
+    try:
+        return parse(body, keep_repeated=keep_repeated, in_turns=len(body) >= LARGE_BYTES)
+    except JSONError as error:
+        raise HTTPError(f"the body is not JSON: {error}") from None
+
+
+def encode_json(body: bytes, answer: Any) -> bytes:
+    """An answer as compact JSON, all ASCII; the body of the request does not matter."""
+    return _to_json(answer).encode("ascii")
+
+
+def _is_quick(decoded: Any, size: int) -> bool:
+    return False
+
+
+def _ignore(decoded: Any, answer: Any) -> None:
+    pass
+
+
+def _no_fields(decoded: Any) -> Mapping[str, str]:
+    return {}
+
+
+class Route(NamedTuple):
+    """What is answered to POST requests with a JSON body at one path.
+
+    ``handler``: makes the answer from the decoded body, or says what it has to wait for; raises :class:`HTTPError`.
+    ``max_bytes``: of a body.
+    ``may_block``: whether the handler may take longer than a millisecond, told from the decoded body and its size; it then
+    runs in a thread, as it always does for bodies of at least :data:`LARGE_BYTES`.
+    ``encode``: makes the body of the response from the request's and the answer; both run in the handler's thread.
+    ``decode``: decodes a body, once for each request; raises :class:`HTTPError`.
+    ``lane``: routes with the same lane share the slots for requests that may block.
+    ``answered``: called with the decoded body and the answer once that is encoded, to count and to log it.
+    ``log_fields``: fields for the log if the handler fails, from the decoded body.
+    """
+
+    path: str
+    handler: Callable[[Any, Caller], Any | Waiting]
+    max_bytes: int
+    may_block: Callable[[Any, int], bool] = _is_quick
+    encode: Callable[[bytes, Any], bytes | bytearray] = encode_json
+    decode: Callable[[bytes], Any] = decode_json
+    lane: str = ""
+    answered: Callable[[Any, Any], None] = _ignore
+    log_fields: Callable[[Any], Mapping[str, str]] = _no_fields
+
+    @property
+    def name(self) -> str:
+        """The name for metrics and logs."""
+        return self.path[1:]

@@ -1,0 +1,201 @@
+"""An HTTP server for routes with JSON bodies, and the pages that every service has.
+
+Independent of TLS, sockets and processes (:mod:`serving.worker`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from aiohttp import web
+
+from serving.bodies import Bodies, Limits
+from serving.callers import Caller, Deadline, seconds_to_answer
+from serving.clients import NO_CERTIFICATE, Clients
+from serving.connections import Connections
+from serving.dispatch import Dispatcher, Reply, Request, Unfinished
+from serving.fast_http import FastConnection, Head
+from serving.http_server import SPOKEN, GeneralHTTP, Response, refusal, text
+from serving.metrics import ServerMetrics
+from serving.routes import LARGE_BYTES, HTTPError, Route
+from serving.shared_slot import SharedSlot
+from serving.slots import Slots
+
+
+class Server:
+    """Answers requests to routes, which may be replaced at any time.
+
+    While ``draining``, each connection is closed with its next answer, and ``/readyz`` says no.
+    """
+
+    def __init__(
+        self,
+        routes: Iterable[Route],
+        metrics: ServerMetrics,
+        limits: Limits,
+        deadline: Callable[[float], Deadline],
+        *,
+        clients: Clients | None = None,
+        is_ready: Callable[[], bool] = lambda: True,
+        connections: Connections | None = None,
+        huge_slot: SharedSlot | None = None,
+    ) -> None:
+        """
+        :param deadline: makes the deadline of a request that begins now, from the seconds that the client waits.
+        :param clients: which clients may ask for what; None if clients are not identified.
+        :param is_ready: whether everything is there that handlers need.
+        :param connections: the open connections; idle ones are closed there.
+        :param huge_slot: the slot for huge bodies that all processes share.
+        """
+        self.set_routes(routes)
+        self.metrics = metrics
+        self.draining = False
+        self.connections = Connections(1_000_000) if connections is None else connections
+        self.dispatcher = Dispatcher(self.connections, Slots(huge_slot), metrics.label)
+        self.fast_connections: set[FastConnection] = set()
+        self._limits = limits
+        self._deadline = deadline
+        self._clients = clients
+        self._is_ready = is_ready
+        self._bodies = Bodies(limits)
+        self._general: GeneralHTTP | None = None
+        self._pages: dict[str, Callable[[], web.Response]] = {
+            "/healthz": lambda: text(200, "ok"),
+            "/readyz": self._readiness,
+            "/metrics": self._metrics_page,
+        }
+
+    def set_routes(self, routes: Iterable[Route]) -> None:
+        """Answer requests that come from now on by other routes."""
+        self._routes = {route.path: route for route in routes}
+
+    def protocol(self, *, idle_seconds: float) -> Callable[[], asyncio.Protocol]:
+        """What makes the protocol of a connection; needs a running loop."""
+        self._general = GeneralHTTP(self._answer, idle_seconds=idle_seconds)
+        return lambda: FastConnection(self, idle_seconds=idle_seconds)
+
+    def general_protocol(self, unfinished: Unfinished | None = None) -> asyncio.Protocol:
+        """The protocol of a connection that is no longer for the fast path.
+
+        :param unfinished: its first request, as far as the fast path has come with it.
+        """
+        assert self._general is not None
+        return self._general.protocol(unfinished)
+
+    def open_connections(self) -> int:
+        """How many connections are open."""
+        return len(self.fast_connections) + (0 if self._general is None else self._general.connections())
+
+    async def shutdown(self, seconds: float) -> None:
+        """Close all connections; requests that are being answered may take some seconds more."""
+        for connection in list(self.fast_connections):
+            connection.close()
+        if self._general is not None:
+            await self._general.shutdown(seconds)
+        self.dispatcher.close()
+
+    def takes_fast_path(self, head: Head, transport: asyncio.Transport) -> bool:
+        """Whether a request is a small one to a route, of a client that may ask."""
+        if (
+            head.path not in self._routes
+            or head.length >= LARGE_BYTES
+            or self.draining
+            or not self._is_ready()
+        ):
+            return False
+        if self._clients is not None:
+            try:
+                self._clients.check(transport.get_extra_info("peercert"))
+            except HTTPError:
+                return False
+        return True
+
+    def answer_fast(self, head: Head, body: bytes, transport: asyncio.Transport) -> Reply | Unfinished:
+        """Answer a request that takes the fast path, at once if possible."""
+        route, code = self._routes[head.path], None
+        entered = self.metrics.enter(route.name)
+        try:
+            try:
+                caller = self._caller(transport.get_extra_info("peercert"), head.query, len(body))
+                outcome = self.dispatcher.begin(Request(route, body, caller))
+            except HTTPError as error:
+                outcome = self.dispatcher.refused(route, error)
+            if isinstance(outcome, Reply):
+                code = outcome.code
+                self.connections.answered(transport)
+            return outcome
+        finally:
+            self.metrics.leave(route.name, entered, code)
+
+    async def _answer(self, request: web.BaseRequest, unfinished: Unfinished | None) -> web.StreamResponse:
+        """Answer any request of the general server."""
+        path = request.path
+        route = self._routes.get(path)
+        if not request.get(SPOKEN, True):
+            response: web.StreamResponse = refusal(505)
+        elif route is not None:
+            response = await self._measured(route, request, unfinished)
+        elif path not in self._pages:
+            response = text(404, "there is nothing here")
+        elif request.method not in ("GET", "HEAD"):
+            response = text(405, "only GET", Allow="GET, HEAD")
+        else:
+            response = self._pages[path]()
+        self.connections.answered(request.transport)
+        if self.draining:
+            response.force_close()
+        return response
+
+    def _readiness(self) -> web.Response:
+        if self.draining:
+            return text(503, "shutting down")
+        return text(200, "ok") if self._is_ready() else text(503, "not ready")
+
+    def _metrics_page(self) -> web.Response:
+        body, content_type = self.metrics.exposition()
+        return Response(body=body, headers={"Content-Type": content_type})
+
+    async def _measured(
+        self, route: Route, request: web.BaseRequest, unfinished: Unfinished | None
+    ) -> web.Response:
+        code = None
+        entered = self.metrics.enter(route.name)
+        try:
+            response = await self._answer_at(route, request, unfinished)
+            code = response.status
+        finally:
+            self.metrics.leave(route.name, entered, code)
+        return response
+
+    async def _answer_at(
+        self, route: Route, request: web.BaseRequest, unfinished: Unfinished | None
+    ) -> web.Response:
+        try:
+            certificate = request.get_extra_info("peercert")
+            if self._clients is not None:
+                self._clients.check(certificate)
+            if not self._is_ready():
+                raise HTTPError("not ready", 503)
+            body = await self._bodies.read(request, route.max_bytes)
+            self.connections.works(request.transport)
+            with self._bodies.held(body):
+                if unfinished is not None and unfinished.request.body == body:
+                    return (await self.dispatcher.finish(unfinished)).response()
+                caller = self._caller(certificate, request.query_string, len(body))
+                return (await self.dispatcher.answer(Request(route, body, caller))).response()
+        except HTTPError as error:
+            response = self.dispatcher.refused(route, error).response()
+            if error.code != 400:
+                response.force_close()  # what is left of the body is of no interest
+            return response
+
+    def _caller(self, certificate: Any, query: str, size: int) -> Caller:
+        """The client of a request that begins now.
+
+        :raises HTTPError: if it is refused.
+        """
+        doubt = NO_CERTIFICATE if self._clients is None else self._clients.check(certificate)
+        deadline = self._deadline(seconds_to_answer(query, self._limits.answer_seconds))
+        return Caller(doubt, deadline, size, self._clients is not None and bool(doubt))

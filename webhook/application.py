@@ -1,0 +1,180 @@
+"""The webhooks as an application to serve: what :mod:`serving` needs to know of their configuration and of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+from deviceselectors.request_budget import RequestBudget
+from deviceselectors.runtime import compilation
+from serving import supervisor
+from serving.application import Settings
+from serving.bodies import Limits
+from serving.certificate_store import Keeper
+from serving.clients import Clients
+from serving.config_file import Config, ConfigError
+from serving.routes import Route
+from serving.tls import ServerTLS
+from webhook.assembly import make_cluster, make_context, watched_files
+from webhook.certificate_setup import injects_itself, make_injection, make_keeper, make_tls
+from webhook.config import load_config
+from webhook.routes import ReviewLimits, deadline, make_routes
+from webhook.warmup import warm_up
+
+# Taken once, at the start of the process that owns the socket; so is what is followed of the cluster.
+_FIXED = ("listen", "tls", "timeouts", "limits", "expressions")
+
+
+def check(config: Config) -> None:
+    """Look for what would keep the webhooks from being served, as far as the files tell.
+
+    :raises ConfigError: for that.
+    """
+    make_context(config)
+    _check_connections(config)
+
+
+def serve(config: Config) -> None:
+    """Serve the webhooks until SIGTERM or SIGINT.
+
+    :raises ConfigError: if the configuration turns out to be unusable before anything is served.
+    """
+    supervisor.serve(Webhooks(config))
+
+
+def _check_connections(config: Config) -> None:
+    """
+    :raises ConfigError: if the API server cannot be reached, or certificates cannot be kept, as configured.
+    """
+    runtime = Path()  # not looked into
+    make_cluster(config)
+    make_injection(config, runtime)
+    make_keeper(config, runtime)
+
+
+class Webhooks:
+    """The webhooks in the process that starts the workers (a :class:`serving.application.Application`)."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the server."""
+        get = self._config.get
+        return Settings(
+            address=get("listen", "address"),
+            port=get("listen", "port"),
+            workers=get("listen", "workers"),
+            connections=get("limits", "connections"),
+            idle_seconds=get("timeouts", "idle"),
+            drain_grace_seconds=get("timeouts", "lameDuck"),
+            drain_seconds=get("timeouts", "drain"),
+        )
+
+    @property
+    def log_level(self) -> str:
+        """The name of the least level of log lines."""
+        level: str = self._config.get("logging", "level")
+        return level
+
+    def prepare(self) -> None:
+        """Check the configuration and load what is loaded at first use, for all workers."""
+        _check_connections(self._config)
+        compilation.set_wanted(self._config.get("expressions", "compile"))
+        warm_up(make_context(self._config).server)
+
+    def certificates(self, runtime: Path) -> Keeper | None:
+        """What makes and renews own certificates."""
+        return make_keeper(self._config, runtime)
+
+    def tls(self, runtime: Path) -> ServerTLS:
+        """The certificate to serve with."""
+        return make_tls(self._config, runtime)
+
+    def config_error(self, section: str, message: str) -> ConfigError:
+        """An error about a section of the configuration."""
+        return self._config.error((section,), message)
+
+    def worker(self, runtime: Path, *, is_first: bool) -> WebhookWorker:
+        """The webhooks in this process, one of the workers."""
+        return WebhookWorker(self._config, runtime, is_first=is_first)
+
+
+class WebhookWorker:
+    """The webhooks in a worker process (a :class:`serving.application.WorkerApplication`)."""
+
+    def __init__(self, config: Config, runtime: Path, *, is_first: bool) -> None:
+        # imported here, since the metrics' files are opened with the import
+        from webhook.metrics import Metrics
+
+        self.metrics = Metrics()
+        compilation.watch_refusals(self.metrics.not_compiled.inc)
+        self._config = config
+        self._is_first = is_first
+        self._cluster = make_cluster(config)
+        self._context = make_context(config, self._cluster)
+        self._quota_ends = Event()
+        self._injection = make_injection(config, runtime) if is_first and injects_itself(config) else None
+
+    @property
+    def limits(self) -> Limits:
+        """What reviews may take."""
+        get = self._config.get
+        largest = max(get("limits", "review"), get("limits", "conversion"))
+        return Limits(get("timeouts", "body"), get("timeouts", "review"), largest)
+
+    @property
+    def clients(self) -> Clients | None:
+        """Which clients are API servers."""
+        get = self._config.get
+        if get("tls", "clientAuthorityFile") is None:
+            return None
+        names = tuple(get("tls", "clientNames") or ())
+        return Clients(names, for_all_requests=get("tls", "requireClientCertificate") == "Reviews")
+
+    def deadline(self, seconds: float) -> RequestBudget:
+        """What a review that begins now may use."""
+        return deadline(seconds)
+
+    def routes(self) -> Iterator[Route]:
+        """The webhooks, as configured now."""
+        get = self._config.get
+        limits = ReviewLimits(get("limits", "review"), get("limits", "conversion"))
+        return make_routes(self._context, self.metrics, limits)
+
+    def is_ready(self) -> bool:
+        """Whether what verdicts need to know of the cluster is known."""
+        return self._cluster.is_synced()
+
+    def start(self) -> None:
+        """Follow the cluster; in the first worker also keep quotas and certificates up to date."""
+        self._start_quota()
+        self._cluster.claim_counts.show(self.metrics)
+        self._cluster.follow()
+        if self._injection is not None:
+            Thread(target=self._injection.run, args=(Event(),), daemon=True).start()
+
+    def stop(self) -> None:
+        """End the recounting of quotas."""
+        self._quota_ends.set()
+
+    def watched_files(self) -> list[Path]:
+        """The configuration and the files that it names."""
+        return watched_files(self._config)
+
+    def reload(self) -> list[str]:
+        """Take over the configuration as it is now; the names of sections that take effect with the next start."""
+        config = load_config(self._config.document.file)
+        self._context = make_context(config, self._cluster)
+        before, self._config = self._config.document.value, config
+        self._start_quota()
+        return [name for name in _FIXED if config.document.value.get(name) != before.get(name)]
+
+    def _start_quota(self) -> None:
+        """Let the context's quota recount in the background, instead of an earlier one's."""
+        self._quota_ends.set()
+        self._quota_ends = Event()
+        if self._is_first and self._context.quota is not None:
+            Thread(target=self._context.quota.run, args=(self._quota_ends,), daemon=True).start()

@@ -1,0 +1,138 @@
+"""The webhooks as routes of a server: ``/validate``, ``/mutate`` and ``/convert``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from deviceselectors.request_budget import BudgetSpentError, RequestBudget, within
+from resourceapi.limits import CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES
+from resourceapi.objects import Object
+from serving.callers import Caller
+from serving.routes import HTTPError, Route, Waiting, decode_json
+from webhook import converting, mutating, validating, verdict_log
+from webhook.context import Context
+from webhook.policies import OpaqueParameters
+from webhook.reviews import AdmissionRequest, ConversionRequest, parse_admission, parse_conversion
+
+if TYPE_CHECKING:  # metrics' files are opened with the import
+    from webhook.metrics import Metrics
+
+ADMISSION_BYTES = 3 * 1024 * 1024
+CONVERSION_BYTES = 32 * 1024 * 1024
+# Compiling expressions takes up to 10 µs a byte: for an object of this size that may have some, health checks wait no
+# longer than that.
+WITH_EXPRESSIONS_BYTES = 8 * 1024
+_WITH_EXPRESSIONS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+# No object that can be stored has more.
+EXPRESSIONS_BYTES = min(CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES)
+_ADMISSION, _CONVERSION = "admission", "conversion"
+_Answer = TypeVar("_Answer")
+
+
+class ReviewLimits(NamedTuple):
+    """The largest bodies: bytes of an AdmissionReview, and of a ConversionReview."""
+
+    admission: int = ADMISSION_BYTES
+    conversion: int = CONVERSION_BYTES
+
+
+def deadline(seconds: float) -> RequestBudget:
+    """What a review that begins now may use.
+
+    :param seconds: until its answer.
+    """
+    return RequestBudget(seconds, EXPRESSIONS_BYTES)
+
+
+def make_routes(context: Context, metrics: Metrics, limits: ReviewLimits) -> Iterator[Route]:
+    """The routes that answer from a context; without conversion for kinds that are built in, which nobody has to ask for."""
+    keeps_repeated = any(isinstance(policy, OpaqueParameters) for policy in context.policies)
+    yield _admission_route("/validate", partial(_validate, context), metrics, limits, keeps_repeated)
+    yield _admission_route("/mutate", partial(_mutate, context), metrics, limits, False)
+    if context.rules:
+        yield Route(
+            "/convert",
+            partial(_convert, context),
+            limits.conversion,
+            encode=converting.encode,
+            decode=lambda body: parse_conversion(decode_json(body)),
+            lane=_CONVERSION,
+            answered=partial(_conversion_answered, metrics),
+            log_fields=_log_fields,
+        )
+
+
+def _admission_route(
+    path: str,
+    handler: Callable[[AdmissionRequest, Caller], Object | Waiting],
+    metrics: Metrics,
+    limits: ReviewLimits,
+    keeps_repeated: bool,
+) -> Route:
+    """
+    :param keeps_repeated: whether keys that are there twice are seen; API servers write them only in the parameters of
+        drivers, which they pass on as they came.
+    """
+    return Route(
+        path,
+        handler,
+        limits.admission,
+        may_block=_has_many_expressions,
+        decode=lambda body: parse_admission(decode_json(body, keep_repeated=keeps_repeated)),
+        lane=_ADMISSION,
+        answered=partial(_admission_answered, metrics, path[1:]),
+        log_fields=_log_fields,
+    )
+
+
+def _has_many_expressions(request: AdmissionRequest, size: int) -> bool:
+    return size >= WITH_EXPRESSIONS_BYTES and request.kind in _WITH_EXPRESSIONS
+
+
+def _validate(context: Context, request: AdmissionRequest, caller: Caller) -> Object | Waiting:
+    answer = _within_budget(caller, lambda _: validating.begin(request, context, caller))
+    if isinstance(answer, dict):
+        return answer
+    return Waiting(
+        answer,
+        too_late="quota cannot be checked now: the API server does not answer",
+        too_many="too many reviews wait for quota",
+    )
+
+
+def _mutate(context: Context, request: AdmissionRequest, caller: Caller) -> Object:
+    return _within_budget(caller, lambda _: mutating.answer(request, context))
+
+
+def _convert(context: Context, request: ConversionRequest, caller: Caller) -> Object:
+    return _within_budget(caller, lambda budget: converting.answer(request, context, budget))
+
+
+def _within_budget(caller: Caller, work: Callable[[RequestBudget], _Answer]) -> _Answer:
+    """Run work within the caller's budget.
+
+    :raises HTTPError: if that is spent: for the failurePolicy to decide.
+    """
+    budget = caller.deadline
+    assert isinstance(budget, RequestBudget)
+    try:
+        with within(budget):
+            return work(budget)
+    except BudgetSpentError as error:
+        raise HTTPError(str(error), 504) from None
+
+
+def _admission_answered(metrics: Metrics, webhook: str, request: AdmissionRequest, answer: Object) -> None:
+    metrics.count_admission(webhook, request.kind, answer["response"])
+    verdict_log.log_admission(webhook, request, answer["response"])
+
+
+def _conversion_answered(metrics: Metrics, request: ConversionRequest, answer: Object) -> None:
+    metrics.count_conversion("convert", answer["response"])
+    verdict_log.log_conversion("convert", request, answer["response"])
+
+
+def _log_fields(request: AdmissionRequest | ConversionRequest) -> Mapping[str, str]:
+    return {"uid": verdict_log.shown_uid(request)}
