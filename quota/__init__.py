@@ -1,1 +1,1 @@
-"""What claims count against ResourceQuotas, every alternative included, and reservations that hold limits."""
+"""ResourceQuotas: what claims and pods count, whether they fit, and reservations that enforce limits."""

@@ -24,14 +24,15 @@ class Shortage(NamedTuple):
 
     @property
     def missing(self) -> Quantity:
-        """How much too little there is."""
+        """The amount by which the object exceeds the limit."""
         return self.used.add(self.requested).sub(self.limit)
 
 
 class Verdict(NamedTuple):
-    """``quotas``: with the object charged, or as they were if it is refused.
+    """The outcome for a new object.
 
-    ``message``: the server's reason for a refusal, or empty.  ``shortages``: the limits that it would exceed.
+    ``quotas``: with the object charged, or as they were if it is refused.  ``message``: the server's reason for a
+    refusal, or empty.  ``shortages``: the limits that the object would exceed.
     """
 
     quotas: tuple[ResourceQuota, ...]
@@ -42,7 +43,11 @@ class Verdict(NamedTuple):
 def admit(quotas: Sequence[ResourceQuota], evaluator: Evaluator, obj: Object, copies: int = 1) -> Verdict:
     """Charge a new object to every quota that concerns it; the first one that it does not fit into refuses it.
 
-    ``copies``: charge as many objects like this one, all or none.  Only limits of what the object uses can be exceeded, even if others are already.
+    Only limits of what the object uses can be exceeded, even if others are already.
+
+    :param quotas: of the object's namespace, with what is used of them.
+    :param obj: in v1 with its defaults.
+    :param copies: charge as many objects like this one, all or none.
     """
     concerned = [concerns(quota, evaluator, obj) for quota in quotas]
     for quota, is_concerned in zip(quotas, concerned, strict=True):

@@ -12,7 +12,10 @@ Amounts = dict[str, Quantity]
 
 
 def read(values: Mapping[str, Any] | None) -> Amounts:
-    """The amounts of a JSON object. Raises :class:`resourceapi.quantity.QuantityError`."""
+    """The amounts of a JSON object.
+
+    :raises resourceapi.quantity.QuantityError: if one is no quantity.
+    """
     return {name: quantity.from_json(value) for name, value in (values or {}).items()}
 
 
@@ -30,7 +33,7 @@ def added(one: Amounts, other: Amounts) -> Amounts:
 
 
 def largest(one: Amounts, other: Amounts) -> Amounts:
-    """Of each name the larger amount."""
+    """The larger of both amounts of each name."""
     found = dict(one)
     for name, amount in other.items():
         if name not in found or amount.cmp(found[name]) > 0:
@@ -55,6 +58,7 @@ def only(amounts: Amounts, names: Container[str]) -> Amounts:
 
 
 def without_zeros(amounts: Amounts) -> Amounts:
+    """The amounts that are not zero."""
     return {name: amount for name, amount in amounts.items() if not amount.is_zero()}
 
 

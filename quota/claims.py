@@ -1,4 +1,4 @@
-"""The account of one claim: which of its requests and alternatives counts how many devices of which class.
+"""What a claim counts: which of its requests and subrequests counts how many devices of which class.
 
 A claim is charged for the worst that an allocation can come to (KEP-4816, "Resource Quota"): an alternative cannot be
 known before the claim is allocated, so a request with alternatives counts, for each class, the largest number that
@@ -18,10 +18,10 @@ from resourceapi.quantity import Quantity
 
 
 class Demand(NamedTuple):
-    """What one request, or one alternative of it, asks for.
+    """The devices that one request, or one subrequest of it, asks for.
 
-    ``alternative``: the subrequest's name, empty for a request without alternatives.  ``devices``: the most that it can
-    come to.  ``counted``: whether that is what its request is charged for in this class; of alternatives with the same
+    ``alternative``: the subrequest's name, empty for a request without subrequests.  ``devices``: the largest number
+    that it can get.  ``counted``: whether its request is charged for it in this class; of subrequests with the same
     class, only the (first) largest is.
     """
 
@@ -39,7 +39,7 @@ class Demand(NamedTuple):
 
 
 def demands(claim: Object) -> list[Demand]:
-    """What a claim (v1 JSON with its defaults) asks for, in its order."""
+    """The demands of a claim (v1 JSON with its defaults), in its order."""
     found: list[Demand] = []
     for request in claim.get("spec", EMPTY).get("devices", EMPTY).get("requests") or ():
         alternatives = request.get("firstAvailable")
@@ -51,7 +51,7 @@ def demands(claim: Object) -> list[Demand]:
 
 
 def devices_by_class(found: list[Demand]) -> dict[str, int]:
-    """What the demands of one claim are charged for: the devices of each class."""
+    """The number of devices of each class that the demands of one claim are charged for."""
     total: dict[str, int] = {}
     for demand in found:
         if demand.counted and demand.devices:
@@ -72,8 +72,8 @@ def _alternatives(request: Object, alternatives: list[Object]) -> list[Demand]:
     found = [_demand(name, sub.get("name", ""), sub, counted=False) for sub in alternatives]
     largest: dict[str, int] = {}
     for index, demand in enumerate(found):
-        known = largest.get(demand.device_class)
-        if known is None or demand.devices > found[known].devices:
+        so_far = largest.get(demand.device_class)
+        if so_far is None or demand.devices > found[so_far].devices:
             largest[demand.device_class] = index
     for index in largest.values():
         found[index] = found[index]._replace(counted=True)

@@ -1,4 +1,4 @@
-"""A cluster as quotas see it: ResourceQuotas, DeviceClasses, and what is stored and charged."""
+"""The namespaces of a live cluster: their ResourceQuotas, the DeviceClasses, and the objects that are charged."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from resourceapi.objects import Object
 from validation.server import Server
 
 CLAIM, POD = "ResourceClaim", "Pod"
-MAX_REMEMBERED = 10_000
-# Among so many claims of a namespace the one is looked for that a pod has been charged for.
+MAX_CACHED = 10_000
+# How many claims of a namespace are searched for the one that a pod has been charged for.
 MOST_CLAIMS = 10_000
 
 
 class ClusterNamespaces:
-    """What :class:`quota.reservations.Reservations` wants to know, asked of an API server.
+    """Implements :class:`quota.reservations.Namespaces` with requests to an API server.
 
-    Quotas and classes are remembered for ``lifetime`` seconds; what is stored is always listed anew.
+    Quotas and classes are cached for ``lifetime`` seconds; charged objects are always listed anew.  All methods raise
+    :class:`resourceapi.api_client.Unavailable` if the API server does not answer as expected.
     """
 
     def __init__(
@@ -45,37 +46,41 @@ class ClusterNamespaces:
         lifetime: float = 2.0,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """``server``: the server to agree with; its release and gates decide what is counted."""
+        """Ask an API server.
+
+        :param server: the server to agree with; its release and gates decide what is counted.
+        :param lifetime: seconds for which quotas and classes are cached.
+        """
         self._api = api
         self._server = server
         self._lifetime = lifetime
         self._clock = clock
-        self._known: dict[str, tuple[float, Any]] = {}
+        self._cache: dict[str, tuple[float, Any]] = {}
         self._lock = Lock()
         self._turns = Turns()
 
     def quotas(self, namespace: str) -> Sequence[ResourceQuota]:
-        """The ResourceQuotas of a namespace. Raises :class:`resourceapi.api_client.Unavailable`."""
+        """The ResourceQuotas of a namespace."""
         path = f"/api/v1/namespaces/{namespace}/resourcequotas"
-        quotas: list[ResourceQuota] = self._remembered(
+        quotas: list[ResourceQuota] = self._cached(
             path,
             lambda: [from_object(_typed(item, "v1", "ResourceQuota")) for item in Listing(self._api, path)],
         )
         return quotas
 
     def namespaces_with_quota(self) -> list[str]:
-        """The namespaces that have a ResourceQuota. Raises :class:`resourceapi.api_client.Unavailable`."""
+        """The namespaces that have a ResourceQuota."""
         found = Listing(self._api, "/api/v1/resourcequotas")
         return sorted({item["metadata"]["namespace"] for item in found})
 
     def resources(self) -> ExtendedResources:
-        """Which extended resources stand for devices. Raises :class:`resourceapi.api_client.Unavailable`."""
+        """Which extended resources stand for devices."""
         path = f"/apis/{HUB}/deviceclasses"
-        resources: ExtendedResources = self._remembered(path, lambda: ExtendedResources(self._classes(path)))
+        resources: ExtendedResources = self._cached(path, lambda: ExtendedResources(self._classes(path)))
         return resources
 
     def evaluator(self, namespace: str) -> Evaluator:
-        """How claims are counted. Raises :class:`resourceapi.api_client.Unavailable`."""
+        """How claims are counted."""
 
         def charged_to_pod(claim: Object) -> Amounts:
             return self._charged_to_pod(namespace, claim)
@@ -85,14 +90,12 @@ class ClusterNamespaces:
         return found
 
     def users(self, namespace: str) -> list[Charged]:
-        """Who is charged; unlike :meth:`charged`, as far as it is remembered. Only good for naming them."""
-        users: list[Charged] = self._remembered(
-            f"users of {namespace}", lambda: list(self.charged(namespace))
-        )
+        """Who is charged, as :meth:`charged` but cached: only good for naming them."""
+        users: list[Charged] = self._cached(f"users of {namespace}", lambda: list(self.charged(namespace)))
         return users
 
     def uid_of(self, namespace: str, name: str) -> str:
-        """The uid of the stored claim of that name; empty if there is none. Raises :class:`resourceapi.api_client.Unavailable`."""
+        """The uid of the stored claim of that name; empty if there is none."""
         # a list, since those of the namespace may be listed anyway
         path = f"/apis/{HUB}/namespaces/{namespace}/resourceclaims"
         query = {"fieldSelector": f"metadata.name={name}", "limit": "1"}
@@ -100,10 +103,7 @@ class ClusterNamespaces:
         return next((item["metadata"]["uid"] for item in found.get("items") or ()), "")
 
     def charged(self, namespace: str) -> Iterable[Charged]:
-        """All claims, and the pods if a quota limits something that both use.
-
-        :raises Unavailable: if something cannot be listed.
-        """
+        """All claims, and the pods if a quota limits something that both use."""
         content = self._content(namespace)
         shared = self._shared(namespace)
         for (group, kind), used in (((GROUP, CLAIM), None), (("", POD), shared)):
@@ -158,17 +158,17 @@ class ClusterNamespaces:
             )
             return usage_of_pod(pod, self._server.profile) if is_charged_to_pod(claim, pod, others) else {}
 
-    def _remembered(self, key: str, read: Callable[[], Any]) -> Any:
+    def _cached(self, key: str, read: Callable[[], Any]) -> Any:
         now = self._clock()
         with self._lock:
-            known = self._known.get(key)
-        if known is not None and now - known[0] < self._lifetime:
-            return known[1]
+            entry = self._cache.get(key)
+        if entry is not None and now - entry[0] < self._lifetime:
+            return entry[1]
         value = read()
         with self._lock:
-            if len(self._known) > MAX_REMEMBERED:
-                self._known.clear()
-            self._known[key] = (now, value)
+            if len(self._cache) > MAX_CACHED:
+                self._cache.clear()
+            self._cache[key] = (now, value)
         return value
 
 

@@ -16,7 +16,10 @@ LABELS = {"app.kubernetes.io/managed-by": "claimcheck", "app.kubernetes.io/compo
 
 
 class ConfigMapStore:
-    """A Store (:class:`quota.store.Store`); the key ``team`` is the ConfigMap ``quota-team``."""
+    """Implements :class:`quota.store.Store`; the key ``team`` is the ConfigMap ``quota-team``.
+
+    All methods raise :class:`resourceapi.api_client.Unavailable` if the API server does not answer as expected.
+    """
 
     def __init__(self, api: Api, namespace: str) -> None:
         self._api = api
@@ -24,6 +27,7 @@ class ConfigMapStore:
         self._path = f"/api/v1/namespaces/{namespace}/configmaps"
 
     def get(self, key: str) -> Stored | None:
+        """The ledger in a ConfigMap; an empty one if its content is no ledger."""
         answer = self._api.request("GET", self._path_of(key))
         if answer[0] == 404:
             return None
@@ -31,21 +35,25 @@ class ConfigMapStore:
         return Stored(_content(found), found["metadata"]["resourceVersion"])
 
     def create(self, key: str, content: Object) -> None:
+        """Create the ConfigMap."""
         answer = self._api.request("POST", self._path, self._object(key, content))
         self._finish(answer, key, 201)
 
     def replace(self, key: str, content: Object, version: str) -> None:
+        """Replace the ConfigMap if it has this resourceVersion."""
         answer = self._api.request("PUT", self._path_of(key), self._object(key, content, version))
         if answer[0] == 404:
             raise Conflict
         self._finish(answer, key, 200)
 
     def delete(self, key: str, version: str) -> None:
+        """Delete the ConfigMap if it has this resourceVersion."""
         options = {"preconditions": {"resourceVersion": version}}
         answer = self._api.request("DELETE", self._path_of(key), options)
         self._finish(answer, key, 200, 404)
 
     def keys(self) -> list[str]:
+        """The namespaces that have a ledger."""
         names = (found["metadata"]["name"] for found in Listing(self._api, self._path))
         return [name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)]
 
@@ -66,7 +74,7 @@ class ConfigMapStore:
 
 
 def _content(found: Mapping[str, Any]) -> Object:
-    """What the ConfigMap says; something that is no ledger comes out as one that cannot be read."""
+    """The content of a ConfigMap; empty, which is no ledger, if there is none in JSON."""
     try:
         value = json.loads((found.get("data") or {})[KEY])
     except (KeyError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The controller that recounts: what was deleted or never stored makes room again."""
+"""The controller that recounts usage, so that deleted claims and reservations that came to nothing make room again."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ class RecountController:
         interval: float = INTERVAL,
         report: Callable[[str, Exception], None] = lambda namespace, error: None,
     ) -> None:
-        """
+        """Make a controller; :meth:`run` starts it.
+
         :param interval: seconds between recounts, give or take a fifth so that replicas drift apart.
-        :param report: told what could not be recounted this time.
+        :param report: called with a namespace that could not be recounted this time (empty: all), and why.
         """
         self._reservations = reservations
         self._namespaces_with_quota = namespaces_with_quota
@@ -41,11 +42,11 @@ class RecountController:
         """One round; what fails is reported and tried again in the next one."""
         try:
             wanted = set(self._namespaces_with_quota())
-            known = self._reservations.store.keys()
+            stored = self._reservations.store.keys()
         except (Unavailable, Busy) as error:
             self._report("", error)
             return
-        for namespace in sorted(wanted.union(known)):
+        for namespace in sorted(wanted.union(stored)):
             if stop is not None and stop.is_set():
                 return
             try:

@@ -1,4 +1,4 @@
-"""What of stored objects is counted; the rest, of any size and up to those who make them, is not kept in memory."""
+"""The parts of stored objects that count; other parts can have any size that tenants like, and are not kept in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OF_POD_STATUS = ("phase", "extendedResourceClaimStatus")
 
 
 def counted_part_of_claim(claim: Object) -> Object:
-    """Of a claim (v1 with its defaults): who it is, whether it was made for a pod, and how many devices it asks for."""
+    """Name, uid and requests of a claim (v1 with its defaults), and whether the scheduler made it for a pod."""
     metadata = claim.get("metadata") or EMPTY
     kept = _only(metadata, _OF_METADATA)
     annotations = metadata.get("annotations") or EMPTY
@@ -26,7 +26,7 @@ def counted_part_of_claim(claim: Object) -> Object:
 
 
 def counted_part_of_pod(pod: Object) -> Object:
-    """Of a pod: who it is, and what it needs."""
+    """Name, uid and resources of a pod."""
     spec = pod["spec"]
     needed: Object = _only(spec, ("resources", "overhead"))
     for name in ("containers", "initContainers"):

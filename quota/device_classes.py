@@ -13,9 +13,12 @@ class ExtendedResources:
     """Which resources stand for devices of which classes; of the cluster's DeviceClasses."""
 
     def __init__(self, classes: Iterable[Object] = ()) -> None:
-        """``classes``: DeviceClass objects (JSON, any version)."""
+        """Note these classes.
+
+        :param classes: DeviceClass objects (JSON, any version).
+        """
         self._of_class: dict[str, str] = {}
-        self._known: set[str] = set()
+        self._names: set[str] = set()
         for device_class in classes:
             self.add(device_class)
 
@@ -23,10 +26,10 @@ class ExtendedResources:
         """Note a class that is new or has changed."""
         name = device_class.get("metadata", {}).get("name", "")
         resource = device_class.get("spec", {}).get("extendedResourceName", "")
-        self._known.add(IMPLICIT_PREFIX + name)
+        self._names.add(IMPLICIT_PREFIX + name)
         if resource:
             self._of_class[name] = resource
-            self._known.add(resource)
+            self._names.add(resource)
 
     def of_class(self, device_class: str) -> str:
         """The resource that the class names itself, empty if it names none."""
@@ -42,15 +45,17 @@ class ExtendedResources:
 
     def __contains__(self, resource: str) -> bool:
         """Whether a resource stands for the devices of some class."""
-        return resource in self._known
+        return resource in self._names
 
     def charges(self, usage: Amounts, in_pod: Amounts) -> Amounts:
-        """What a claim is charged in extended resources, given its charges by class.
+        """A claim's charges in extended resources.
 
         Its devices count as if a pod had asked for them: as ``requests.deviceclass.resource.kubernetes.io/<class>``,
-        whether there is such a class or not, and as what the class names itself.  ``in_pod``: what has been charged
-        already for the pod that the scheduler made the claim for.  Where classes share a resource's name, the server
-        takes the charge of any one of them; here it is the largest.
+        whether there is such a class or not, and as what the class names itself.  Where classes share a resource's
+        name, the server takes the charge of any one of them; here it is the largest.
+
+        :param usage: the claim's charges by class.
+        :param in_pod: what the pod has been charged for already that the scheduler made the claim for.
         """
         found: Amounts = {}
         for name, amount in usage.items():

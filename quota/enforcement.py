@@ -23,23 +23,24 @@ RESOURCE = "resourceclaims"
 
 
 class QuotaCheck(Protocol):
-    """Asked last, about a claim that is to be created and that nothing else speaks against."""
+    """Checks a claim that is to be created, after all other checks have passed."""
 
     @property
     def is_for_known_clients(self) -> bool:
-        """Whether only the API server may ask: that asks it in turn, reserves, or tells who uses what in a namespace."""
+        """Whether only the API server may ask: an answer costs it requests, reserves, or names who uses what."""
 
     def check(
         self, namespace: str, claim: Object, *, dry_run: bool, is_wanted: Callable[[], bool]
     ) -> Answer | None:
-        """The refusal, or None for a claim (v1 with its defaults) that fits.
+        """The refusal, or None for a claim that fits.
 
-        :param is_wanted: whether somebody still waits for that; nothing is changed for nobody.
+        :param claim: v1 with its defaults.
+        :param is_wanted: whether somebody still waits for the answer; otherwise nothing is reserved.
         :raises resourceapi.api_client.Unavailable: (or :class:`quota.reservations.Busy`) if that cannot be told now.
         """
 
     def run(self, stop: Event) -> None:
-        """What is to be done in the background, until told to stop."""
+        """Do the work in the background, until told to stop."""
 
 
 class ReservedQuota:
@@ -59,11 +60,13 @@ class ReservedQuota:
         self._controller = controller
 
     def run(self, stop: Event) -> None:
+        """Recount regularly."""
         self._controller.run(stop)
 
     def check(
         self, namespace: str, claim: Object, *, dry_run: bool, is_wanted: Callable[[], bool] = lambda: True
     ) -> Answer | None:
+        """Reserve what the claim counts; the refusal if that does not fit."""
         try:
             verdict, ledger = self._reservations.reserve(
                 namespace, claim, dry_run=dry_run, is_wanted=is_wanted
@@ -77,7 +80,7 @@ class ObservedQuota:
     """Where the API server enforces quotas itself, after the webhooks: the same refusal a moment earlier, with reasons.
 
     What is used is what the quotas' status says, so nothing is refused that the API server would take a moment later,
-    unless usage has gone down in between; ``lifetime`` of the namespaces' memory bounds that.
+    unless usage has gone down within the ``lifetime`` of the cached quotas.
     """
 
     def __init__(self, namespaces: ClusterNamespaces, *, is_for_known_clients: bool = True) -> None:
@@ -85,11 +88,12 @@ class ObservedQuota:
         self._namespaces = namespaces
 
     def run(self, stop: Event) -> None:
-        """Nothing: whoever enforces the quotas keeps their status."""
+        """Nothing to do: kube-controller-manager keeps the quotas' status."""
 
     def check(
         self, namespace: str, claim: Object, *, dry_run: bool, is_wanted: Callable[[], bool] = lambda: True
     ) -> Answer | None:
+        """Compare what the claim counts with the quotas' status."""
         evaluator = self._namespaces.evaluator(namespace)
         verdict = admit(self._namespaces.quotas(namespace), evaluator, claim)
         if not verdict.message:
@@ -104,7 +108,10 @@ def refusal(
     users_of: Callable[[str], Iterable[Charged]],
     resources: ExtendedResources,
 ) -> Answer | None:
-    """What to answer to the claim: the server's own message, then a sentence for each limit that is exceeded."""
+    """The answer to a claim that does not fit: the server's own message, then a sentence for each exceeded limit.
+
+    :param users_of: who is charged for a resource.
+    """
     if not verdict.message:
         return None
     found = demands(claim)
@@ -125,5 +132,5 @@ def refusal(
 
 
 def held_for_custom_resources(name: str) -> bool:
-    """Which limits are held by reservations where CRDs serve the claims: the API server counts objects itself."""
+    """Whether reservations enforce a limit where CRDs serve the claims: the API server counts objects itself."""
     return name != CLAIM_COUNT

@@ -1,9 +1,9 @@
-"""For each kind of object: which names in a quota concern it, and what it counts."""
+"""How objects of each kind are counted: the names in a quota that concern them, and their usage."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 from quota import claims, pods
 from quota.amounts import Amounts
@@ -23,26 +23,30 @@ EXTENDED_RESOURCES_GATE = "DRAExtendedResource"
 _ALIASES = ("replicationcontrollers",)
 
 
-class Evaluator(Protocol):
+class Evaluator(ABC):
     """How objects of one kind are counted; ``resource`` and ``group`` name the kind in messages."""
 
     resource: str
     group: str
 
+    @abstractmethod
     def matching(self, names: Iterable[str]) -> list[str]:
-        """Those names of a quota that concern such objects; if there are none, the quota does not."""
+        """Those names of a quota that concern such objects; without any, the quota does not."""
 
+    @abstractmethod
     def usage(self, obj: Object) -> Amounts:
         """What the object counts, also under names that no quota has."""
 
     def missing(self, obj: Object, required: Iterable[str]) -> str:
-        """What the object must say because a quota limits it, in the server's words; empty if nothing."""
+        """What the object must specify because a quota limits it, in the server's words; empty if nothing."""
+        return ""
 
     def in_scope(self, obj: Object, selector: Object) -> bool:
         """Whether the object belongs to a scope to which a quota is restricted."""
+        return False
 
 
-class ObjectEvaluator:
+class ObjectEvaluator(Evaluator):
     """Objects that only count as such."""
 
     def __init__(self, resource: str, group: str) -> None:
@@ -52,19 +56,15 @@ class ObjectEvaluator:
             self._names.add(resource)
 
     def matching(self, names: Iterable[str]) -> list[str]:
+        """The names for the number of these objects."""
         return [name for name in names if name in self._names]
 
     def usage(self, obj: Object) -> Amounts:
+        """One."""
         return dict.fromkeys(self._names, Quantity(1))
 
-    def missing(self, obj: Object, required: Iterable[str]) -> str:
-        return ""
 
-    def in_scope(self, obj: Object, selector: Object) -> bool:
-        return False
-
-
-class ClaimEvaluator:
+class ClaimEvaluator(Evaluator):
     """ResourceClaims (v1 JSON with defaults)."""
 
     resource, group = "resourceclaims", GROUP
@@ -72,11 +72,15 @@ class ClaimEvaluator:
     def __init__(
         self, resources: ExtendedResources | None, charged_to_pod: ChargedToPod | None = None
     ) -> None:
-        """``resources``: None where extended resources are switched off."""
+        """Count claims in a cluster.
+
+        :param resources: None where extended resources are switched off.
+        """
         self._resources = resources
         self._charged_to_pod = charged_to_pod
 
     def matching(self, names: Iterable[str]) -> list[str]:
+        """The number of claims, devices of classes, and extended resources that stand for devices."""
         return [name for name in names if self._matches(name)]
 
     def _matches(self, name: str) -> bool:
@@ -88,21 +92,16 @@ class ClaimEvaluator:
         return name.removeprefix(REQUESTS) in resources
 
     def usage(self, obj: Object) -> Amounts:
+        """One claim, its devices by class, and as extended resources what its pod has not been charged for."""
         usage = claims.charges(obj)
         if self._resources is not None:
             in_pod = self._charged_to_pod(obj) if self._charged_to_pod else {}
             usage.update(self._resources.charges(usage, in_pod))
         return usage
 
-    def missing(self, obj: Object, required: Iterable[str]) -> str:
-        return ""
 
-    def in_scope(self, obj: Object, selector: Object) -> bool:
-        return False
-
-
-class PodEvaluator:
-    """Pods (JSON with defaults)."""
+class PodEvaluator(Evaluator):
+    """Pods (JSON with defaults); see :mod:`quota.pods`."""
 
     resource, group = "pods", ""
 
@@ -110,15 +109,19 @@ class PodEvaluator:
         self._profile = profile
 
     def matching(self, names: Iterable[str]) -> list[str]:
+        """The number of pods, and compute and extended resources."""
         return [name for name in names if pods.counts_for_pods(name)]
 
     def usage(self, obj: Object) -> Amounts:
+        """The pod's resources; only the object itself once it has ended."""
         return pods.usage(obj, self._profile)
 
     def missing(self, obj: Object, required: Iterable[str]) -> str:
+        """The compute resources that containers must specify."""
         return pods.missing(obj, required, self._profile)
 
     def in_scope(self, obj: Object, selector: Object) -> bool:
+        """Whether the pod has the quality that a scope selects by."""
         return pods.in_scope(obj, selector)
 
 

@@ -1,4 +1,4 @@
-"""Why a claim does not fit into a quota, for its author: which request and alternative, how much, who has the rest."""
+"""Why a claim does not fit into a quota: how much its requests count, what is left, and who uses the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quota.names import CLAIM_COUNT
 from resourceapi.model.claims import ALL
 from resourceapi.quantity import Quantity
 
-# So many of those who use a limit are named, the largest first.
+# How many users are named, the largest first.
 NAMED_USERS = 5
 
 
@@ -32,15 +32,16 @@ def explain(
 ) -> str:
     """One sentence about one limit.
 
-    ``found``: the demands of the claim.  ``users``: who is charged for the resource; others use what they do not.
+    :param found: the demands of the claim.
+    :param users: who is charged for the resource; what they do not use, others do.
     """
     left = shortage.limit.sub(shortage.used)
     has_room = left.sign() > 0
-    rest = f"leaves {left} of {shortage.limit}" if has_room else f"has none left of {shortage.limit}"
+    room = f"leaves {left} of {shortage.limit}" if has_room else f"has none left of {shortage.limit}"
     used = _used_by(users, shortage.used)
     return (
         f"{shortage.missing} too few {_what(shortage.resource, resources)}: {_needs(shortage, found, resources)}, "
-        f'quota "{shortage.quota}" {rest}' + (f" ({used})" if used else "")
+        f'quota "{shortage.quota}" {room}' + (f" ({used})" if used else "")
     )
 
 
@@ -69,15 +70,15 @@ def _needs(shortage: Shortage, found: Sequence[Demand], resources: ExtendedResou
 
 
 def _used_by(users: Iterable[User], used: Quantity) -> str:
-    """Who has what is used, the largest first, and how much is left for users that are not named."""
-    known = sorted((user for user in users if user.amount.sign() > 0), key=_largest_first)
-    named = known[:NAMED_USERS]
-    rest = used
+    """The largest users, and how much users that are not named have together."""
+    charged = sorted((user for user in users if user.amount.sign() > 0), key=_largest_first)
+    named = charged[:NAMED_USERS]
+    others = used
     for user in named:
-        rest = rest.sub(user.amount)
+        others = others.sub(user.amount)
     parts = [str(user) for user in named]
-    if rest.sign() > 0:
-        parts.append(f"others {rest}")
+    if others.sign() > 0:
+        parts.append(f"others {others}")
     return "used by " + ", ".join(parts) if parts else ""
 
 

@@ -1,7 +1,7 @@
-"""The account of one namespace that replicas share: what has been counted, and what is reserved since then.
+"""The ledger of one namespace, which replicas share: the usage counted last, and reservations since then.
 
-A claim that is about to be stored is reserved first.  A recount lists what is stored, counts it, and strikes the
-reservations of what it has found; those that it does not find stay until it is certain that nothing will come of them.
+A claim that is about to be stored is reserved first.  A recount lists what is stored, counts it, and removes the
+reservations of what it has found; others stay until it is certain that their claims will not come.
 So what the ledger says is used is never less than what is stored, whatever fails in between.
 
 Of reservations with the same name only the largest counts: at any time only one of them can be stored.
@@ -17,7 +17,7 @@ from quota import amounts
 from quota.amounts import Amounts
 from resourceapi.quantity import Quantity
 
-# So many of those who use a resource are remembered by name, the largest, to be named in refusals.
+# How many users of a resource are kept by name, the largest, to be named in refusals.
 REMEMBERED_USERS = 5
 
 
@@ -48,47 +48,46 @@ class Ledger(NamedTuple):
     def used(self, *, beside: str = "") -> Amounts:
         """All that is counted or reserved.
 
-        ``beside``: leave out what is reserved for claims of this name, since they will not be there beside one that is
-        to get it.
+        :param beside: the name of a claim that is to be created: reservations for others of that name do not count,
+            since only one of them can be stored.
         """
         by_name: dict[str, Amounts] = {}
         for entry in self.reserved.values():
             if not entry.name or entry.name != beside:
-                known = by_name.get(entry.name or entry.uid, {})
-                by_name[entry.name or entry.uid] = amounts.largest(known, entry.usage)
+                so_far = by_name.get(entry.name or entry.uid, {})
+                by_name[entry.name or entry.uid] = amounts.largest(so_far, entry.usage)
         total = self.counted
         for usage in by_name.values():
             total = amounts.added(total, usage)
         return total
 
     def users_of(self, resource: str) -> list[Charged]:
-        """Who is known to use a resource."""
+        """The largest users of a resource, and those with reservations."""
         counted = self.users.get(resource, ())
         return [*counted, *(entry for entry in self.reserved.values() if resource in entry.usage)]
 
     def with_reservation(self, entry: Charged) -> Ledger:
+        """The ledger with one more reservation."""
         return self._replace(reserved={**self.reserved, entry.uid: entry})
-
-    def without_reservation(self, uid: str) -> Ledger:
-        return self._replace(reserved={key: entry for key, entry in self.reserved.items() if key != uid})
 
     def recounted(
         self,
         found: Iterable[Charged],
-        hopeless: Collection[str],
+        expired: Collection[str],
         covered: frozenset[str],
         ages: Mapping[str, float] = {},
     ) -> Ledger:
         """The ledger after a recount.
 
-        ``found``: everything that is stored, listed after this ledger's ``recount`` was read.  ``hopeless``: uids of
-        reservations that nothing will come of.  ``ages``: for how many seconds reservations have been there, at least.
+        :param found: everything that is stored, listed after this ledger's ``recount`` was read.
+        :param expired: uids of reservations whose claims will not come any more.
+        :param ages: for how many seconds reservations have been there, at least.
         """
         stored = list(found)
         counted: Amounts = {}
         for entry in stored:
             counted = amounts.added(counted, entry.usage)
-        settled = {entry.uid for entry in stored}.union(hopeless)
+        settled = {entry.uid for entry in stored}.union(expired)
         left = {uid: entry for uid, entry in self.reserved.items() if uid not in settled}
         waited = {uid: ages.get(uid, self.waited.get(uid, 0.0)) for uid in left}
         return Ledger(counted, _largest_users(stored), left, covered, token_hex(8), waited)
@@ -118,7 +117,7 @@ def to_json(ledger: Ledger) -> dict[str, Any]:
 def from_json(value: Mapping[str, Any]) -> Ledger:
     """The ledger in a JSON object that :func:`to_json` has made.
 
-    :raises ValueError: (KeyError, TypeError) for anything else; a recount of an empty ledger mends it.
+    :raises ValueError: (KeyError, TypeError) for anything else; a recount of an empty ledger replaces it.
     """
     users = {
         resource: tuple(

@@ -22,7 +22,7 @@ _NO_OBJECTS: dict[str, Object] = {}
 
 
 class Namespace:
-    """What is stored in one namespace, and what of its quotas is used."""
+    """The objects stored in one namespace, and the usage of its quotas."""
 
     def __init__(
         self, server: Server, resources: ExtendedResources, quotas: Iterable[ResourceQuota] = ()
@@ -33,7 +33,7 @@ class Namespace:
         self._objects: dict[tuple[str, str], dict[str, Object]] = {}
 
     def create(self, request: Request, *, dry_run: bool = False) -> Answer:
-        """What the server answers; an object that it takes is stored and charged unless the request is a dry run.
+        """The server's answer; an object that it accepts is stored and charged unless the request is a dry run.
 
         As in the server, quotas come after all other checks and before the object is stored, so that one that exists
         already is charged once more until usage is counted anew.

@@ -24,7 +24,9 @@ def owner_of(claim: Object) -> tuple[str, str] | None:
 def is_charged_to_pod(claim: Object, pod: Object, others: Iterable[Object]) -> bool:
     """Whether a claim is the one whose devices its pod was charged for.
 
-    ``others``: the namespace's stored claims.  Until the pod's status names its claim, the first one made counts.
+    Until the pod's status names its claim, the first one made counts.
+
+    :param others: the namespace's stored claims.
     """
     owner = owner_of(claim)
     if owner is None or owner != (pod["metadata"].get("name", ""), pod["metadata"].get("uid", "")):

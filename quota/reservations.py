@@ -19,6 +19,7 @@ from quota.evaluators import Evaluator
 from quota.ledger import EMPTY, Charged, Ledger, from_json, to_json
 from quota.resource_quotas import ResourceQuota
 from quota.store import Conflict, Store, Stored
+from resourceapi.errors import ClaimcheckError
 from resourceapi.objects import Object
 from resourceapi.quantity import ZERO
 
@@ -31,16 +32,16 @@ MANY_RESERVATIONS = 500
 FIRST_PAUSE, LAST_PAUSE = 0.002, 0.1
 
 
-class NameTaken(Exception):
+class NameTaken(ClaimcheckError):
     """There is an object of that name already, so that the creation of another one is bound to fail."""
 
 
-class Busy(Exception):
-    """Too many others change the ledger, or too much is reserved: the request must be tried again later."""
+class Busy(ClaimcheckError):
+    """Too many others change the ledger, or too much is reserved: try again later."""
 
 
 class Namespaces(Protocol):
-    """What is known of the cluster's namespaces."""
+    """The namespaces of a cluster."""
 
     def quotas(self, namespace: str) -> Sequence[ResourceQuota]:
         """The ResourceQuotas; only their limits matter."""
@@ -127,7 +128,7 @@ class Reservations:
             lock.release()
 
     def recount(self, namespace: str) -> Ledger:
-        """Count what is stored, and strike reservations that are settled or that nothing will come of.
+        """Count what is stored, and strike reservations of claims that are stored or will not come any more.
 
         :raises Busy: if it cannot be written now.
         """
@@ -193,8 +194,9 @@ class Reservations:
             return verdict, reserved
 
     def _expect_free(self, namespace: str, entry: Charged) -> None:
-        """A claim whose name is taken is refused rather than admitted without a reservation: the name may be free
-        before the API server looks.
+        """Refuse a claim whose name is taken, rather than admit it without a reservation.
+
+        The name may be free before the API server looks.
 
         :raises NameTaken: if another claim has the name.
         """
@@ -222,6 +224,7 @@ class Reservations:
         return Charged(metadata.get("uid") or name, "ResourceClaim", name, held)
 
     def _is_stale(self, namespace: str) -> bool:
+        """Whether the last recount is too old to refuse a claim by it."""
         last = self._recounted.get(namespace)
         return last is None or self._clock() - last >= self._freshness
 
@@ -247,12 +250,12 @@ class Reservations:
             _, before = self._read(namespace)
             found = list(self.namespaces.charged(namespace))
             ages = self._ages(namespace, before, {entry.uid for entry in found})
-            hopeless = {uid for uid, age in ages.items() if age >= self._grace or self._is_deleted(uid)}
+            expired = {uid for uid, age in ages.items() if age >= self._grace or self._is_deleted(uid)}
             while True:
                 stored, now = self._read(namespace)
                 if now.recount != before.recount:
                     break
-                counted = now.recounted(found, hopeless, covered, ages)
+                counted = now.recounted(found, expired, covered, ages)
                 try:
                     self._write(namespace, counted, stored)
                 except Conflict:

@@ -61,7 +61,7 @@ class ResourceQuota(NamedTuple):
 
 
 def review(server: Server, value: Any, namespace: str) -> Answer:
-    """What the server answers when a ResourceQuota (JSON) is created in a namespace."""
+    """The server's answer when a ResourceQuota (JSON) is created in a namespace."""
     request = Request(api_version="v1", kind=KIND, namespace=namespace, body=value)
     try:
         quota = _decoded(value).object
@@ -89,12 +89,12 @@ def from_object(value: Any) -> ResourceQuota:
     spec, metadata = quota.get("spec", EMPTY), quota.get("metadata", EMPTY)
     status = quota.get("status", EMPTY)
     hard: Amounts = spec.get("hard") or {}
-    known: Amounts = status.get("used") or {}
+    used: Amounts = status.get("used") or {}
     return ResourceQuota(
         metadata.get("name", ""),
         metadata.get("namespace", ""),
         hard,
-        {name: known.get(name, ZERO) for name in hard},
+        {name: used.get(name, ZERO) for name in hard},
         tuple(_selectors(spec)),
         metadata.get("uid", ""),
     )

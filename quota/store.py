@@ -1,18 +1,19 @@
-"""Where ledgers are kept: objects with a version, replaced only by who has seen the latest one."""
+"""Storage of ledgers: objects with a version, which only those can replace who have read the latest one."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from resourceapi.errors import ClaimcheckError
 from resourceapi.objects import Object
 
 
-class Conflict(Exception):
+class Conflict(ClaimcheckError):
     """Somebody else has changed, created or deleted the object in the meantime."""
 
 
 class Stored(NamedTuple):
-    """An object's content (JSON) and its version; an opaque text, another one after every change."""
+    """An object's content (JSON) and its version: an opaque string that differs after every change."""
 
     content: Object
     version: str

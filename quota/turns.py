@@ -1,4 +1,4 @@
-"""Who may read all that is in a namespace: what is read takes memory, and how much of it there is is up to tenants."""
+"""How many threads may read all objects of a namespace at once: how much memory that takes is up to tenants."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ PATIENCE_SECONDS = 5.0
 
 
 class Turns:
-    """One at a time for each namespace, and few in all."""
+    """Turns at reading: one at a time for each namespace, and few in all."""
 
     def __init__(self, most: int = MOST, patience: float = PATIENCE_SECONDS) -> None:
-        """``patience``: how long one waits, in seconds."""
+        """Make turns for one process.
+
+        :param patience: how many seconds one waits.
+        """
         self._most = most
         self._patience = patience
         self._reading: set[str] = set()
