@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from resourceapi.equality import equal
 from resourceapi.field_errors import INVALID
 from resourceapi.kinds import CLAIM
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
 from validation.claim_status import check_claim_status, drop_deallocated
-from validation.device_claims import check_admin_access, check_device_claim
+from validation.device_claims import ADMIN_ACCESS, check_device_claim
 from validation.kind_rules import DeviceKindRules, Labels
-from validation.object_meta import check_metadata, check_metadata_update
+from validation.object_meta import check_metadata_update
 
 
 class ClaimRules(DeviceKindRules):
     """ResourceClaim."""
 
     keeps_generation = True
+    least_spec: ClassVar[Object | None] = {"devices": {}}
+    namespace_rules = (ADMIN_ACCESS,)
 
     def __init__(self) -> None:
         super().__init__(CLAIM)
@@ -25,16 +29,13 @@ class ClaimRules(DeviceKindRules):
         """Reports on devices that the update deallocates go with them."""
         drop_deallocated(obj, old)
 
-    def check_new(self, obj: Object, checks: Checks, labels: Labels) -> None:
-        """A new claim."""
-        devices = obj.get("spec", EMPTY).get("devices", EMPTY)
-        check_admin_access(devices.get("requests"), checks, labels)
-        check_metadata(obj, checks, namespaced=True)
-        check_device_claim(devices, ("spec", "devices"), checks)
+    def check_spec(self, spec: Object, checks: Checks) -> None:
+        """The spec of a new claim."""
+        check_device_claim(spec.get("devices", EMPTY), ("spec", "devices"), checks)
 
     def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
         """The spec of a stored claim never changes, so only that is checked."""
-        check_metadata(obj, checks, namespaced=True)
+        self.check_own_metadata(obj, checks)
         check_metadata_update(obj, old, checks)
         if not equal(obj.get("spec"), old.get("spec")):
             shown = checks.internal("ResourceClaimSpec", obj.get("spec", EMPTY))

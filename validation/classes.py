@@ -9,30 +9,27 @@ from resourceapi.model.formats import LONG_NAME
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
 from validation.configuration import check_configuration, check_selectors
-from validation.kind_rules import DeviceKindRules, Labels
-from validation.object_meta import check_metadata, check_metadata_update
+from validation.kind_rules import DeviceKindRules
+from validation.object_meta import check_metadata_update
 
 
 class DeviceClassRules(DeviceKindRules):
     """DeviceClass."""
 
+    name_origin = LONG_NAME.origin
+
     def __init__(self) -> None:
         super().__init__(DEVICE_CLASS)
 
-    def check_new(self, obj: Object, checks: Checks, labels: Labels) -> None:
-        """A new class."""
-        _check_class_metadata(obj, checks)
-        _check_spec(obj.get("spec", EMPTY), None, checks)
+    def check_spec(self, spec: Object, checks: Checks) -> None:
+        """The spec of a new class."""
+        _check_spec(spec, None, checks)
 
     def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
         """A changed class; selectors and configs that stay exactly as they were are not compiled or measured again."""
-        _check_class_metadata(obj, checks)
+        self.check_own_metadata(obj, checks)
         check_metadata_update(obj, old, checks)
         _check_spec(obj.get("spec", EMPTY), old.get("spec", EMPTY), checks)
-
-
-def _check_class_metadata(device_class: Object, checks: Checks) -> None:
-    check_metadata(device_class, checks, namespaced=False, name_origin=LONG_NAME.origin)
 
 
 def _check_spec(spec: Object, old: Object | None, checks: Checks) -> None:

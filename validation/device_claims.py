@@ -15,6 +15,7 @@ from resourceapi.objects import EMPTY, Object
 from validation import formats
 from validation.checks import Checks
 from validation.configuration import check_configuration, check_selectors
+from validation.kind_rules import NamespaceRule
 from validation.tolerations import check_toleration
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
@@ -28,17 +29,21 @@ _SUBREQUEST_CLASS = model.DeviceSubRequest["deviceClassName"]
 UINT64 = 2**64  # costs are added up as the server does, in 64 bits
 
 
-def check_admin_access(
-    requests: list[Object] | None, checks: Checks, namespace_labels: Mapping[str, str]
-) -> None:
+def check_admin_access(spec: Object, checks: Checks, namespace_labels: Mapping[str, str]) -> None:
     """Admin access is for namespaces that are labelled for it; the first request that asks for it is reported."""
-    for index, request in enumerate(requests or ()):
+    for index, request in enumerate(spec.get("devices", EMPTY).get("requests") or ()):
         if request.get("exactly", EMPTY).get("adminAccess"):
             # the server leaves out `exactly`, and the `spec` that a template has around it
             check_admin_namespace(
                 ("spec", "devices", "requests", index, "adminAccess"), checks, namespace_labels
             )
             return
+
+
+ADMIN_ACCESS = NamespaceRule("adminAccess", check_admin_access)
+ADMIN_ACCESS_IN_TEMPLATE = NamespaceRule(
+    "adminAccess", lambda spec, checks, labels: check_admin_access(spec.get("spec", EMPTY), checks, labels)
+)
 
 
 def check_admin_namespace(path: Path, checks: Checks, namespace_labels: Mapping[str, str]) -> None:

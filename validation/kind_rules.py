@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from conversion.hub import from_hub, hub_object, normalized
 from conversion.paths import to_hub as path_to_hub
@@ -15,7 +15,7 @@ from resourceapi.model.versions import GROUP, V1
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
 from validation.merging import merge
-from validation.object_meta import check_common_metadata, check_common_metadata_update
+from validation.object_meta import check_common_metadata, check_common_metadata_update, check_metadata
 from validation.requests import CREATE, STATUS, Answer, Request
 
 if TYPE_CHECKING:
@@ -77,19 +77,44 @@ class KindRules(ABC):
         """The object as JSON of ``version``."""
 
 
+class NamespaceRule(NamedTuple):
+    """A hand-written rule about a new spec that depends on the namespace.
+
+    :ivar field: the name of a field; the rule accepts every spec that has no such field anywhere.
+    :ivar check: reports what is wrong with a spec, given the labels of the namespace.
+    """
+
+    field: str
+    check: Callable[[Object, Checks, Labels], None]
+
+
 class DeviceKindRules(KindRules):
-    """The rules of a kind of ``resource.k8s.io``; each is a subclass, which states what must hold."""
+    """The rules of a kind of ``resource.k8s.io``; each is a subclass, which states what must hold.
+
+    What a rule about a new object can depend on is what it is given: ``check_spec`` is given the spec,
+    ``check_own_metadata`` the metadata, and only ``namespace_rules`` get the labels of the namespace as well.
+
+    :cvar namespace_rules: the rules about a new object that depend on its namespace; they are checked first.
+    :cvar least_spec: a spec that the rules accept and that has no field that it could do without; None for kinds of which
+        no two objects have the same spec.
+    :cvar name_origin: the origin of the declarative rule that reports a bad name as well, if there is one.
+    """
+
+    namespace_rules: tuple[NamespaceRule, ...] = ()
+    least_spec: ClassVar[Object | None] = None
+    name_origin = ""
 
     def __init__(self, kind: Kind) -> None:
         super().__init__(kind, GROUP)
         self._spec = V1[kind.name]["spec"].type.struct
 
     @abstractmethod
-    def check_new(self, obj: Object, checks: Checks, labels: Labels) -> None:
-        """Hand-written rules about a new object.
+    def check_spec(self, spec: Object, checks: Checks) -> None:
+        """Hand-written rules about a new spec; they depend on nothing else."""
 
-        :param labels: those of its namespace.
-        """
+    def check_own_metadata(self, obj: Object, checks: Checks) -> None:
+        """Hand-written rules about the metadata."""
+        check_metadata(obj, checks, namespaced=self.kind.namespaced, name_origin=self.name_origin)
 
     @abstractmethod
     def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
@@ -154,7 +179,11 @@ class DeviceKindRules(KindRules):
     def _check(self, verb: str, obj: Object, old: Object | None, checks: Checks, labels: Labels) -> None:
         """Hand-written rules, in the server's order."""
         if verb == CREATE:
-            self.check_new(obj, checks, labels)
+            spec = obj.get("spec", EMPTY)
+            for rule in self.namespace_rules:
+                rule.check(spec, checks, labels)
+            self.check_own_metadata(obj, checks)
+            self.check_spec(spec, checks)
             if not checks.errors:
                 check_common_metadata(obj, checks, namespaced=self.kind.namespaced)
             return

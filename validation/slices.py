@@ -20,9 +20,9 @@ from validation.attributes import check_attribute
 from validation.bindings import check_binding_conditions, check_skipped_operations
 from validation.capacities import check_capacity
 from validation.checks import Checks, map_key
-from validation.kind_rules import DeviceKindRules, Labels
+from validation.kind_rules import DeviceKindRules
 from validation.node_selectors import check_node_selector
-from validation.object_meta import check_metadata, check_metadata_update
+from validation.object_meta import check_metadata_update
 from validation.requests import Answer
 from validation.tolerations import check_taint
 
@@ -51,10 +51,9 @@ class ResourceSliceRules(DeviceKindRules):
     def __init__(self) -> None:
         super().__init__(RESOURCE_SLICE)
 
-    def check_new(self, obj: Object, checks: Checks, labels: Labels) -> None:
-        """A new slice."""
-        check_metadata(obj, checks, namespaced=False)
-        _check_spec(obj.get("spec", EMPTY), None, checks)
+    def check_spec(self, spec: Object, checks: Checks) -> None:
+        """The spec of a new slice."""
+        _check_spec(spec, None, checks)
 
     def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
         """A changed slice; devices keep capacities and taints that they had without another check."""

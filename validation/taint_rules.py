@@ -10,7 +10,7 @@ from validation import formats
 from validation.checks import Checks
 from validation.conditions import check_conditions
 from validation.kind_rules import DeviceKindRules, Labels
-from validation.object_meta import check_metadata, check_metadata_update
+from validation.object_meta import check_metadata_update
 from validation.tolerations import check_taint
 
 
@@ -29,10 +29,9 @@ class DeviceTaintRuleRules(DeviceKindRules):
         if taint.get("effect", "") != before.get("effect", "") and same_time:
             obj["spec"] = {**obj["spec"], "taint": {**taint, "timeAdded": now}}
 
-    def check_new(self, obj: Object, checks: Checks, labels: Labels) -> None:
-        """A new rule."""
-        check_metadata(obj, checks, namespaced=False)
-        _check_spec(obj.get("spec", EMPTY), None, checks)
+    def check_spec(self, spec: Object, checks: Checks) -> None:
+        """The spec of a new rule."""
+        _check_spec(spec, None, checks)
 
     def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
         """A changed rule."""
