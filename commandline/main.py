@@ -1,6 +1,6 @@
-"""The command's entry: which subcommand, and how it ends.
+"""The entry point of ``claimcheck``: runs a subcommand and turns errors into messages and exit codes.
 
-Exit codes: 0 all is well, 1 something is not, 2 the work could not be done.
+Exit codes: 0 success, 1 the answer is negative (invalid, does not fit), 2 some of the work could not be done.
 """
 
 from __future__ import annotations
@@ -18,29 +18,21 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 SERVE = "serve"
+#: The subcommands with their summaries. The package of each has the modules ``options`` and ``run``.
 SUBCOMMANDS = {
-    "validate": ("commandline.validate.run", "what kube-apiserver would say about manifests"),
-    "convert": ("commandline.convert.run", "rewrite manifests in another API version"),
-    "cel": ("commandline.cel.run", "what a CEL expression is, costs, and gives on devices"),
-    "quota": ("commandline.quota.run", "what claims count against quotas, and whether they fit"),
-    "explain": ("commandline.explain.run", "why pods and claims get no devices, and what would help"),
-    "simulate": (
-        "commandline.simulate.run",
-        "where pods would go, what would be left, which new nodes they need",
-    ),
-    SERVE: ("commandline.serve.run", "answer kube-apiserver's webhooks"),
-    "inject-ca": (
-        "commandline.inject_ca.run",
-        "keep the webhooks' authority where kube-apiserver looks for it",
-    ),
-    "manifests": ("commandline.manifests.run", "what deploys the webhooks in a cluster"),
-    "migrate-storage": (
-        "commandline.migrate_storage.run",
-        "take a cluster's DRA objects along when CRDs begin or cease to serve them",
-    ),
+    "validate": "report what kube-apiserver would answer to manifests",
+    "convert": "rewrite manifests in another API version",
+    "cel": "check a CEL expression, its cost and its results on devices",
+    "quota": "show what claims count against ResourceQuotas, and whether they fit",
+    "explain": "explain why pods and claims get no devices, and what would help",
+    "simulate": "show where pods would be placed, what is left, and which new nodes they need",
+    SERVE: "serve admission and conversion webhooks for kube-apiserver",
+    "inject-ca": "keep the webhooks' certificate authority up to date in webhook configurations and CRDs",
+    "manifests": "print the manifests that deploy the webhooks",
+    "migrate-storage": "move a cluster's DRA objects when CRDs start or stop serving them",
 }
 _OBJECTS, _OBJECTS_OF_SERVER = 300_000, 100_000
-# Errors of writing to standard output: the reader has gone, the device is full or broken, the file too large.
+# Errors of writing to standard output: the reader closed the pipe, the device is full or broken, the file too large.
 _UNWRITABLE = frozenset((errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG))
 UNFINISHED = 2
 INTERRUPTED = 130
@@ -89,35 +81,36 @@ def _run(arguments: list[str]) -> int:
 
     from commandline.help_formatter import Formatter
 
-    description = "Answers about DRA objects before the cluster does."
+    description = (
+        "Check Kubernetes DRA objects, and answer questions about them, before they reach the cluster."
+    )
     parser = ArgumentParser(prog="claimcheck", description=description, formatter_class=Formatter)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     subparsers = parser.add_subparsers(prog=parser.prog, dest="subcommand", metavar="COMMAND")
     wanted = next((argument for argument in arguments if argument in SUBCOMMANDS), "")
-    module, asked = None, parser
-    for name, (path, summary) in SUBCOMMANDS.items():
+    chosen = parser
+    for name, summary in SUBCOMMANDS.items():
         if name == wanted:
-            module = _load(path)
-            asked = subparsers.add_parser(name, help=summary, formatter_class=Formatter)
-            module.add_arguments(asked)
+            chosen = subparsers.add_parser(name, help=summary, formatter_class=Formatter)
+            module_of(name, "options").add_arguments(chosen)
         else:
             subparsers.add_parser(name, help=summary, add_help=False)
     try:
         options, unknown = parser.parse_known_args(arguments)
         if unknown:
-            asked.error(_unrecognized(unknown, asked))
+            chosen.error(_unrecognized(unknown, chosen))
     except SystemExit as exit:  # argparse has said why
         return exit.code if isinstance(exit.code, int) else UNFINISHED
     if options.version:
         return _print_version()
-    if module is None:
+    if not options.subcommand:
         parser.print_help(sys.stderr)
         return UNFINISHED
-    return int(module.run(options))
+    return int(module_of(options.subcommand, "run").run(options))
 
 
 def _unrecognized(unknown: Sequence[str], parser: ArgumentParser) -> str:
-    """argparse's message about arguments, with the option that may be meant."""
+    """argparse's message about unknown arguments, with the option that was probably meant."""
     from resourceapi.nearness import nearest
 
     names = [name for name in parser._option_string_actions if name.startswith("--")]
@@ -125,10 +118,11 @@ def _unrecognized(unknown: Sequence[str], parser: ArgumentParser) -> str:
     return f"unrecognized arguments: {' '.join(unknown)}" + (f" (did you mean {meant}?)" if meant else "")
 
 
-def _load(path: str) -> ModuleType:
+def module_of(subcommand: str, name: str) -> ModuleType:
+    """A module of a subcommand's package: ``options`` or ``run``; loaded only when needed, for a fast start."""
     from importlib import import_module
 
-    return import_module(path)
+    return import_module(f"commandline.{subcommand.replace('-', '_')}.{name}")
 
 
 def _print_version() -> int:
@@ -139,14 +133,17 @@ def _print_version() -> int:
 
 
 def _collect_garbage_rarely(objects: int) -> None:
-    """Look for cyclic garbage after so many new objects: there is hardly any, and looking takes a tenth of a long run."""
+    """Run the cyclic garbage collector only after this many new objects.
+
+    There is almost no cyclic garbage, and with the default threshold the collector takes a tenth of a long run.
+    """
     import gc
 
     gc.set_threshold(objects)
 
 
 def _leave(code: int) -> None:
-    """End the process without taking everything apart first, which takes as long as a hundred objects."""
+    """End the process without freeing its objects first, which takes as long as validating a hundred manifests."""
     if sys.gettrace() is None and sys.getprofile() is None:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -154,10 +151,7 @@ def _leave(code: int) -> None:
 
 
 def _make_printable() -> None:
-    """Names and texts from files may hold what the terminal's encoding lacks; show such characters escaped.
-
-    What would go to a closed stream goes nowhere.
-    """
+    """Escape characters that the terminal's encoding lacks, and discard output to closed streams."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
     if sys.stderr is None:

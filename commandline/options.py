@@ -1,16 +1,17 @@
-"""Which server a subcommand answers as: the options that say so, and the profile that they make."""
+"""Options that several subcommands share, each declared once, and the release that they choose."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
 from resourceapi.gates import GATES, GateError, parse
-from resourceapi.releases import NEWEST, RELEASES, Profile, UnknownRelease
+from resourceapi.releases import NEWEST, PROPOSALS, RELEASES, Profile, UnknownRelease
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from typing import Any
+    from argparse import ArgumentParser, Namespace
+    from typing import Protocol
 
     class Arguments(Protocol):
         """A parser, or a group of its options."""
@@ -18,21 +19,98 @@ if TYPE_CHECKING:
         def add_argument(self, *names: str, **settings: Any) -> Any: ...
 
 
+#: The formats of every subcommand but ``validate`` and ``manifests``.
+FORMATS = ("text", "json")
+
+
+def describe(parser: ArgumentParser, description: str, examples: str) -> None:
+    """Set the texts above and below the options in ``--help``."""
+    parser.description = description
+    parser.epilog = examples
+
+
+def add_paths(parser: Arguments, nargs: str = "+") -> None:
+    """``FILE|DIR|-``: the manifests that a subcommand works on."""
+    parser.add_argument(
+        "paths",
+        nargs=nargs,
+        metavar="FILE|DIR|-",
+        help="manifests in YAML or JSON; - reads standard input",
+    )
+
+
 def add_server_options(parser: Arguments) -> None:
-    """``--kube-version`` and ``--feature-gates``."""
+    """``--kube-version`` and ``--feature-gates``: the server to answer as."""
+    releases = ", ".join(release for release in RELEASES if release != PROPOSALS)
     parser.add_argument(
         "--kube-version",
         metavar="RELEASE",
         default=f"1.{NEWEST}",
-        help=f"{', '.join(RELEASES)} (the newest one with what proposals add); default 1.{NEWEST}",
+        help=f"the Kubernetes release: {releases}, or {PROPOSALS} for the newest one with the fields that "
+        f"enhancement proposals add; default: 1.{NEWEST}",
     )
     parser.add_argument(
-        "--feature-gates", metavar="A=true,B=false", default="", help="as kube-apiserver takes them"
+        "--feature-gates",
+        metavar="A=true,B=false",
+        default="",
+        help="feature gates, written as for kube-apiserver",
+    )
+
+
+def add_namespace(parser: Arguments) -> None:
+    """``--namespace``: where objects belong that do not name a namespace."""
+    parser.add_argument(
+        "-n",
+        "--namespace",
+        default="default",
+        help="namespace of objects that do not name one; default: default",
+    )
+
+
+def add_namespace_labels(parser: Arguments) -> None:
+    """``--namespace-labels``: labels that are not in the manifests."""
+    parser.add_argument(
+        "--namespace-labels",
+        metavar="[NAMESPACE:]K=V,…",
+        action="append",
+        default=[],
+        help="labels of one namespace, or of all of them",
+    )
+
+
+def add_inventory(parser: Arguments, help: str) -> None:
+    """``--inventory``: files with objects that exist in the cluster already.
+
+    :param help: which objects matter to the subcommand.
+    """
+    parser.add_argument("--inventory", metavar="DIR", action="append", default=[], help=help)
+
+
+def add_kubeconfig(parser: Arguments, help: str, *, required: bool = False) -> None:
+    """``--kubeconfig`` and ``--context``: a live cluster.
+
+    :param help: what the subcommand does with the cluster.
+    """
+    parser.add_argument("--kubeconfig", metavar="FILE", required=required, help=help)
+    parser.add_argument(
+        "--context",
+        dest="kube_context",
+        metavar="NAME",
+        default="",
+        help="context of the --kubeconfig file; default: its current context",
+    )
+
+
+def add_output(parser: Arguments, formats: Iterable[str] = FORMATS) -> None:
+    """``--output``: the format of the report; the first one is the default."""
+    choices = tuple(formats)
+    parser.add_argument(
+        "-o", "--output", choices=choices, default=choices[0], help=f"format; default: {choices[0]}"
     )
 
 
 def profile_of(options: Namespace) -> Profile:
-    """The server that these options describe.
+    """The release and feature gates that the options of :func:`add_server_options` choose.
 
     :raises UsageError: for a release or gates that do not exist.
     """
@@ -41,11 +119,10 @@ def profile_of(options: Namespace) -> Profile:
     except UnknownRelease as error:
         raise UsageError(f"--kube-version: {error}") from None
     except GateError as error:
-        raise UsageError(f"--feature-gates: {error}{_meant_gate(str(error))}") from None
+        raise UsageError(f"--feature-gates: {error}{_suggested_gate(str(error))}") from None
 
 
-def _meant_gate(message: str) -> str:
-    """What may be meant by a gate that is unknown."""
+def _suggested_gate(message: str) -> str:
     from resourceapi.nearness import nearest
 
     meant = nearest(message.partition("unrecognized feature gate: ")[2], GATES)

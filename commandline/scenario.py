@@ -1,4 +1,4 @@
-"""The situation that ``explain`` and ``simulate`` start from: a cluster, and who asks for devices in it."""
+"""The scenario of ``explain`` and ``simulate``: a cluster, and the workloads that request devices in it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.options import add_server_options, profile_of
+from commandline.options import (
+    add_inventory,
+    add_kubeconfig,
+    add_namespace,
+    add_server_options,
+    profile_of,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -16,12 +22,15 @@ if TYPE_CHECKING:
     from commandline.options import Arguments
     from commandline.results import Failure, Result
     from commandline.treatment import Manifest
-    from commandline.workloads import Asker
+    from commandline.workloads import Workload
     from resourceapi.releases import Profile
 
 
-def add_situation_options(parser: Arguments, what: str) -> None:
-    """``-f``, ``--inventory`` or ``--kubeconfig``, and the server to answer as; `what` is in the files of ``-f``."""
+def add_scenario_options(parser: Arguments, contents: str) -> None:
+    """``-f``, ``--inventory`` or ``--kubeconfig``, ``--namespace``, and the server to answer as.
+
+    :param contents: what the files of ``-f`` contain.
+    """
     parser.add_argument(
         "-f",
         "--filename",
@@ -29,47 +38,43 @@ def add_situation_options(parser: Arguments, what: str) -> None:
         nargs="+",
         action="extend",
         required=True,
-        help=f"{what}; - is standard input",
+        help=f"{contents}; - reads standard input",
     )
-    parser.add_argument(
-        "--inventory",
-        metavar="DIR",
-        action="append",
-        default=[],
-        help="what is in the cluster (or a file): ResourceSlices, DeviceClasses, Nodes, ResourceClaims with what is "
-        "allocated to them, DeviceTaintRules, templates; any version",
+    add_inventory(
+        parser,
+        "the cluster's objects, in any version; a directory or a file: ResourceSlices, DeviceClasses, Nodes, "
+        "ResourceClaims with their allocations, ResourceClaimTemplates, DeviceTaintRules",
     )
-    parser.add_argument("--kubeconfig", metavar="FILE", help="take all that from a live cluster")
-    parser.add_argument(
-        "--context", dest="kube_context", metavar="NAME", default="", help="the context in --kubeconfig"
-    )
-    parser.add_argument(
-        "-n", "--namespace", default="default", help="of objects that name none; default: default"
-    )
+    add_kubeconfig(parser, "read the cluster's objects from a live cluster")
+    add_namespace(parser)
     add_server_options(parser)
 
 
-class Situation:
-    """A cluster as `state` and as `world`, who asks in it, and what could not be read."""
+class Scenario:
+    """A cluster, the workloads that request devices in it, and what could not be read.
 
-    def __init__(self, state: ClusterState, world: Snapshot, askers: list[Asker]) -> None:
+    :param state: the cluster's objects.
+    :param snapshot: the same as the allocator sees them.
+    """
+
+    def __init__(self, state: ClusterState, snapshot: Snapshot, workloads: list[Workload]) -> None:
         self.state = state
-        self.world = world
-        self.askers = askers
+        self.snapshot = snapshot
+        self.workloads = workloads
         self.failures = state.failures
 
 
-def read_situation(options: Namespace) -> Situation:
+def read_scenario(options: Namespace) -> Scenario:
     """Read what the options name.
 
-    :raises UsageError: for options that make no sense, or if nothing asks for devices.
+    :raises UsageError: for options that contradict each other, or if nothing requests devices.
     """
     from commandline.cluster_state import ClusterState
     from commandline.reading import insist_on_one_reader, read, read_named
-    from commandline.workloads import Askers
+    from commandline.workloads import WorkloadReader
 
     if options.kubeconfig is not None and options.inventory:
-        raise UsageError("--kubeconfig and --inventory: give one of them")
+        raise UsageError("--kubeconfig and --inventory: use only one of them")
     profile = profile_of(options)
     insist_on_one_reader(options.filename, options.inventory)
     state = ClusterState(profile, options.namespace)
@@ -77,22 +82,20 @@ def read_situation(options: Namespace) -> Situation:
         state.learn(read_named("--inventory", options.inventory))
     else:
         state.learn_live(_live(options, profile, state))
-    asking = state.learn(read(options.filename), new=True)
-    askers = Askers(state, options.namespace).of(asking)
-    if not askers and not state.failures:
-        files = ", ".join(options.filename)
+    requesting = state.learn(read(options.filename), new=True)
+    workloads = WorkloadReader(state, options.namespace).workloads(requesting)
+    if not workloads and not state.failures:
         raise UsageError(
-            f"nothing asks for devices in {files} (with resource claims; extended resources do not count)"
+            f"{', '.join(options.filename)}: nothing requests devices with resource claims "
+            "(extended resources are not supported)"
         )
-    world = world_of(state)
-    if askers and not (options.kubeconfig or options.inventory or world.nodes or world.classes):
-        raise UsageError(
-            "name what is in the cluster with --inventory DIR, or the cluster with --kubeconfig FILE"
-        )
-    return Situation(state, world, askers)
+    snapshot = snapshot_of(state)
+    if workloads and not (options.kubeconfig or options.inventory or snapshot.nodes or snapshot.classes):
+        raise UsageError("describe the cluster with --inventory DIR or --kubeconfig FILE")
+    return Scenario(state, snapshot, workloads)
 
 
-def world_of(state: ClusterState) -> Snapshot:
+def snapshot_of(state: ClusterState) -> Snapshot:
     """The cluster as the allocator sees it."""
     from allocator.explaining.snapshot import Snapshot
 
@@ -100,12 +103,12 @@ def world_of(state: ClusterState) -> Snapshot:
 
 
 def _live(options: Namespace, profile: Profile, state: ClusterState) -> Iterator[Manifest | Result | Failure]:
-    """What a cluster has; one that does not answer at all is none to look for devices in.
+    """The objects of a live cluster.
 
-    Templates matter only where they are asked for: a list that is refused is no failure if those of the namespace are
-    known.  Of claims others may hold devices.
+    If templates of other namespaces cannot be listed, that is no failure: only those of the pods' own namespace matter.
+    Claims of all namespaces matter, as they may hold devices.
 
-    :raises UsageError: if it does not.
+    :raises UsageError: if the cluster does not answer at all.
     """
     from commandline.cluster import Unread, live_objects
     from commandline.cluster_state import TEMPLATE

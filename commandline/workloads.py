@@ -1,4 +1,4 @@
-"""Who asks for devices: pods and workloads with the claims that they would have, and claims by themselves."""
+"""Workloads that request devices: pods with the claims that they would get, and claims without a pod."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from commandline.treatment import Manifest
 
 
-class Asker:
-    """A pod with its claims (v1, normal form); `kind` and `name` are those of the object that it comes from.
+class Workload:
+    """The pods of one object of the input, all alike, or a claim or template without a pod.
 
-    `problem`: why it cannot be answered for. `copies`: how many such pods there are; each gets its own claims from
-    templates (`fresh`: their places).
+    `kind`, `namespace` and `name` are those of the object.
     """
 
     def __init__(self, manifest: Manifest, namespace: str, pod_spec: Object) -> None:
@@ -29,40 +28,45 @@ class Asker:
         self.namespace = namespace
         self.name = name_of(manifest.value)
         self.pod_spec = pod_spec
+        #: the claims of a pod, in v1 with defaults
         self.claims: list[Object] = []
-        self.fresh: list[int] = []
+        #: the indices in ``claims`` of those from templates, which each pod gets anew
+        self.from_templates: list[int] = []
+        #: the number of pods
         self.copies = 1
+        #: why nothing can be said about it
         self.problem = ""
 
     @property
     def title(self) -> str:
+        """``Pod default/train``."""
         return f"{self.kind} {self.namespace}/{self.name}"
 
     def claims_of_copy(self, number: int) -> list[Object]:
-        """The claims of one of several pods: those from templates are its own."""
+        """The claims of a pod by its number: those from templates are its own."""
         if not number:
             return self.claims
         return [
             {**claim, "metadata": {**claim["metadata"], "name": f"{name_of(claim)}-{number}"}}
-            if index in self.fresh
+            if index in self.from_templates
             else claim
             for index, claim in enumerate(self.claims)
         ]
 
 
-class Askers:
-    """Finds the askers among manifests, whose claims and templates join those of the cluster."""
+class WorkloadReader:
+    """Finds the workloads in manifests, whose claims and templates join those of the cluster."""
 
     def __init__(self, state: ClusterState, default_namespace: str) -> None:
         self._state = state
         self._default_namespace = default_namespace
         self._used: set[tuple[str, str]] = set()
-        #: what the server says against claims and templates in the files
+        #: why the server rejects claims and templates in the files
         self._refused: dict[tuple[str, str], str] = {}
-        self._made = 0
+        self._generated_names = 0
 
-    def of(self, manifests: Iterable[Manifest]) -> list[Asker]:
-        """The askers in the order of the manifests: pods, workloads, and claims and templates that none of them uses."""
+    def workloads(self, manifests: Iterable[Manifest]) -> list[Workload]:
+        """Pods, kinds with a pod template, and claims and templates that none of them uses, in the order of the input."""
         read = [(manifest, *self._read(manifest)) for manifest in manifests]
         pods = {
             index: self._pod(manifest, obj, problem)
@@ -71,13 +75,13 @@ class Askers:
         }
         found = []
         for index, (manifest, obj, problem) in enumerate(read):
-            asker = pods.get(index) or self._claim(manifest, obj, problem)
-            if asker is not None and (asker.claims or asker.problem):
-                found.append(asker)
+            workload = pods.get(index) or self._claim(manifest, obj, problem)
+            if workload is not None and (workload.claims or workload.problem):
+                found.append(workload)
         return found
 
     def _read(self, manifest: Manifest) -> tuple[Object, str]:
-        """The object as the server takes it, or what it says against it. Claims and templates are remembered."""
+        """The object as the server stores it, or why it rejects it. Claims and templates are added to the cluster."""
         answer = answer_to_create(self._state.server, manifest, self._default_namespace)
         if not answer.accepted or answer.object is None:
             named = f"{namespace_of(manifest, self._default_namespace)}/{name_of(manifest.value)}"
@@ -99,69 +103,69 @@ class Askers:
         self._state.remember(kind, obj)
         return obj, ""
 
-    def _pod(self, manifest: Manifest, obj: Object, problem: str) -> Asker:
+    def _pod(self, manifest: Manifest, obj: Object, problem: str) -> Workload:
         kind = manifest.value["kind"]
         pod = obj
         if not problem and kind != "Pod":
             pod = template_of(kind, obj) or {}
-        asker = Asker(manifest, namespace_of(manifest, self._default_namespace), {})
-        asker.problem = problem
+        workload = Workload(manifest, namespace_of(manifest, self._default_namespace), {})
+        workload.problem = problem
         if problem:
-            return asker
-        asker.pod_spec = pod.get("spec") or {}
+            return workload
+        workload.pod_spec = pod.get("spec") or {}
         if field := COPIES.get(kind):
             copies = (obj.get("spec") or {}).get(field, 1)
-            asker.copies = max(copies, 0) if isinstance(copies, int) else 1
-        made = _made_claims(manifest.value)
-        for entry in asker.pod_spec.get("resourceClaims") or ():
-            self._add_claim(asker, entry, made)
-        return asker
+            workload.copies = max(copies, 0) if isinstance(copies, int) else 1
+        created = _created_claims(manifest.value)
+        for entry in workload.pod_spec.get("resourceClaims") or ():
+            self._add_claim(workload, entry, created)
+        return workload
 
-    def _add_claim(self, asker: Asker, entry: Object, made: dict[str, str]) -> None:
+    def _add_claim(self, workload: Workload, entry: Object, created: dict[str, str]) -> None:
         name = entry.get("name", "")
-        claim_name = made.get(name) or entry.get("resourceClaimName")
+        claim_name = created.get(name) or entry.get("resourceClaimName")
         if claim_name:
-            self._used.add((CLAIM, f"{asker.namespace}/{claim_name}"))
-            claim = self._state.of(CLAIM).get(f"{asker.namespace}/{claim_name}")
+            self._used.add((CLAIM, f"{workload.namespace}/{claim_name}"))
+            claim = self._state.of(CLAIM).get(f"{workload.namespace}/{claim_name}")
             if claim is not None:
-                asker.claims.append(claim)
+                workload.claims.append(claim)
             else:
-                asker.problem = self._missing("claim", CLAIM, f"{asker.namespace}/{claim_name}")
+                workload.problem = self._missing("claim", CLAIM, f"{workload.namespace}/{claim_name}")
             return
         template_name = entry.get("resourceClaimTemplateName", "")
-        self._used.add((TEMPLATE, f"{asker.namespace}/{template_name}"))
-        template = self._state.of(TEMPLATE).get(f"{asker.namespace}/{template_name}")
+        self._used.add((TEMPLATE, f"{workload.namespace}/{template_name}"))
+        template = self._state.of(TEMPLATE).get(f"{workload.namespace}/{template_name}")
         if template is None:
-            asker.problem = self._missing("template", TEMPLATE, f"{asker.namespace}/{template_name}")
+            workload.problem = self._missing("template", TEMPLATE, f"{workload.namespace}/{template_name}")
             return
-        asker.fresh.append(len(asker.claims))
-        asker.claims.append(_from_template(template, asker.namespace, f"{asker.name}-{name}"))
+        workload.from_templates.append(len(workload.claims))
+        workload.claims.append(_from_template(template, workload.namespace, f"{workload.name}-{name}"))
 
     def _missing(self, noun: str, kind: str, name: str) -> str:
-        """Why there is no claim or template of this name."""
+        """Why a claim or template is missing."""
         if refused := self._refused.get((kind, name)):
             return f"{noun} {name} is not valid: {refused}"
         unread = self._state.unread.get(kind)
         if unread is not None and unread.read_namespace != name.partition("/")[0]:
             return f"{noun} {name} could not be read ({unread.reason})"
-        return f"{noun} {name} is neither in the files nor in the inventory"
+        return f"{noun} {name} is not in the files or the inventory"
 
-    def _claim(self, manifest: Manifest, obj: Object, problem: str) -> Asker | None:
-        """A claim or template by itself: as if a pod used nothing else."""
+    def _claim(self, manifest: Manifest, obj: Object, problem: str) -> Workload | None:
+        """A claim or template that no workload uses: as if a pod used only that."""
         kind, namespace = manifest.value["kind"], namespace_of(manifest, self._default_namespace)
         if (kind, f"{namespace}/{name_of(obj)}") in self._used and not problem:
             return None
-        asker = Asker(manifest, namespace, {})
-        asker.problem = problem
+        workload = Workload(manifest, namespace, {})
+        workload.problem = problem
         if not problem:
             prefix = "" if manifest.value["metadata"].get("name") else obj["metadata"].get("generateName", "")
             if prefix:
-                # The server makes a name for each; those that it answers with are all the same.
-                self._made += 1
-                obj = {**obj, "metadata": {**obj["metadata"], "name": f"{prefix}{self._made}"}}
-            asker.claims = [_from_template(obj, namespace, name_of(obj)) if kind == TEMPLATE else obj]
-            asker.fresh = [0] if kind == TEMPLATE else []
-        return asker
+                # The server generates a name for each; our answers all have the same.
+                self._generated_names += 1
+                obj = {**obj, "metadata": {**obj["metadata"], "name": f"{prefix}{self._generated_names}"}}
+            workload.claims = [_from_template(obj, namespace, name_of(obj)) if kind == TEMPLATE else obj]
+            workload.from_templates = [0] if kind == TEMPLATE else []
+        return workload
 
 
 def _from_template(template: Object, namespace: str, name: str) -> Object:
@@ -170,14 +174,14 @@ def _from_template(template: Object, namespace: str, name: str) -> Object:
     return {"metadata": metadata, "spec": made.get("spec") or {}}
 
 
-def _made_claims(value: Object) -> dict[str, str]:
-    """The claims that a controller has made for a pod already, by the names of their entries."""
+def _created_claims(value: Object) -> dict[str, str]:
+    """The claims that kube-controller-manager has created for a pod, by the names of their entries."""
     status: Any = value.get("status")
     entries: Any = status.get("resourceClaimStatuses") if isinstance(status, dict) else None
-    return dict(_made(entries)) if isinstance(entries, list) else {}
+    return dict(_created(entries)) if isinstance(entries, list) else {}
 
 
-def _made(entries: Iterable[Any]) -> Iterator[tuple[str, str]]:
+def _created(entries: Iterable[Any]) -> Iterator[tuple[str, str]]:
     for entry in entries:
         if isinstance(entry, dict):
             name, claim = entry.get("name"), entry.get("resourceClaimName")

@@ -1,4 +1,4 @@
-"""What there is to say about one expression: the server's verdict, and the outcome on devices."""
+"""Compiles one CEL expression as kube-apiserver does, and evaluates it on devices as kube-scheduler does."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ _V1 = "resource.k8s.io/v1"
 
 
 class Group:
-    """Devices on which the expression gives the same, for the same reasons.
+    """Devices on which the expression has the same result for the same reasons.
 
-    `value` is the match, or for a derived attribute the attribute; `error` the text of a failure, as kube-scheduler
-    has it. `costs` are the least and the greatest actual cost, None where the evaluation did not begin.
+    :param outcome: one of ``OUTCOMES``.
+    :param value: the result: a boolean, or the value of a derived attribute.
+    :param error: kube-scheduler's message if the evaluation failed.
+    :param reasons: why a selector does not match.
     """
 
     __slots__ = ("costs", "error", "members", "outcome", "reasons", "value")
@@ -38,33 +40,30 @@ class Group:
         self.value = value
         self.error = error
         self.reasons = reasons
+        #: the lowest and the highest actual cost; None if the expression could not be evaluated at all
         self.costs: tuple[int, int] | None = None
         self.members: list[Named] = []
 
     def add(self, members: list[Named], cost: int | None) -> None:
+        """Add devices, each of which has this actual cost."""
         self.members += members
         if cost is not None:
             least, greatest = self.costs or (cost, cost)
             self.costs = min(least, cost), max(greatest, cost)
 
 
-class Judgement:
-    """The verdict on an expression, and the groups of devices if there were any.
-
-    `problem` is the server's field error, None if it takes the expression, and `hint` how to mend that, if known.
-    `remarks` are what lints say about a selector by itself. `type` is None for one that does not
-    compile; `max_cost` is then meaningless. `groups` is None where no devices were given.
-    """
+class Evaluation:
+    """The verdict on an expression, and its results on devices."""
 
     __slots__ = (
         "cost_limit",
         "derived",
+        "error",
         "expression",
         "groups",
         "hint",
         "locations",
         "max_cost",
-        "problem",
         "remarks",
         "type",
     )
@@ -72,9 +71,13 @@ class Judgement:
     def __init__(self, expression: str, derived: bool) -> None:
         self.expression = expression
         self.derived = derived
-        self.problem: FieldError | None = None
+        #: the server's error; None if it accepts the expression
+        self.error: FieldError | None = None
+        #: how to fix the error, if known
         self.hint = ""
+        #: findings of lints
         self.remarks: list[Remark] = []
+        #: the type of the result; None if the expression does not compile, and then ``max_cost`` means nothing
         self.type: str | None = None
         self.max_cost = 0
         self.cost_limit = limits.CEL_EXPRESSION_COST
@@ -82,52 +85,58 @@ class Judgement:
             self.cost_limit = min(self.cost_limit, limits.DERIVED_ATTRIBUTES_COST)
         #: line, column and message of each error in the source
         self.locations: list[tuple[int, int, str]] = []
+        #: the devices by result; None if no devices were given
         self.groups: list[Group] | None = None
 
     @property
     def is_good(self) -> bool:
-        """Whether the server takes the expression and, if there are devices, it matches one."""
-        if self.problem is not None:
+        """Whether the server accepts the expression and, if there are devices, at least one matches."""
+        if self.error is not None:
             return False
         return self.groups is None or any(group.outcome == MATCH for group in self.groups)
 
     def count(self, outcome: str) -> int:
+        """The number of devices with this outcome."""
         return sum(len(group.members) for group in self.groups or () if group.outcome == outcome)
 
 
-def judge(
+def evaluate(
     expression: str, profile: Profile, *, derived: bool, inventory: Inventory | None = None
-) -> Judgement:
-    """Compile an expression as kube-apiserver does in a request, and evaluate it as kube-scheduler does."""
-    judgement, gates = Judgement(expression, derived), profile.gates
-    judgement.problem, _ = Compiler().check(expression, ("expression",), gates, derived=derived)
-    if judgement.problem is not None:
-        judgement.hint = _hint(judgement.problem, expression, profile)
-        if judgement.problem.kind == TOO_LONG:
-            return judgement
+) -> Evaluation:
+    """Compile an expression as kube-apiserver does in a request, and evaluate it as kube-scheduler does.
+
+    :param derived: whether it computes a derived attribute (KEP-4381) instead of a match.
+    :param inventory: the devices on which to evaluate it.
+    """
+    evaluation, gates = Evaluation(expression, derived), profile.gates
+    evaluation.error, _ = Compiler().check(expression, ("expression",), gates, derived=derived)
+    if evaluation.error is not None:
+        evaluation.hint = _hint(evaluation.error, expression, profile)
+        if evaluation.error.kind == TOO_LONG:
+            return evaluation
     environment = Environment(
         consumable_capacity=CONSUMABLE_CAPACITY in gates,
         list_attributes=LIST_ATTRIBUTES in gates,
         derived=derived,
     )
     compiled = compile_expression(expression, environment)
-    judgement.locations = compiled.issues.locations()
+    evaluation.locations = compiled.issues.locations()
     if compiled.output_type is None:
-        return judgement
-    judgement.type = compiled.output_type.output
-    judgement.max_cost = compiled.max_cost
-    if not derived and judgement.problem is None:
+        return evaluation
+    evaluation.type = compiled.output_type.output
+    evaluation.max_cost = compiled.max_cost
+    if not derived and evaluation.error is None:
         from advice.lints.expressions import read
 
         linted = read(expression, environment)
-        judgement.remarks = [] if linted is None else linted.remarks
-    if inventory is not None and judgement.problem is None:
-        judgement.groups = _evaluate(expression, inventory, derived=derived)
-    return judgement
+        evaluation.remarks = [] if linted is None else linted.remarks
+    if inventory is not None and evaluation.error is None:
+        evaluation.groups = _evaluate(expression, inventory, derived=derived)
+    return evaluation
 
 
 def _hint(problem: FieldError, expression: str, profile: Profile) -> str:
-    """The hint that `validate` gives for the expression as a class's selector."""
+    """The hint that ``validate`` gives for the same expression in a DeviceClass."""
     from advice.hints import hint_for
     from advice.hints.problem import Problem
 
@@ -165,4 +174,4 @@ def _outcome(result: Result, derived: bool) -> str:
     return MATCH if derived or result.value else NO_MATCH
 
 
-__all__ = ["COST_LIMIT", "FAILED", "MATCH", "NO_MATCH", "OUTCOMES", "Group", "Judgement", "judge"]
+__all__ = ["COST_LIMIT", "FAILED", "MATCH", "NO_MATCH", "OUTCOMES", "Evaluation", "Group", "evaluate"]

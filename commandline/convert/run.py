@@ -1,9 +1,8 @@
-"""``claimcheck convert``: manifests in another API version, their comments and layout kept."""
+"""Runs ``claimcheck convert``: rewrites manifests in another API version and keeps comments and layout."""
 
 from __future__ import annotations
 
 import sys
-from argparse import RawDescriptionHelpFormatter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,49 +17,15 @@ from resourceapi.model.versions import GROUP, SCHEMAS, SCHEMAS_WITH_PROPOSALS
 from resourceapi.releases import PROPOSALS
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
     from resourceapi.schema import Schema
 
 INVALID, UNFINISHED = 1, 2
-EXAMPLES = """examples:
-  claimcheck convert --to v1 claim.yaml               writes the result to standard output
-  claimcheck convert --to v1 --in-place manifests/    rewrites the files
-  kubectl get resourceclaims -o yaml | claimcheck convert --to v1beta1 -
-
-Other objects in the files stay as they are. What a version cannot hold is an error that names the field.
-
-exit codes: 0 all is converted, 1 something cannot be, 2 some of the work could not be done
-"""
-
-
-def add_arguments(parser: ArgumentParser) -> None:
-    """Give a parser the options of the subcommand."""
-    parser.description = f"Rewrite objects of {GROUP} in another API version."
-    parser.epilog = EXAMPLES
-    parser.formatter_class = RawDescriptionHelpFormatter
-    parser.add_argument(
-        "paths", nargs="+", metavar="FILE|DIR|-", help="manifests: YAML or JSON; - is standard input"
-    )
-    parser.add_argument(
-        "--to",
-        metavar="VERSION",
-        required=True,
-        type=lambda text: text.removeprefix(f"{GROUP}/"),
-        choices=tuple(SCHEMAS),
-        help=", ".join(SCHEMAS),
-    )
-    parser.add_argument(
-        "--kube-version",
-        metavar=PROPOSALS,
-        choices=(PROPOSALS,),
-        help=f"{PROPOSALS}: objects may have the fields that proposals add to the newest release",
-    )
-    parser.add_argument("-i", "--in-place", action="store_true", help="rewrite the files themselves")
 
 
 def run(options: Namespace) -> int:
-    """Convert what the options name; nothing of a file is written that has an object that cannot be converted."""
+    """Convert the files that the options name. A file with an object that cannot be converted is not written."""
     schemas = SCHEMAS_WITH_PROPOSALS if options.kube_version == PROPOSALS else SCHEMAS
     conversion = _Conversion(options.to, schemas, in_place=options.in_place)
     for found in find_files(options.paths):
@@ -132,7 +97,7 @@ class _Conversion:
 
 
 def _readable(value: dict[str, Any]) -> dict[str, Any]:
-    """An object of 1.31's v1alpha3 as one of v1beta1, which has the same fields but for a slice's capacities."""
+    """Read an object of v1alpha3 as of 1.31 as v1beta1, which differs only in a slice's capacities."""
     if value["apiVersion"] == f"{GROUP}/v1alpha3" and "v1alpha3" not in KINDS[value["kind"]].versions:
         return {**value, "apiVersion": f"{GROUP}/v1beta1"}
     return value

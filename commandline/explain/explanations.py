@@ -1,64 +1,81 @@
-"""Explanations for everybody who asks."""
+"""Explains every workload of a scenario."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from allocator.explaining.explanation import FITS, UNDECIDED, Explanation, explain
 from allocator.explaining.snapshot import Snapshot, allocation_of
 from allocator.pod_nodes import excluded, host_name, named_node, passed_over
-from commandline.scenario import Situation
-from commandline.workloads import Asker
+from commandline.results import Failure
+from commandline.scenario import Scenario
+from commandline.workloads import Workload
 
 INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"
 
 
 class Explained:
-    """An asker and the explanation; none if it cannot be answered for (`asker.problem`), or if the scheduler never sees
-    the pod: then `bypassed` says what becomes of it."""
+    """A workload with its explanation.
 
-    def __init__(self, asker: Asker, explanation: Explanation | None, bypassed: str = "") -> None:
-        self.asker = asker
+    :param explanation: None for a workload with a problem, and for pods that never reach the scheduler.
+    :param bypassed: what happens to pods that never reach the scheduler.
+    """
+
+    def __init__(self, workload: Workload, explanation: Explanation | None, bypassed: str = "") -> None:
+        self.workload = workload
         self.explanation = explanation
         self.bypassed = bypassed
 
     @property
     def verdict(self) -> str:
+        """The answer in a few words, as in the JSON report."""
         if self.bypassed:
             return BYPASSED
         return INVALID if self.explanation is None else self.explanation.verdict
 
     @property
     def unanswered(self) -> bool:
-        """Whether it is not known if it fits."""
+        """Whether it is unknown if the workload fits."""
         return self.verdict in (INVALID, UNDECIDED)
 
     @property
     def fits(self) -> bool:
+        """Whether all claims of a pod can be allocated together on some node."""
         return self.verdict == FITS
 
 
-def explain_all(situation: Situation, node: str = "") -> list[Explained]:
-    """Explain each asker by itself, as if the others were not there; `node`: look at no other node."""
-    return [_explained(situation, asker, node) for asker in situation.askers]
+class Answer(NamedTuple):
+    """Every workload explained, and what could not be read."""
+
+    explained: list[Explained]
+    failures: list[Failure]
 
 
-def _explained(situation: Situation, asker: Asker, node: str) -> Explained:
-    if asker.problem:
-        return Explained(asker, None)
-    world = situation.world
-    bypassed = _bypassed(world, asker)
-    if bypassed:
-        return Explained(asker, None, bypassed)
-    closed = excluded(asker.pod_spec, world.nodes.values())
+def explain_all(scenario: Scenario, node: str = "") -> Answer:
+    """Explain each workload by itself, as if the others did not exist.
+
+    :param node: the only node to consider; empty: all.
+    """
+    explained = [_explain(scenario.snapshot, workload, node) for workload in scenario.workloads]
+    return Answer(explained, scenario.failures)
+
+
+def _explain(snapshot: Snapshot, workload: Workload, node: str) -> Explained:
+    if workload.problem:
+        return Explained(workload, None)
+    if bypassed := _bypassed(snapshot, workload):
+        return Explained(workload, None, bypassed)
+    closed = excluded(workload.pod_spec, snapshot.nodes.values())
     if node:
-        only = (f"only {node} is looked at",)
-        closed |= {name: (*closed.get(name, ()), *only) for name in world.nodes if name != node}
-    return Explained(asker, explain(world, asker.claims, closed))
+        only = (f"only {node} is considered",)
+        closed |= {name: (*closed.get(name, ()), *only) for name in snapshot.nodes if name != node}
+    return Explained(workload, explain(snapshot, workload.claims, closed))
 
 
-def _bypassed(world: Snapshot, asker: Asker) -> str:
-    """What becomes of a pod that names its node, unless its claims are allocated already."""
-    node = named_node(asker.pod_spec)
-    if not node or all(allocation_of(claim) is not None for claim in asker.claims):
+def _bypassed(snapshot: Snapshot, workload: Workload) -> str:
+    """What happens to a pod with spec.nodeName, unless its claims are allocated already."""
+    node = named_node(workload.pod_spec)
+    if not node or all(allocation_of(claim) is not None for claim in workload.claims):
         return ""
-    known = world.nodes.get(node)
+    known = snapshot.nodes.get(node)
     return passed_over(node, node if known is None else host_name(known))

@@ -1,9 +1,9 @@
-"""Explanations for programs: one JSON object, `objects` and `failures`. The keys are described in docs/how-to/explain.md."""
+"""The answer of ``claimcheck explain`` for programs: ``objects`` and ``failures``. docs/how-to/explain.md has the keys."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from allocator.answers import NodeAnswer
 from allocator.explaining.conflicts import Conflict
@@ -11,38 +11,36 @@ from allocator.explaining.constraints import Clash
 from allocator.explaining.explanation import FITS, Explanation, Funnel, NodeKind, Total
 from allocator.explaining.remedies import Remedy
 from allocator.explaining.verdicts import Loss, Step
-from commandline.reports.escaping import write_json
+from commandline.reports.writing import failure_documents
 
 if TYPE_CHECKING:
-    from commandline.explain.explanations import Explained
-    from commandline.results import Failure
+    from commandline.explain.explanations import Answer, Explained
 
 Json = dict[str, Any]
-#: How many names of nodes are listed.
+#: Names of nodes that are listed.
 MAX_NODES = 20
 
 
-def write(explained: Sequence[Explained], failures: Sequence[Failure], stream: TextIO) -> None:
-    """All that is known."""
-    document = {
-        "objects": [_object(each) for each in explained],
-        "failures": [{"file": failure.file, "message": failure.message} for failure in failures],
+def document(answer: Answer) -> Json:
+    """The answer as plain data."""
+    return {
+        "objects": [_object(each) for each in answer.explained],
+        "failures": failure_documents(answer.failures),
     }
-    write_json(document, stream)
 
 
 def _object(explained: Explained) -> Json:
-    asker, explanation = explained.asker, explained.explanation
+    workload, explanation = explained.workload, explained.explanation
     document: Json = {
-        "file": asker.file,
-        "line": asker.line,
-        "kind": asker.kind,
-        "namespace": asker.namespace,
-        "name": asker.name,
+        "file": workload.file,
+        "line": workload.line,
+        "kind": workload.kind,
+        "namespace": workload.namespace,
+        "name": workload.name,
         "verdict": explained.verdict,
     }
     if explanation is None:
-        return document | {"problem": explained.bypassed or asker.problem}
+        return document | {"problem": explained.bypassed or workload.problem}
     return document | _explanation(explanation)
 
 

@@ -1,10 +1,10 @@
-"""Explanations for people: the answer, the reasons, what to do."""
+"""The answer of ``claimcheck explain`` for people: the verdict, the reasons, and what to do."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import REQUEST, Conflict
@@ -23,14 +23,12 @@ from allocator.explaining.explanation import (
 from allocator.explaining.remedies import Remedy
 from allocator.explaining.verdicts import CLASS, POOL, SELECTOR, Loss, Step
 from allocator.fate import enough_nodes
-from commandline.reports.escaping import write_lines
-from commandline.reports.text import number
+from commandline.reports.writing import failure_lines, number
 
 if TYPE_CHECKING:
-    from commandline.explain.explanations import Explained
-    from commandline.results import Failure
+    from commandline.explain.explanations import Answer, Explained
 
-#: What is shown of long lists.
+#: Entries that are shown of long lists.
 MAX_KINDS, MAX_LOSSES, MAX_VALUES, MAX_EXCLUDED, MAX_REQUESTS, MAX_CLASSES = 4, 4, 6, 4, 3, 6
 _RULES = {
     "node": "on this node",
@@ -44,24 +42,24 @@ _RULES = {
 }
 
 
-def write(explained: Sequence[Explained], failures: Sequence[Failure], stream: TextIO) -> None:
-    """A section for each that asks, and what could not be read."""
-    for each in explained:
-        write_lines(_section(each), stream)
-        stream.write("\n")
-    write_lines((f"{failure.file}: error: {failure.message}" for failure in failures), stream)
-    fitting = sum(each.fits for each in explained)
-    stream.write(f"{len(explained)} asked: {fitting} fit{'s' if fitting == 1 else ''}\n")
+def lines(answer: Answer) -> Iterator[str]:
+    """A section for each workload, and what could not be read."""
+    for each in answer.explained:
+        yield from _section(each)
+        yield ""
+    yield from failure_lines(answer.failures)
+    fitting = sum(each.fits for each in answer.explained)
+    yield f"{len(answer.explained)} checked: {fitting} fit{'s' if fitting == 1 else ''}"
 
 
 def _section(explained: Explained) -> Iterator[str]:
-    asker, explanation = explained.asker, explained.explanation
-    copies = f", one of {asker.copies} pods" if asker.copies > 1 else ""
-    head = f"{asker.title} ({asker.file}:{asker.line}{copies})"
+    workload, explanation = explained.workload, explained.explanation
+    copies = f", one of {workload.copies} pods" if workload.copies > 1 else ""
+    head = f"{workload.title} ({workload.file}:{workload.line}{copies})"
     if explained.bypassed:
         yield f"{head}: gets no devices: {explained.bypassed}"
     elif explanation is None:
-        yield f"{head}: cannot be answered: {asker.problem}"
+        yield f"{head}: cannot be answered: {workload.problem}"
     elif explanation.verdict == FITS:
         yield f"{head}: {_where(explanation)}"
         yield from _fit(explanation)
@@ -93,16 +91,18 @@ def _verdict(explanation: Explanation) -> str:
     nodes = len(explanation.answers)
     if explanation.verdict == ERROR:
         assert explanation.error is not None
-        return f"cannot be scheduled, for an error on {explanation.error.node}: {explanation.error.error}"
+        return (
+            f"cannot be scheduled because of an error on {explanation.error.node}: {explanation.error.error}"
+        )
     if explanation.verdict == CHANCE:
         assert explanation.error is not None
-        return f"fits, but an error on {explanation.error.node} ends attempts: {explanation.error.error}"
+        return f"fits, but attempts can fail because of an error on {explanation.error.node}: {explanation.error.error}"
     if explanation.verdict == UNDECIDED:
-        return "it would take too long to find out whether it fits"
+        return "not decided within the time limit"
     if not explanation.answers:
-        return "does not fit: no node is open to it"
-    open_to_it = " that are open to it" if explanation.excluded else ""
-    where = explanation.answers[0].node if nodes == 1 else f"any of the {nodes} nodes{open_to_it}"
+        return "does not fit: no node is eligible"
+    eligible = "eligible " if explanation.excluded else ""
+    where = explanation.answers[0].node if nodes == 1 else f"any of the {nodes} {eligible}nodes"
     return f"does not fit on {where}"
 
 
@@ -110,7 +110,7 @@ def _misfit(explanation: Explanation) -> Iterator[str]:
     yield from _unknown_classes(explanation)
     yield from _ending(explanation)
     yield from _summary(explanation)
-    # Of requests that are wrong whatever the node there are no steps.
+    # Requests that are wrong on every node have no steps.
     kinds = [kind for kind in explanation.kinds if kind.funnels or not explanation.demand]
     for kind in kinds[:MAX_KINDS]:
         yield ""
@@ -118,7 +118,7 @@ def _misfit(explanation: Explanation) -> Iterator[str]:
     if more := kinds[MAX_KINDS:]:
         yield ""
         nodes = sum(len(kind.nodes) for kind in more)
-        yield f"  {number(nodes, 'more node')} of {number(len(more), 'other kind')}, on which less is there"
+        yield f"  {number(nodes, 'more node')} of {number(len(more), 'other kind')}, with fewer suitable devices"
     yield from _excluded(explanation)
     yield from _alternatives(explanation)
     yield from _conflicts(explanation)
@@ -126,21 +126,21 @@ def _misfit(explanation: Explanation) -> Iterator[str]:
 
 
 def _ending(explanation: Explanation) -> Iterator[str]:
-    """What an error on one node means for the others, and what can be done about it."""
+    """What an error on one node means for the other nodes, and how to avoid it."""
     error, fitting = explanation.error, len(explanation.fitting)
     if error is None:
         return
     if explanation.verdict == CHANCE:
         enough = enough_nodes(len(explanation.answers) + len(explanation.excluded))
         yield (
-            f"  it fits on {number(fitting, 'node')}, such as {explanation.fitting[0]}: an attempt succeeds if it finds "
-            f"{enough} of them before it comes to {_failing(explanation)}; where it starts changes from attempt to "
-            "attempt, and 16 workers share the nodes"
+            f"  it fits on {number(fitting, 'node')}, such as {explanation.fitting[0]}; an attempt succeeds if kube-scheduler "
+            f"finds {enough} of them before it reaches {_failing(explanation)}, which changes from attempt to attempt: "
+            "the starting node differs, and 16 workers check nodes in parallel"
         )
     elif fitting:
         yield (
-            f"  it would fit on {number(fitting, 'node')}, such as {explanation.fitting[0]}, but kube-scheduler also looks "
-            f"at {_failing(explanation)}, and an error on one node ends the attempt for all"
+            f"  it would fit on {number(fitting, 'node')}, such as {explanation.fitting[0]}, but kube-scheduler also "
+            f"checks {_failing(explanation)}, and an error on one node fails the whole attempt"
         )
     if error.fix:
         yield f"  {error.fix}"
@@ -154,37 +154,38 @@ def _failing(explanation: Explanation) -> str:
 
 def _unknown_classes(explanation: Explanation) -> Iterator[str]:
     known = list(explanation.classes)
-    there = ", ".join(known[:MAX_CLASSES]) + (", …" if len(known) > MAX_CLASSES else "")
+    listed = ", ".join(known[:MAX_CLASSES]) + (", …" if len(known) > MAX_CLASSES else "")
     for name in explanation.unknown_classes:
-        yield f"  there is no DeviceClass {name}; there are: {there or 'none'}"
+        yield f"  there is no DeviceClass {name}; existing classes: {listed or 'none'}"
 
 
 def _summary(explanation: Explanation) -> Iterator[str]:
-    """What there is of what is asked for in the cluster, and what of it the best node lacks."""
+    """How many devices match each request in the whole cluster, and what the closest node lacks."""
     several = len(explanation.demand) > 1
     for total in explanation.totals:
         claim = f"{total.alternative.claim.name}:" if several else ""
         yield (
-            f"  {claim}{total.alternative.name}: of {number(total.devices, 'device')} {total.selected} "
-            f"{'is' if total.selected == 1 else 'are'} what is asked for, {total.left} can be had"
-            + (f"; its selectors fail on {total.failing}" if total.failing else "")
+            f"  {claim}{total.alternative.name}: {total.selected} of {number(total.devices, 'device')} "
+            f"{'matches' if 1 in (total.selected, total.devices) else 'match'}, {total.left} available"
+            + (f"; a selector fails with an error on {total.failing}" if total.failing else "")
         )
     if explanation.kinds:
         short = [
-            f"{f'{funnel.alternative.claim.name}:' if several else ''}{funnel.alternative.name} has {funnel.left} of {number(funnel.needed, 'device')}"
+            f"{f'{funnel.alternative.claim.name}:' if several else ''}{funnel.alternative.name} finds "
+            f"{funnel.left} of {number(funnel.needed, 'device')}"
             for funnel in explanation.kinds[0].funnels
             if funnel.left < funnel.needed
         ]
         if short:
-            yield f"  best on {explanation.kinds[0].nodes[0]}: {'; '.join(short)}"
+            yield f"  closest node: {explanation.kinds[0].nodes[0]}, where {'; '.join(short)}"
         elif explanation.verdict == MISFIT:
-            yield "  every request finds enough devices by itself, but not all of them together"
+            yield "  each request finds enough devices by itself, but not all requests together"
 
 
 def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:
     more = len(kind.nodes) - 1
-    like = f" and {number(more, 'node')} like it" if more else ""
-    yield f"  on {kind.nodes[0]}{like}:"
+    others = f" and {number(more, 'equivalent node')}" if more else ""
+    yield f"  on {kind.nodes[0]}{others}:"
     if kind.error and (explanation.error is None or kind.error != explanation.error.error):
         yield f"    error: {kind.error}"
     if not any(funnel.steps[0].left or funnel.steps[0].lost for funnel in kind.funnels):
@@ -216,11 +217,11 @@ def _step(step: Step, kind: NodeKind) -> Iterator[str]:
     losses = sorted(step.lost, key=lambda loss: -loss.devices)
     for loss in losses[:MAX_LOSSES]:
         yield f"              {_loss(loss)}{_only(loss.reason, kind)}"
-    if rest := losses[MAX_LOSSES:]:
-        yield f"              {sum(loss.devices for loss in rest)} for {len(rest)} more reasons"
+    if others := losses[MAX_LOSSES:]:
+        yield f"              -{sum(loss.devices for loss in others)} for {number(len(others), 'more reason')}"
     if step.failed and step.missing:
         failed = number(step.failed, "device")
-        yield f"              the attribute {step.missing} is missing on {failed}: guard it with has(…)"
+        yield f"              attribute {step.missing} is missing on {failed}: guard it with has(…)"
 
 
 def _rule(step: Step) -> str:
@@ -239,7 +240,7 @@ def _loss(loss: Loss) -> str:
 
 
 def _only(fact: object, kind: NodeKind) -> str:
-    """Where that is so, if other nodes of the kind have other reasons."""
+    """The node that a fact is about, if equivalent nodes differ in it."""
     return "" if fact in kind.common else f" (on {kind.nodes[0]})"
 
 
@@ -252,7 +253,7 @@ def _clash(clash: Clash, nodes: NodeKind) -> Iterator[str]:
         + (
             f"{number(len(clash.values), 'value')} for {sum(clash.needed.values())} devices"
             if clash.constraint.distinct
-            else "no value has enough"
+            else "no value has enough devices"
         )
         + _only(values_of(clash), nodes)
     )
@@ -271,8 +272,8 @@ def _excluded(explanation: Explanation) -> Iterator[str]:
     first = {reason: node for node, reason in reversed(explanation.excluded.items())}
     for reason, count in counts.most_common(MAX_EXCLUDED):
         yield ""
-        like = f" and {number(count - 1, 'more node')}" if count > 1 else ""
-        yield f"  not on {first[reason]}{like}: {reason}"
+        others = f" and {number(count - 1, 'more node')}" if count > 1 else ""
+        yield f"  not on {first[reason]}{others}: {reason}"
 
 
 def _alternatives(explanation: Explanation) -> Iterator[str]:
@@ -285,7 +286,7 @@ def _alternatives(explanation: Explanation) -> Iterator[str]:
 
 
 def _shortage(kind: NodeKind, note: AlternativeNote) -> Iterator[str]:
-    """The steps of an alternative that goes short."""
+    """The steps of an alternative that finds too few devices."""
     for funnel in kind.funnels:
         alternative = funnel.alternative
         if (alternative.claim.name, alternative.name) == (
@@ -302,27 +303,27 @@ def _conflicts(explanation: Explanation) -> Iterator[str]:
     one_node = len(explanation.kinds) == 1 and len(explanation.kinds[0].nodes) == 1
     if general is not None and not one_node:
         on_nodes = [each for each in on_nodes if each.members != general.members]
-    # With one kind of node, what holds there holds anywhere, and names the claims that are in the way.
+    # With one kind of node, the conflict there is the general one, and also names the claims that hold devices.
     if general is not None and not (on_nodes and len(explanation.kinds) == 1):
         yield ""
-        open_to_it = " that is open to it" if explanation.excluded else ""
-        nowhere = "without an error on some node" if explanation.fitting else f"on any node{open_to_it}"
-        yield f"  the conflict ({_which(general, nowhere, 'somewhere')}):"
+        eligible = "eligible " if explanation.excluded else ""
+        nowhere = "without an error on some node" if explanation.fitting else f"on any {eligible}node"
+        yield f"  conflict: {_which(general, nowhere)}"
         yield from _members(general)
     for conflict in on_nodes:
         yield ""
-        yield f"  the conflict on {conflict.node} ({_which(conflict, 'there', 'there')}):"
+        yield f"  conflict on {conflict.node}: {_which(conflict, 'there')}"
         yield from _members(conflict)
     if explanation.never:
         yield ""
-        yield "  even if nothing were allocated it would not fit"
+        yield "  it would not fit even if no device were allocated"
 
 
-def _which(conflict: Conflict, nowhere: str, somewhere: str) -> str:
-    """What makes it a conflict."""
+def _which(conflict: Conflict, nowhere: str) -> str:
+    """What makes it a conflict: it is minimal, so that leaving out any one member resolves it."""
     if len(conflict.members) == 1:
-        return f"this by itself cannot be met {nowhere}"
-    return f"without any one of these the others can be met {somewhere}"
+        return f"this requirement cannot be met {nowhere}"
+    return f"these requirements cannot be met together {nowhere}; leaving out any one of them resolves it"
 
 
 def _members(conflict: Conflict) -> Iterator[str]:
@@ -332,16 +333,16 @@ def _members(conflict: Conflict) -> Iterator[str]:
 def _remedies(explanation: Explanation) -> Iterator[str]:
     yield ""
     if explanation.remedies:
-        yield "  it would fit"
+        yield "  it would fit:"
         yield from _each_remedy(explanation.remedies)
     elif explanation.complete:
-        yield "  no single change that was tried would make it fit"
+        yield "  none of the single changes that were tried makes it fit"
     if not explanation.complete:
-        yield "  the time for looking further was over"
+        yield "  the search for changes stopped at its time limit"
 
 
 def _each_remedy(remedies: Sequence[Remedy]) -> Iterator[str]:
-    """One line each; requests of which any one could be left out share a line if there are many."""
+    """One line each; requests that could be left out share a line if there are many."""
     requests = [remedy for remedy in remedies if remedy.kind == REQUEST]
     if len(requests) <= MAX_REQUESTS:
         requests = []
@@ -354,4 +355,4 @@ def _each_remedy(remedies: Sequence[Remedy]) -> Iterator[str]:
 
 
 def _on(nodes: Sequence[str]) -> str:
-    return f"on {nodes[0]}" if len(nodes) == 1 else f"on {len(nodes)} nodes like {nodes[0]}"
+    return f"on {nodes[0]}" if len(nodes) == 1 else f"on {len(nodes)} nodes, such as {nodes[0]}"

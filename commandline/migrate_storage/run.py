@@ -1,51 +1,21 @@
-"""``claimcheck migrate-storage``: a cluster's DRA objects before and after CRDs begin, or cease, to serve them."""
+"""Runs ``claimcheck migrate-storage``: saves, clears or restores a cluster's DRA objects."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
+from commandline.migrate_storage.options import CLEAR, SAVE
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
-EXAMPLES = """examples:
-  claimcheck migrate-storage save dra.json --kubeconfig ~/.kube/config
-  claimcheck migrate-storage clear dra.json --kubeconfig ~/.kube/config
-  claimcheck migrate-storage restore dra.json --kubeconfig ~/.kube/config
-
-`save` writes all objects of resource.k8s.io with their status to a new file. `clear` deletes them from the
-cluster, finalizers or not, unless one is there that the file does not have as it is. `restore` makes the cluster hold
-what is in the file and nothing else of that group: it deletes what else is there, finalizers or not. Both can be
-repeated. None of the three works beside a kube-scheduler or kube-controller-manager that renews its lease.
-
-exit codes: 0 done, 2 not done, or not to the end
-"""
-SAVE, CLEAR, RESTORE = "save", "clear", "restore"
 UNFINISHED = 2
 FORMAT = {"apiVersion": "v1", "kind": "List"}
-
-
-def add_arguments(parser: ArgumentParser) -> None:
-    """Give a parser the options of the subcommand."""
-    parser.description = (
-        "Take a cluster's DRA objects along when CRDs begin, or cease, to serve resource.k8s.io."
-    )
-    parser.epilog = EXAMPLES
-    parser.formatter_class = RawDescriptionHelpFormatter
-    parser.add_argument("action", choices=(SAVE, CLEAR, RESTORE), help="before the change, or after it")
-    parser.add_argument("file", metavar="FILE", help="where the objects are meanwhile")
-    parser.add_argument(
-        "--kubeconfig", metavar="FILE", required=True, help="the cluster, as an administrator"
-    )
-    parser.add_argument(
-        "--context", dest="kube_context", metavar="NAME", default="", help="the context in --kubeconfig"
-    )
 
 
 def run(options: Namespace) -> int:
@@ -63,7 +33,7 @@ def run(options: Namespace) -> int:
     try:
         if options.action == SAVE:
             if os.path.lexists(options.file):
-                raise UsageError(f"migrate-storage: {options.file} is there already")
+                raise UsageError(f"migrate-storage: {options.file} already exists")
             insist_on_quiet(api)
             objects = list(saved(api))
             _write(options.file, objects)
@@ -73,12 +43,10 @@ def run(options: Namespace) -> int:
             insist_on_quiet(api)
             if options.action == CLEAR:
                 count = clear(api, objects, tell)
-                tell(
-                    f"{cluster.name}: held {count} objects, which are in {options.file}, and holds none any more"
-                )
+                tell(f"{cluster.name}: deleted all {count} objects, which are in {options.file}")
             else:
                 count = restore(api, objects, tell)
-                tell(f"{cluster.name}: holds the {count} objects of {options.file}, and no others")
+                tell(f"{cluster.name}: has the {count} objects of {options.file}, and no others")
     except Unavailable as error:
         complain(f"claimcheck: migrate-storage: {cluster.failure(error)}")
         return UNFINISHED
@@ -89,10 +57,10 @@ def run(options: Namespace) -> int:
 
 
 def _write(file: str, objects: list[dict[str, Any]]) -> None:
-    """All of it or nothing: a file that is there is a whole one."""
+    """Write the whole file or nothing."""
     unfinished = Path(f"{file}.unfinished")
     try:
-        # what drivers say of their devices is not for everybody
+        # what drivers publish about their devices is not for everybody
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="utf-8") as output:
             json.dump({**FORMAT, "items": objects}, output, indent=1)
@@ -118,7 +86,7 @@ def _read(file: str) -> list[dict[str, Any]]:
 
 
 def _is_saved(item: object) -> bool:
-    """Whether it is an object of the group that says which one it is."""
+    """Whether it is an object of the group with kind, name and namespace."""
     from commandline.migrate_storage.storage_move import key_of
     from resourceapi.kinds import KINDS
     from resourceapi.model.versions import GROUP

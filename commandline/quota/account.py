@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from commandline.asking import COPIES, group_of, name_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from quota.admission import Shortage
     from quota.evaluators import Evaluator
     from quota.namespace import Namespace
+    from quota.resource_quotas import ResourceQuota
 
 FITS, REFUSED, INVALID, STORED, PER_CLAIM = "fits", "does not fit", "invalid", "is there already", "per claim"
 
@@ -51,6 +53,12 @@ class Account:
     def __init__(self, inventory: Inventory) -> None:
         self.inventory = inventory
         self.statements: list[Statement] = []
+
+    def quotas(self) -> Iterator[tuple[str, ResourceQuota, Amounts]]:
+        """Every quota with its namespace, and what was used of it before."""
+        for namespace, content in self.inventory.namespaces():
+            for quota in content.quotas:
+                yield namespace, quota, self.inventory.before.get((namespace, quota.name), {})
 
     def add(self, manifests: list[Manifest]) -> None:
         """Charge new claims and pods, and the claims that are made for pods from templates."""

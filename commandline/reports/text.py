@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from commandline.reports.escaping import on_one_line, printable, without_commands
+from commandline.reports.writing import number
 from commandline.results import ERROR, NOTE, WARNING, Finding, Outcome, Result
 
 RED, YELLOW, CYAN, BLUE, BOLD = "31", "33", "36", "34", "1"
@@ -50,11 +51,6 @@ def summary(outcome: Outcome) -> str:
     if outcome.failures:
         parts.append(f"{number(len(outcome.failures), 'input')} could not be read")
     return "; ".join(parts)
-
-
-def number(count: int, noun: str) -> str:
-    """`1 object`, `2 objects`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _block(result: Result, finding: Finding, origin: str, color: bool) -> str:

@@ -1,30 +1,30 @@
-"""Simulations for programs: one JSON object, described in docs/how-to/simulate.md."""
+"""The report of ``claimcheck simulate`` for programs. docs/how-to/simulate.md describes the keys."""
 
 from __future__ import annotations
 
-from typing import Any, TextIO
+from typing import Any
 
 from allocator.fitting.leftover import Leftover
 from allocator.growing import Growth
 from allocator.simulation import Placement
-from commandline.reports.escaping import write_json
+from commandline.reports.writing import failure_documents
 from commandline.simulate.runs import Report, Run
 
 Json = dict[str, Any]
 
 
-def write(report: Report, stream: TextIO) -> None:
-    """All that is known."""
-    document: Json = {
+def document(report: Report) -> Json:
+    """The report as plain data."""
+    answer: Json = {
         "pods": len(report.pods),
         "runs": [_run(run) for run in report.runs],
         "unknownClasses": report.unknown_classes,
         "problems": [{"object": title, "problem": problem} for title, problem in report.problems],
-        "failures": [{"file": failure.file, "message": failure.message} for failure in report.failures],
+        "failures": failure_documents(report.failures),
     }
     if report.growth is not None:
-        document["newNodes"] = _growth(report.growth)
-    write_json(document, stream)
+        answer["newNodes"] = _growth(report.growth)
+    return answer
 
 
 def _run(run: Run) -> Json:
@@ -54,7 +54,7 @@ def _placement(placement: Placement) -> Json:
     return document
 
 
-def _leftover(rest: Leftover) -> Json:
+def _leftover(remaining: Leftover) -> Json:
     return {
         "partitions": [
             {
@@ -65,7 +65,7 @@ def _leftover(rest: Leftover) -> Json:
                 "whole": row.whole,
                 "counterSetsWithRoom": row.sets,
             }
-            for row in rest.partitions
+            for row in remaining.partitions
         ],
         "groups": [
             {
@@ -77,7 +77,7 @@ def _leftover(rest: Leftover) -> Json:
                 "free": row.free,
                 "largestRest": row.largest,
             }
-            for row in rest.groups
+            for row in remaining.groups
         ],
         "shares": [
             {
@@ -88,7 +88,7 @@ def _leftover(rest: Leftover) -> Json:
                 "free": row.free,
                 "largestRest": row.largest,
             }
-            for row in rest.shares
+            for row in remaining.shares
         ],
     }
 

@@ -1,4 +1,4 @@
-"""``--node-template``: nodes that are not there yet."""
+"""``--node-template``: kinds of new nodes, as files describe them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from resourceapi.objects import Object
 
 
 def read_templates(files: Sequence[str], state: ClusterState) -> list[Template]:
-    """The templates in files: each Node with the slices that name it, or with all of them if it is alone in its file.
+    """The templates in files: each Node with the slices that name it, or with all slices if it is alone in its file.
 
-    Objects are read as `state` reads them, and taint rules of the cluster apply to them.
-
-    :raises UsageError: for a file without a Node or with slices of no node.
+    :param state: the cluster; its taint rules apply to the new nodes too.
+    :raises UsageError: for a file without a Node, or with slices of other nodes.
     """
     return [template for file in files for template in _templates(file, state)]
 
@@ -28,13 +27,15 @@ def _templates(file: str, state: ClusterState) -> list[Template]:
     if own.failures:
         raise UsageError(f"--node-template {own.failures[0].file}: {own.failures[0].message}")
     if not own.nodes:
-        raise UsageError(f"--node-template {file}: it has no Node")
+        raise UsageError(f"--node-template {file}: the file has no Node")
     if len(own.nodes) == 1:
         return [Template(node, tuple(own.slices)) for node in own.nodes.values()]
     of_node: dict[str, list[Object]] = {name: [] for name in own.nodes}
     for slice in own.slices:
         name = (slice.get("spec") or {}).get("nodeName", "")
         if name not in of_node:
-            raise UsageError(f"--node-template {file}: slice {name_of(slice)} is of none of its nodes")
+            raise UsageError(
+                f"--node-template {file}: slice {name_of(slice)} belongs to none of the nodes in the file"
+            )
         of_node[name].append(slice)
     return [Template(node, tuple(of_node[name])) for name, node in own.nodes.items()]

@@ -1,11 +1,11 @@
-"""The simulation that ``claimcheck simulate`` reports."""
+"""Simulates the pods of a scenario: a run per objective, and the new nodes that would help."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from allocator.explaining.changes import constraints_of
-from allocator.explaining.snapshot import full_name, unknown_classes
+from allocator.explaining.snapshot import Snapshot, full_name, unknown_classes
 from allocator.fitting.leftover import Leftover, leftover
 from allocator.growing import Growth, Template, grow
 from allocator.packing import pack
@@ -13,57 +13,59 @@ from allocator.pod_nodes import excluded
 from allocator.scheduling import SchedulingState
 from allocator.simulation import MODES, Limits, Placement, Pod, Simulation
 from commandline.results import Failure
-from commandline.scenario import Situation
-from commandline.workloads import Asker
+from commandline.scenario import Scenario
+from commandline.workloads import Workload
 
 BATCH = "batch"
-#: Pods of one workload at most.
+#: The most pods of one workload.
 MAX_COPIES = 10_000
 
 
 class Run:
-    """What came of placing all pods with one objective."""
+    """All pods placed with one objective, and what is left of the devices."""
 
-    def __init__(self, objective: str, placements: Sequence[Placement], rest: Leftover) -> None:
+    def __init__(self, objective: str, placements: Sequence[Placement], remaining: Leftover) -> None:
         self.objective = objective
         self.placements = placements
-        self.leftover = rest
+        self.leftover = remaining
 
     @property
     def placed(self) -> int:
+        """The number of pods on a node."""
         return sum(bool(each.node) for each in self.placements)
 
     @property
     def nodes_used(self) -> int:
+        """The number of nodes with at least one of the pods."""
         return len({each.node for each in self.placements if each.node})
 
     @property
     def undecided(self) -> list[Placement]:
-        """Pods of which it could not be found out whether they fit."""
+        """The pods that were not decided within their time limit."""
         return [each for each in self.placements if each.undecided]
 
     @property
     def left(self) -> list[Placement]:
+        """The pods that are not placed."""
         return [each for each in self.placements if not each.node]
 
 
 class Report:
-    """All runs, the first being the one that matters, and the new nodes that would help.
-
-    `problems`: objects that cannot be simulated, with the reason. `unknown_classes`: that are named and not there.
-    """
+    """All runs, the first of which is reported in full, and the new nodes that would help."""
 
     def __init__(self, pods: Sequence[Pod], failures: Sequence[Failure]) -> None:
         self.pods = pods
         self.failures = failures
+        #: objects that cannot be simulated, with the reason
         self.problems: list[tuple[str, str]] = []
+        #: classes that claims name and that do not exist
         self.unknown_classes: list[str] = []
         self.runs: list[Run] = []
         self.growth: Growth | None = None
 
     @property
     def undecided(self) -> bool:
-        """Whether it could not be found out of each pod if it fits."""
+        """Whether some pod was not decided in time, or the search for new nodes stopped early."""
         return any(run.undecided for run in self.runs) or not (self.growth is None or self.growth.complete)
 
     @property
@@ -75,59 +77,70 @@ class Report:
 
 
 def simulate(
-    situation: Situation,
+    scenario: Scenario,
     objectives: Sequence[str],
     *,
     batch: bool,
     templates: Sequence[Template],
     limits: Limits,
 ) -> Report:
-    """Place all pods with each objective, each time in the cluster as it is now; all that within one limit of time."""
-    pods = [pod for asker in situation.askers if not asker.problem for pod in _pods(situation, asker)]
-    report = Report(pods, situation.failures)
-    report.problems = [
-        (asker.title, problem) for asker in situation.askers if (problem := asker.problem or _excess(asker))
+    """Place all pods with each objective, each time in the cluster as it is now.
+
+    :param batch: also place them in the order that places most.
+    :param templates: the kinds of new nodes to try for pods that fit nowhere.
+    :param limits: the time limits of everything together, and of each pod.
+    """
+    snapshot = scenario.snapshot
+    pods = [
+        pod for workload in scenario.workloads if not workload.problem for pod in _pods(snapshot, workload)
     ]
-    asked = [claim for asker in situation.askers for claim in asker.claims]
-    report.unknown_classes = unknown_classes(situation.world, situation.world.demand(asked))
+    report = Report(pods, scenario.failures)
+    report.problems = [
+        (workload.title, problem)
+        for workload in scenario.workloads
+        if (problem := workload.problem or _excess(workload))
+    ]
+    claims = [claim for workload in scenario.workloads for claim in workload.claims]
+    report.unknown_classes = unknown_classes(snapshot, snapshot.demand(claims))
     attributes = _constraint_attributes(pods)
     for objective in [*objectives, *([BATCH] if batch else [])]:
-        cluster = _cluster(situation)
+        cluster = _cluster(snapshot)
         simulation = Simulation(cluster, limits=limits)
         found = pack(simulation, pods) if objective == BATCH else simulation.run(pods, MODES[objective])
-        rest = leftover(cluster.pools(), cluster.allocated, attributes)
-        report.runs.append(Run(objective, found, rest))
+        remaining = leftover(cluster.pools(), cluster.allocated, attributes)
+        report.runs.append(Run(objective, found, remaining))
     if templates:
-        report.growth = grow(
-            lambda: _cluster(situation), pods, templates, MODES[objectives[0]], limits=limits
-        )
+        report.growth = grow(lambda: _cluster(snapshot), pods, templates, MODES[objectives[0]], limits=limits)
     return report
 
 
-def _cluster(situation: Situation) -> SchedulingState:
-    world = situation.world
-    cluster = SchedulingState(world.features, world.nodes.values(), world.classes, world.slices.values())
-    for claim in world.claims.values():
+def _cluster(snapshot: Snapshot) -> SchedulingState:
+    cluster = SchedulingState(
+        snapshot.features, snapshot.nodes.values(), snapshot.classes, snapshot.slices.values()
+    )
+    for claim in snapshot.claims.values():
         cluster.hold(claim)
     return cluster
 
 
-def _pods(situation: Situation, asker: Asker) -> list[Pod]:
-    closed = frozenset(excluded(asker.pod_spec, situation.world.nodes.values()))
+def _pods(snapshot: Snapshot, workload: Workload) -> list[Pod]:
+    closed = frozenset(excluded(workload.pod_spec, snapshot.nodes.values()))
     pods = []
-    for number in range(min(asker.copies, MAX_COPIES)):
-        name = f"{asker.title}-{number}" if asker.copies > 1 else asker.title
-        claims = {full_name(claim): claim for claim in asker.claims_of_copy(number)}
-        pods.append(Pod(name, claims, closed, asker.pod_spec))
+    for number in range(min(workload.copies, MAX_COPIES)):
+        name = f"{workload.title}-{number}" if workload.copies > 1 else workload.title
+        claims = {full_name(claim): claim for claim in workload.claims_of_copy(number)}
+        pods.append(Pod(name, claims, closed, workload.pod_spec))
     return pods
 
 
-def _excess(asker: Asker) -> str:
-    return f"only {MAX_COPIES} of its {asker.copies} pods are simulated" if asker.copies > MAX_COPIES else ""
+def _excess(workload: Workload) -> str:
+    if workload.copies <= MAX_COPIES:
+        return ""
+    return f"only {MAX_COPIES:,} of its {workload.copies:,} pods are simulated"
 
 
 def _constraint_attributes(pods: Sequence[Pod]) -> list[str]:
-    """The attributes by which claims want devices to be together."""
+    """The attributes in matchAttribute constraints."""
     return sorted(
         {
             constraint["matchAttribute"]

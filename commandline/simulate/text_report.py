@@ -1,32 +1,25 @@
-"""Simulations for people: how many pods are placed, which are not, what is left, which new nodes would help."""
+"""The report of ``claimcheck simulate`` for people: placements, what is left, and which new nodes would help."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from collections.abc import Iterator, Sequence
 
 from allocator.fitting.leftover import Leftover
 from allocator.growing import Growth, Way
 from allocator.simulation import Placement
-from commandline.reports.escaping import write_lines
-from commandline.reports.text import number
+from commandline.reports.writing import failure_lines, number, table
 from commandline.simulate.runs import Report, Run
 
 #: Pods and devices that are listed.
 MAX_PODS, MAX_DEVICES = 200, 8
 
 
-def write(report: Report, stream: TextIO) -> None:
-    """The report."""
-    write_lines(_lines(report), stream)
-
-
-def _lines(report: Report) -> Iterator[str]:
+def lines(report: Report) -> Iterator[str]:
+    """The report line by line."""
     for title, problem in report.problems:
         yield f"{title}: error: {problem}"
-    for failure in report.failures:
-        yield f"{failure.file}: error: {failure.message}"
+    yield from failure_lines(report.failures)
     for name in report.unknown_classes:
         yield f"there is no DeviceClass {name}"
     first = report.runs[0]
@@ -52,16 +45,16 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _comparison(runs: Sequence[Run]) -> Iterator[str]:
-    """A line per objective: what it places, and what could still be placed of each kind of partition."""
+    """A line per objective: what it places, and how many of each kind of partition could still be placed."""
     profiles = [(row.driver, row.profile) for row in runs[0].leftover.partitions]
     head = ("objective", "placed", "of", "nodes", *(f"{profile} left" for _, profile in profiles))
-    yield from _table(head, (_compared(run, profiles) for run in runs), left=1)
+    yield from table([head, *(_compared(run, profiles) for run in runs)])
 
 
 def _compared(run: Run, profiles: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    rests = {(row.driver, row.profile): str(row.placeable) for row in run.leftover.partitions}
+    placeable = {(row.driver, row.profile): str(row.placeable) for row in run.leftover.partitions}
     numbers = (str(run.placed), str(len(run.placements)), str(run.nodes_used))
-    return (run.objective, *numbers, *(rests.get(profile, "0") for profile in profiles))
+    return (run.objective, *numbers, *(placeable.get(profile, "0") for profile in profiles))
 
 
 def _placements(run: Run) -> Iterator[str]:
@@ -82,14 +75,14 @@ def _placement(placement: Placement) -> str:
         for each in result["devices"].get("results", ())
     ]
     more = f" and {len(devices) - MAX_DEVICES} more" if len(devices) > MAX_DEVICES else ""
-    chance = f"  (left to chance: {placement.error})" if placement.error else ""
+    chance = f"  (depends on the order of nodes: {placement.error})" if placement.error else ""
     return "  ".join([placement.node, *devices[:MAX_DEVICES]]) + more + chance
 
 
 def _differences(runs: Sequence[Run]) -> Iterator[str]:
-    """Which pods only some objectives place."""
+    """The pods that each objective leaves."""
     yield ""
-    yield "pods that are left over"
+    yield "pods that are not placed"
     for run in runs:
         names = Counter(each.pod for each in run.left)
         shown = ", ".join(list(names)[:MAX_DEVICES]) or "none"
@@ -97,76 +90,73 @@ def _differences(runs: Sequence[Run]) -> Iterator[str]:
         yield f"  {run.objective.ljust(max(len(each.objective) for each in runs))}  {shown}{more}"
 
 
-def _leftover(rest: Leftover) -> Iterator[str]:
-    if rest.partitions:
-        yield from _table(
-            ("partition", "could be placed", "free would suffice for", "lost", "of", "driver"),
-            (
-                (
-                    row.profile,
-                    str(row.placeable),
-                    str(row.sufficient),
-                    str(row.sufficient - row.placeable),
-                    str(row.whole),
-                    row.driver,
-                )
-                for row in rest.partitions
-            ),
-        )
-    if rest.groups:
-        yield from _table(
-            ("devices by", "free", "of", "largest rest", "intact groups", "of", "driver"),
-            (
-                (
-                    row.attribute or "pool",
-                    str(row.free),
-                    str(row.devices),
-                    str(row.largest),
-                    str(row.intact),
-                    str(row.groups),
-                    row.driver,
-                )
-                for row in rest.groups
-            ),
-        )
-    if rest.shares:
-        yield from _table(
-            ("shared capacity", "free", "of", "largest rest", "devices", "driver"),
-            (
-                (
-                    row.capacity,
-                    _amount(row.free),
-                    _amount(row.total),
-                    _amount(row.largest),
-                    str(row.devices),
-                    row.driver,
-                )
-                for row in rest.shares
-            ),
-        )
-    if not (rest.partitions or rest.groups or rest.shares):
+def _leftover(remaining: Leftover) -> Iterator[str]:
+    for rows in (_partitions(remaining), _groups(remaining), _shares(remaining)):
+        if len(rows) > 1:
+            yield from table(rows, left=(0, len(rows[0]) - 1))
+    if not (remaining.partitions or remaining.groups or remaining.shares):
         yield "  no devices"
 
 
+def _partitions(remaining: Leftover) -> list[Sequence[str]]:
+    head: Sequence[str] = (
+        "partition",
+        "placeable",
+        "free counters suffice for",
+        "lost to fragmentation",
+        "total",
+        "driver",
+    )
+    numbers = ((row, row.sufficient - row.placeable) for row in remaining.partitions)
+    return [
+        head,
+        *(
+            (row.profile, str(row.placeable), str(row.sufficient), str(lost), str(row.whole), row.driver)
+            for row, lost in numbers
+        ),
+    ]
+
+
+def _groups(remaining: Leftover) -> list[Sequence[str]]:
+    head: Sequence[str] = (
+        "devices by",
+        "free",
+        "total",
+        "largest free group",
+        "unused groups",
+        "groups",
+        "driver",
+    )
+    return [
+        head,
+        *(
+            (
+                row.attribute or "pool",
+                *map(str, (row.free, row.devices, row.largest, row.intact, row.groups)),
+                row.driver,
+            )
+            for row in remaining.groups
+        ),
+    ]
+
+
+def _shares(remaining: Leftover) -> list[Sequence[str]]:
+    head: Sequence[str] = ("shared capacity", "free", "total", "largest free share", "devices", "driver")
+    return [
+        head,
+        *(
+            (row.capacity, *map(_amount, (row.free, row.total, row.largest)), str(row.devices), row.driver)
+            for row in remaining.shares
+        ),
+    ]
+
+
 def _amount(amount: float) -> str:
-    """A number of bytes and the like, as short as it can be without loss."""
+    """An amount with the largest binary unit that represents it exactly."""
     for unit, size in (("Ti", 1024**4), ("Gi", 1024**3), ("Mi", 1024**2), ("Ki", 1024)):
         if amount and amount % size == 0:
             return f"{int(amount // size)}{unit}"
     return f"{amount:g}"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 2) -> Iterator[str]:
-    """`left`: whether only the first column is of texts (1) or the last as well (2)."""
-    lines = [head, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    last = len(head) - 1
-    for line in lines:
-        cells = [
-            cell.ljust(width) if column == 0 or (column == last and left > 1) else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        yield ("  " + "  ".join(cells)).rstrip()
 
 
 def _growth(growth: Growth) -> Iterator[str]:
@@ -174,15 +164,15 @@ def _growth(growth: Growth) -> Iterator[str]:
     if not missing:
         yield "no new nodes are needed"
         return
-    yield f"new nodes for {number(missing, 'pod')} that {'does' if missing == 1 else 'do'} not fit, the best way first"
+    yield f"new nodes for {number(missing, 'pod')} that {'does' if missing == 1 else 'do'} not fit, best option first"
     if not growth.complete:
-        yield "  (the time was over before all was tried)"
+        yield "  (the time limit was reached before everything was tried)"
     for place, way in enumerate(growth.ways, 1):
         yield f"  {place}. {_way(way)}"
         for name, count in sorted(_requests(way).items()):
             yield f"       {name}: {count}"
         for pod in way.left[:MAX_DEVICES]:
-            yield f"       still left: {pod}"
+            yield f"       not placed: {pod}"
         if len(way.left) > MAX_DEVICES:
             yield f"       and {number(len(way.left) - MAX_DEVICES, 'more pod')}"
 
@@ -197,7 +187,7 @@ def _way(way: Way) -> str:
 
 
 def _requests(way: Way) -> Counter[str]:
-    """How often each alternative is chosen, where there is a choice."""
+    """How often each alternative of a request is chosen."""
     return Counter(
         f"alternative {request}"
         for placement in way.placements

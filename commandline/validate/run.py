@@ -16,7 +16,7 @@ from documents.errors import DocumentError
 from documents.sources import STANDARD_INPUT, find_files
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
     from commandline.results import Failure, Outcome, Result
     from commandline.treatment import Manifest
@@ -28,12 +28,6 @@ MANY_BYTES = 1_000_000
 
 MOST_PROCESSES = 8
 """So many are used unless more are asked for."""
-
-
-def add_arguments(parser: ArgumentParser) -> None:
-    from commandline.validate.options import describe
-
-    describe(parser)
 
 
 def run(options: Namespace) -> int:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from argparse import Action, ArgumentParser
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
-from commandline.main import SUBCOMMANDS
+from commandline.main import SUBCOMMANDS, module_of
 from resourceapi import limits, rules
 from resourceapi.gates import DEPENDS_ON, GATES, stage_of
 from resourceapi.kinds import KINDS, Kind
@@ -30,9 +29,7 @@ def pages() -> dict[str, str]:
     made = {f"{kind.name.lower()}.md": _kind_page(kind) for kind in KINDS.values()}
     made["feature-gates.md"] = _gates_page()
     made["limits.md"] = _limits_page()
-    made |= {
-        f"claimcheck-{name}.md": _command_page(name, module) for name, (module, _) in SUBCOMMANDS.items()
-    }
+    made |= {f"claimcheck-{name}.md": _command_page(name) for name in SUBCOMMANDS}
     return made
 
 
@@ -226,9 +223,9 @@ def _limits_page() -> str:
 # --- commands ------------------------------------------------------------------------------------------------------
 
 
-def _command_page(name: str, module: str) -> str:
+def _command_page(name: str) -> str:
     parser = ArgumentParser(prog=f"claimcheck {name}", add_help=False)
-    import_module(module).add_arguments(parser)
+    module_of(name, "options").add_arguments(parser)
     blocks = [parser.description or ""]
     for group in parser._action_groups:  # argparse has no public way to ask for them
         rows = [(_option(action), action.help or "") for action in group._group_actions]

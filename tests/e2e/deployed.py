@@ -16,7 +16,7 @@ from tempfile import NamedTemporaryFile
 
 import yaml
 
-from commandline.manifests import run as deployment
+from commandline.manifests import deployment, options
 from resourceapi.objects import Object
 from tests.e2e.client import Answer, Client
 from tests.e2e.control_plane import ApiServer
@@ -35,13 +35,13 @@ All programs of a test share a few processors, also with other tests.
 def objects_of(overlay: str, certificates: str = "secret", *, with_quota: bool = False) -> list[Object]:
     """What is applied for an overlay; `with_quota` is as if an authority for API servers were named."""
     parser = ArgumentParser()
-    deployment.add_arguments(parser)
+    options.add_arguments(parser)
     arguments = ["--mode", overlay, "--certificates", certificates]
     with NamedTemporaryFile("w", suffix=".crt") as authority:
         authority.write("-----BEGIN CERTIFICATE-----\n")
         authority.flush()
         arguments += ["--client-authority", authority.name] * with_quota
-        return deployment.rendered(parser.parse_args(arguments))
+        return deployment.objects_of(parser.parse_args(arguments))
 
 
 def configuration(objects: list[Object], server: ApiServer, token_file: Path) -> Object:

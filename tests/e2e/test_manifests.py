@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from commandline.manifests import run as deployment
+from commandline.manifests import deployment, options
 from resourceapi.objects import Object
 from tests.e2e.binaries import tool
 from tests.e2e.control_plane import ApiServer, control_plane
@@ -112,8 +112,8 @@ def test_cert_manager_puts_its_bundle_into_all(tmp_path: Path) -> None:
         assert set(asking) == {"claimcheck-system/claimcheck"}
 
 
-@pytest.mark.parametrize("mode", deployment.MODES)
-@pytest.mark.parametrize("certificates", deployment.CERTIFICATES)
+@pytest.mark.parametrize("mode", options.MODES)
+@pytest.mark.parametrize("certificates", options.CERTIFICATES)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -129,18 +129,18 @@ def test_command_prints_what_kustomize_renders(
 ) -> None:
     """`claimcheck manifests` is no second source: kustomize makes the same objects of the same files."""
     parser = ArgumentParser()
-    deployment.add_arguments(parser)
+    options.add_arguments(parser)
     (tmp_path / AUTHORITY).write_text("-----BEGIN CERTIFICATE-----\n")
     given = [str(tmp_path / each) if each == AUTHORITY else each for each in arguments]
-    options = parser.parse_args(["--mode", mode, "--certificates", certificates, *given])
+    parsed = parser.parse_args(["--mode", mode, "--certificates", certificates, *given])
     shutil.copytree(MANIFESTS, tmp_path / "manifests")
     directory = tmp_path / "manifests" / "overlays" / "own"
     directory.mkdir()
-    kustomization = deployment.kustomization(options)
+    kustomization = deployment.kustomization(parsed)
     for field in ("resources", "components"):  # written for the directory above
         kustomization[field] = [f"../{name}" for name in kustomization[field]]
     (directory / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
-    rendered = _by_name(deployment.rendered(options))
+    rendered = _by_name(deployment.objects_of(parsed))
     if AUTHORITY in arguments:  # what is in a file of somebody's is for the command alone
         del rendered["ConfigMap", "claimcheck-clients"]
     assert rendered == _by_name(render(directory))

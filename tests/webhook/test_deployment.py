@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from cluster.client import TIMEOUT
-from commandline.manifests import run as deployment
+from commandline.manifests import deployment, options
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
@@ -207,7 +207,7 @@ def test_pod_runs_with_as_little_as_possible(pod: Object) -> None:
     assert (deployment["spec"]["replicas"], budget["spec"]["minAvailable"]) == (2, 1)
 
 
-@pytest.mark.parametrize("certificates", deployment.CERTIFICATES)
+@pytest.mark.parametrize("certificates", options.CERTIFICATES)
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_configuration_is_usable_with_any_certificates(
     overlay: str, certificates: str, tmp_path: Path
@@ -220,8 +220,8 @@ def test_configuration_is_usable_with_any_certificates(
 
 def rendered(overlay: str, certificates: str) -> list[Object]:
     parser = ArgumentParser()
-    deployment.add_arguments(parser)
-    return deployment.rendered(parser.parse_args(["--mode", overlay, "--certificates", certificates]))
+    options.add_arguments(parser)
+    return deployment.objects_of(parser.parse_args(["--mode", overlay, "--certificates", certificates]))
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from commandline.manifests import run as deployment
+from commandline.manifests import deployment, options
 from resourceapi.objects import Object
 from tests.webhook.rights import INJECTOR, MODES, granted, needed
 
@@ -28,13 +28,13 @@ def rendered(mode: str) -> list[Object]:
 
 def manifests(mode: str, *arguments: str) -> list[Object]:
     parser = ArgumentParser()
-    deployment.add_arguments(parser)
+    options.add_arguments(parser)
     with NamedTemporaryFile("w", suffix=".crt") as authority:
         authority.write("-----BEGIN CERTIFICATE-----\n")
         authority.flush()
         overlay = mode.removesuffix(WITH_QUOTA)
         quota = () if overlay == mode else ("--client-authority", authority.name)
-        return deployment.rendered(parser.parse_args(["--mode", overlay, *quota, *arguments]))
+        return deployment.objects_of(parser.parse_args(["--mode", overlay, *quota, *arguments]))
 
 
 def parts(mode: str) -> Iterator[tuple[str, Path]]:

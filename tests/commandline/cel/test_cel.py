@@ -134,7 +134,7 @@ def test_groups_of_devices(capsys: pytest.CaptureFixture[str], inventory: str) -
     assert code == 1
     memory = 'device.capacity["gpu.example.com"].memory'
     assert out.split("\n\n")[1:] == [
-        "5 devices: 0 match, 3 do not, 2 fail",
+        "5 devices: 0 match, 3 do not match, 2 fail",
         (
             "no match, cost 5: gpu.example.com/node-1/gpu-1, gpu.example.com/node-1/gpu-2\n"
             f'    {MODEL} == "a100" is false: model is "h100"'
@@ -263,7 +263,7 @@ def test_device_files(
 
 UNUSABLE = [
     pytest.param("driver: [", "device.yaml:1: ", id="broken-yaml"),
-    pytest.param("attributes: {}", "the device does not say its `driver`", id="no-driver"),
+    pytest.param("attributes: {}", "the device has no `driver`", id="no-driver"),
     pytest.param("kind: Pod", "neither a ResourceSlice nor a device", id="something-else"),
     pytest.param("{driver: d, attributes: {a: {int: x}}}", "cannot unmarshal string", id="wrong-type"),
     pytest.param("{kind: ResourceSlice, apiVersion: resource.k8s.io/v9}", "no version", id="unknown-version"),

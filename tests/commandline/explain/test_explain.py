@@ -67,7 +67,7 @@ def test_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         pytest.param(["--node", "nowhere"], "--node nowhere: there is no such node", id="no-such-node"),
         pytest.param(
-            ["--kubeconfig", "x"], "--kubeconfig and --inventory: give one of them", id="two-clusters"
+            ["--kubeconfig", "x"], "--kubeconfig and --inventory: use only one of them", id="two-clusters"
         ),
         pytest.param(["--kube-version", "1.2"], "unknown release '1.2'", id="no-such-release"),
     ],
@@ -88,7 +88,7 @@ def test_nothing_asks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     """Files in which nothing asks for devices are a mistake."""
     monkeypatch.chdir(DIRECTORY / "too-many")
     assert main(["explain", "-f", "cluster.yaml"]) == 2
-    assert "nothing asks for devices in cluster.yaml" in capsys.readouterr().err
+    assert "cluster.yaml: nothing requests devices" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["explain", "simulate"])
@@ -96,7 +96,7 @@ def test_nothing_asks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     ("arguments", "message"),
     [
         pytest.param(["--inventory", "nowhere"], "--inventory nowhere: no such file", id="missing"),
-        pytest.param([], "name what is in the cluster with --inventory DIR, or", id="none"),
+        pytest.param([], "describe the cluster with --inventory DIR or", id="none"),
     ],
 )
 def test_no_cluster(

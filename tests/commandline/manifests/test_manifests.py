@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from commandline.main import main
-from commandline.manifests import run as deployment
+from commandline.manifests import options
 from commandline.manifests.kustomize import KustomizeError, render, render_value
 from resourceapi.objects import Object
 
@@ -86,8 +86,8 @@ def test_replicas_and_monitor(manifests: Any) -> None:
     assert ("NetworkPolicy", "claimcheck") not in found
 
 
-@pytest.mark.parametrize("mode", deployment.MODES)
-@pytest.mark.parametrize("certificates", deployment.CERTIFICATES)
+@pytest.mark.parametrize("mode", options.MODES)
+@pytest.mark.parametrize("certificates", options.CERTIFICATES)
 def test_another_namespace(manifests: Any, mode: str, certificates: str) -> None:
     """It is named wherever ours was: references, selectors, certificates, and the service's own configuration."""
     options = ("--mode", mode, "--certificates", certificates, "--service-monitor")
@@ -120,12 +120,12 @@ def test_failure_policy(manifests: Any) -> None:
     [
         (["--failure-policy", "nobody=Fail"], "the webhooks are classes, namespaces, pods, validate"),
         (["--failure-policy", "Perhaps"], "'Perhaps' is not [WEBHOOK=]Fail|Ignore"),
-        (["--replicas", "0"], "'0' is no positive number"),
+        (["--replicas", "0"], "'0' is not a positive number"),
         (["--image", "claimcheck:"], "expected NAME[:TAG|@DIGEST]"),
         (["--image", ""], "expected NAME[:TAG|@DIGEST]"),
         (["--image", "claim check:1"], "expected NAME[:TAG|@DIGEST]"),
         (["--image", "@sha256:0"], "expected NAME[:TAG|@DIGEST]"),
-        (["--namespace", "My Team"], "'My Team' is no name of a namespace"),
+        (["--namespace", "My Team"], "'My Team' is not a valid namespace name"),
         (["--config", "/no/where"], "manifests: --config /no/where: no such file or directory\n"),
     ],
 )
@@ -163,15 +163,15 @@ def test_own_configuration(manifests: Any, tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("lints: Warn\npolices: {}\n", "own.yaml:2:1: polices: unknown field"),
-        ("lints: Warn\ntls: {directory: d}\n", "own.yaml:2:1: tls is given by the manifests: leave it out"),
+        ("lints: Warn\ntls: {directory: d}\n", "own.yaml:2:1: remove tls, which the manifests set"),
         ("[]", "own.yaml:1:1"),
         (
             "quota: {mode: Enforce}",
-            "own.yaml: quota.mode: name who signs the API server's certificate with --client-",
+            "own.yaml: quota.mode needs --client-authority",
         ),
         (
             "quota: {mode: Enforce, insecureSkipClientVerify: true}",
-            "own.yaml: quota.mode: name who signs the API server's certificate with --client-",
+            "own.yaml: quota.mode needs --client-authority",
         ),
         ("apiServer: {serves: CustomResources}", "own.yaml: apiServer.serves must be BuiltIn in this mode"),
     ],
@@ -185,7 +185,7 @@ def test_own_configuration_with_mistakes(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("mode", deployment.MODES)
+@pytest.mark.parametrize("mode", options.MODES)
 @pytest.mark.parametrize("certificates", ["own", "secret", "cert-manager"])
 def test_client_authority(manifests: Any, tmp_path: Path, certificates: str, mode: str) -> None:
     """Where quota is checked, the pods know the API server by the authority in a ConfigMap that the option makes."""
@@ -234,13 +234,13 @@ def test_client_authority_that_is_none(tmp_path: Path, capsys: pytest.CaptureFix
     """A key is for nobody else."""
     file = tmp_path / "ca.crt"
     for text, mode, message in (
-        ("", "crd-served", "there is no certificate (PEM) in it"),
+        ("", "crd-served", "the file has no certificate (PEM)"),
         (
             "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----",
             "crd-served",
-            "there is a private key in it",
+            "the file has a private key",
         ),
-        ("", "built-in-guard", "there is no certificate (PEM) in it"),
+        ("", "built-in-guard", "the file has no certificate (PEM)"),
     ):
         file.write_text(text)
         assert main(["manifests", "--mode", mode, "--client-authority", str(file)]) == 2
@@ -306,7 +306,7 @@ def test_a_kustomization_by_value(tmp_path: Path) -> None:
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
 
 
-@pytest.mark.parametrize("mode", deployment.MODES)
+@pytest.mark.parametrize("mode", options.MODES)
 def test_service_elsewhere(manifests: Any, tmp_path: Path, mode: str) -> None:
     """With --url only what asks the service is printed; all of it asks there, and knows the service."""
     authority = tmp_path / "ca.crt"
@@ -325,11 +325,11 @@ def test_service_elsewhere(manifests: Any, tmp_path: Path, mode: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--url", "https://127.0.0.1:8443"), "--url and --authority are given together"),
-        (("--authority", "CERTIFICATE"), "--url and --authority are given together"),
+        (("--url", "https://127.0.0.1:8443"), "--url and --authority need each other"),
+        (("--authority", "CERTIFICATE"), "--url and --authority need each other"),
         (("--url", "https://h", "--authority", "missing"), "No such file"),
-        (("--url", "https://h", "--authority", "KEY"), "there is a private key in it"),
-        (("--url", "https://h", "--authority", "EMPTY"), "there is no certificate"),
+        (("--url", "https://h", "--authority", "KEY"), "the file has a private key"),
+        (("--url", "https://h", "--authority", "EMPTY"), "the file has no certificate"),
     ],
 )
 def test_service_elsewhere_needs_both(

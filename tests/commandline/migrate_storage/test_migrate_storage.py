@@ -287,7 +287,7 @@ def test_no_file_is_overwritten(tmp_path: Path, kubeconfig: str, capsys: pytest.
     file = tmp_path / "dra.json"
     file.write_text("{}")
     assert main(["migrate-storage", "save", str(file), "--kubeconfig", kubeconfig]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert file.read_text() == "{}"
 
 

@@ -101,10 +101,10 @@ def test_account_of_a_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         0,
         (
             "claim default/a (in.yaml:1): fits\n"
-            "  gpu/large  class large.example.com, ExactCount 1: counts, the most of this class in the request\n"
-            "  gpu/small  class small.example.com, ExactCount 3: counts, the most of this class in the request\n"
-            "  gpu/tiny   class small.example.com, ExactCount 1: another alternative of this class counts\n"
-            "  net        class nic, All: 32, the most that a claim can be given: counts\n"
+            "  gpu/large  class large.example.com, ExactCount 1: counts, the largest number of this class in the request\n"
+            "  gpu/small  class small.example.com, ExactCount 3: counts, the largest number of this class in the request\n"
+            "  gpu/tiny   class small.example.com, ExactCount 1: does not count, another alternative of this class does\n"
+            "  net        class nic, All: 32, the maximum per claim: counts\n"
             "  counts large.example.com 1, nic 32, small.example.com 3\n"
             "\n"
             "1 object: 0 refused; no ResourceQuota was given: name some with --quota FILE or --inventory DIR\n"

@@ -59,7 +59,7 @@ def test_all_placed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     ("arguments", "message"),
     [
         pytest.param(["--compare", "worst-fit"], "expected first-fit or best-fit, or both", id="objective"),
-        pytest.param(["--node-template", "asks.yaml"], "it has no Node", id="template-without-node"),
+        pytest.param(["--node-template", "asks.yaml"], "the file has no Node", id="template-without-node"),
         pytest.param(["--node-template", "nowhere.yaml"], "nowhere.yaml", id="no-such-template"),
     ],
 )
@@ -102,7 +102,7 @@ def test_stray_slice(
         str(tmp_path / "two.yaml"),
     ]
     assert main(["simulate", *arguments]) == 2
-    assert "slice n2 is of none of its nodes" in capsys.readouterr().err
+    assert "slice n2 belongs to none of the nodes" in capsys.readouterr().err
 
 
 def test_error_on_another_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,5 +184,5 @@ def test_too_many_replicas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     arguments = ["-f", str(tmp_path / "asks.yaml"), "--inventory", str(case / "cluster.yaml")]
     assert main(["simulate", *arguments]) == 2
     text = capsys.readouterr().out
-    assert "Job default/train: error: only 10000 of its 2000000000 pods are simulated" in text
-    assert "first-fit: 4 of 10000 pods placed on 2 nodes" in text
+    assert "Job default/train: error: only 10,000 of its 2,000,000,000 pods are simulated" in text
+    assert "first-fit: 4 of 10,000 pods placed on 2 nodes" in text

@@ -155,11 +155,11 @@ def test_warnings_as_errors(write: Write) -> None:
         ),
         (
             ("--kubeconfig", "file", "x"),
-            "--kubeconfig validates the objects of a cluster: give either it or files",
+            "--kubeconfig validates the objects of a cluster: use either it or files",
         ),
         (
             ("--context", "prod", "x"),
-            "--context names a context of the file in --kubeconfig, which is not given",
+            "--context needs --kubeconfig",
         ),
         (("--old", "/no/file", "x"), "--old /no/file: no such file or directory"),
     ],

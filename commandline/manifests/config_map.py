@@ -1,4 +1,4 @@
-"""Somebody's own configuration in the manifests, in the place of the overlay's; the API server asks accordingly."""
+"""``--config``: a user's configuration in place of the overlay's, and webhooks to match it."""
 
 from __future__ import annotations
 
@@ -14,89 +14,91 @@ if TYPE_CHECKING:
     from serving.config_file import Config
 
 NAME = "webhook.yaml"
-# Where the service listens and what its certificates are depends on the other manifests: the first lines of an overlay's.
-GIVEN = ("listen", "tls")
-GIVEN_LINES = 3
+# These follow from the other manifests; they are the first lines of an overlay's configuration.
+FIXED = ("listen", "tls")
+FIXED_LINES = 3
 CONDITION = "label-changes"
 # Roles that only quota needs, and their bindings.
-FOR_QUOTA = ("claimcheck-quota", "claimcheck-ledgers")
+QUOTA_ROLES = ("claimcheck-quota", "claimcheck-ledgers")
 
 
-def use(objects: list[Object], file: str) -> None:
-    """Put the configuration in a file into the ConfigMap, without what the manifests say about `listen` and `tls`.
+def use_config(objects: list[Object], file: str) -> None:
+    """Replace the configuration in the ConfigMap, but for `listen` and `tls`, and adapt webhooks and roles to it.
 
-    :raises UsageError: if it cannot be used; what is wrong has been printed.
+    :param objects: the rendered manifests; they are changed.
+    :raises UsageError: if the configuration cannot be used; its errors are printed before.
     """
     (config_map,) = (obj for obj in objects if obj["kind"] == "ConfigMap")
     overlay = config_map["data"][NAME]
-    given = overlay.splitlines()[:GIVEN_LINES]
+    fixed = overlay.splitlines()[:FIXED_LINES]
     try:
-        text = Path(file).read_text("utf-8")
+        content = Path(file).read_text("utf-8")
     except OSError as error:
         raise UsageError(f"manifests: --config {file}: {(error.strerror or str(error)).lower()}") from None
     except ValueError:
         raise UsageError(f"manifests: --config {file}: not valid UTF-8") from None
-    # at the end, so that mistakes are in the lines that they have in the file
-    whole = "\n".join([text.rstrip(), *given, ""])
-    _refuse_given(file)
-    config = _checked(whole, file)
+    # at the end, so that errors have the line numbers of the file
+    merged = "\n".join([content.rstrip(), *fixed, ""])
+    _refuse_fixed(file)
+    config = _checked(merged, file)
     wanted = _checked(overlay, NAME).get("apiServer", "serves")
     if config.get("apiServer", "serves") != wanted:
         raise UsageError(f"manifests: --config {file}: apiServer.serves must be {wanted} in this mode")
-    config_map["data"][NAME] = whole
-    _ask_about_labels(objects, config.document.value)
+    config_map["data"][NAME] = merged
+    _match_guarded_labels(objects, config.document.value)
     if config.get("quota", "mode") != "Off":
-        if not any(obj["metadata"]["name"] in FOR_QUOTA for obj in objects):
+        if not any(obj["metadata"]["name"] in QUOTA_ROLES for obj in objects):
             raise UsageError(
-                f"manifests: --config {file}: quota.mode: name who signs the API server's certificate with "
-                "--client-authority, since only the API server may ask for quota"
+                f"manifests: --config {file}: quota.mode needs --client-authority with the authority of the "
+                "API server's client certificate, as only the API server may use quota"
             )
     else:
-        objects[:] = [obj for obj in objects if obj["metadata"]["name"] not in FOR_QUOTA]
+        objects[:] = [obj for obj in objects if obj["metadata"]["name"] not in QUOTA_ROLES]
 
 
-def _refuse_given(file: str) -> None:
-    """
-    :raises UsageError: if the file says what the manifests say, and where.
+def _refuse_fixed(file: str) -> None:
+    """Reject a file that sets what the manifests set.
+
+    :raises UsageError: after the places in the file have been printed.
     """
     from documents.document import Document
     from documents.loading import load
 
-    said = []
+    found = []
     for document in load([file]):
         if isinstance(document, Document):
-            for name in GIVEN:
+            for name in FIXED:
                 if name in document.value:
                     place = document.locate_key((name,))
-                    said.append(
-                        f"{file}:{place.line}:{place.column}: {name} is given by the manifests: leave it out"
+                    found.append(
+                        f"{file}:{place.line}:{place.column}: remove {name}, which the manifests set"
                     )
-    if said:
-        for problem in said:
+    if found:
+        for problem in found:
             complain(problem)
-        raise UsageError(f"manifests: --config {file}: {' and '.join(GIVEN)} are given by the manifests")
+        raise UsageError(f"manifests: --config {file}: {' and '.join(FIXED)} are set by the manifests")
 
 
-def _checked(text: str, file: str) -> Config:
-    """The configuration, if the service would take it."""
+def _checked(content: str, file: str) -> Config:
+    """Load a configuration as the service does."""
     from serving.config_file import ConfigError
     from webhook.config import load_config
 
     with TemporaryDirectory() as directory:
         path = Path(directory) / NAME
-        path.write_text(text, "utf-8")
+        path.write_text(content, "utf-8")
         try:
             return load_config(str(path))
         except ConfigError as error:
             for problem in error.problems:
                 complain(str(problem).replace(str(path), file))
             raise UsageError(
-                f"manifests: --config {file} is no configuration ({' and '.join(GIVEN)} are given by the manifests)"
+                f"manifests: --config {file} is not a valid configuration ({' and '.join(FIXED)} are set by the manifests)"
             ) from None
 
 
-def _ask_about_labels(objects: list[Object], config: Object) -> None:
-    """Let the API server ask about changes of the labels that the configuration guards."""
+def _match_guarded_labels(objects: list[Object], config: Object) -> None:
+    """Let the API server call the webhook for changes of the labels that the configuration guards."""
     from webhook.label_guard import BUILT_IN
 
     policies = config.get("policies") or {}
@@ -108,5 +110,5 @@ def _ask_about_labels(objects: list[Object], config: Object) -> None:
         for webhook in obj.get("webhooks", ()):
             for condition in webhook.get("matchConditions", ()):
                 if condition["name"] == CONDITION:
-                    _, _, rest = condition["expression"].partition("]")
-                    condition["expression"] = f"[{listed}]{rest}"
+                    _, _, remainder = condition["expression"].partition("]")
+                    condition["expression"] = f"[{listed}]{remainder}"

@@ -1,0 +1,44 @@
+"""The options of ``claimcheck convert``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commandline.options import add_paths, describe
+from resourceapi.model.versions import GROUP, SCHEMAS
+from resourceapi.releases import PROPOSALS
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+DESCRIPTION = f"Rewrite objects of {GROUP} in another API version. Comments and layout are kept."
+EXAMPLES = """examples:
+  claimcheck convert --to v1 claim.yaml               writes the result to standard output
+  claimcheck convert --to v1 --in-place manifests/    rewrites the files
+  kubectl get resourceclaims -o yaml | claimcheck convert --to v1beta1 -
+
+Other objects in the files are left unchanged. If the version cannot represent a value, the error names the field.
+
+exit codes: 0 everything is converted, 1 an object cannot be converted, 2 a file could not be read or written
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the options of the subcommand to its parser."""
+    describe(parser, DESCRIPTION, EXAMPLES)
+    add_paths(parser)
+    parser.add_argument(
+        "--to",
+        metavar="VERSION",
+        required=True,
+        type=lambda version: version.removeprefix(f"{GROUP}/"),
+        choices=tuple(SCHEMAS),
+        help=", ".join(SCHEMAS),
+    )
+    parser.add_argument(
+        "--kube-version",
+        metavar=PROPOSALS,
+        choices=(PROPOSALS,),
+        help=f"{PROPOSALS}: accept the fields that enhancement proposals add to the newest release",
+    )
+    parser.add_argument("-i", "--in-place", action="store_true", help="rewrite the files themselves")

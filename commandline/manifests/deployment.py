@@ -1,0 +1,156 @@
+"""The objects that deploy the webhooks: the kustomizations in ``manifests/``, changed as the options say."""
+
+from __future__ import annotations
+
+import re
+import sysconfig
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commandline.errors import UsageError
+from commandline.manifests.options import BUILT_IN_GUARD, CERT_MANAGER, CRD_SERVED, NAMESPACE, OWN, SECRET
+from resourceapi.objects import Object
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+IMAGE = "claimcheck"
+#: The components for each value of ``--certificates``; {mode} is that of ``--mode``.
+CERTIFICATE_COMPONENTS = {OWN: ["own-certificates/{mode}"], SECRET: [], CERT_MANAGER: ["cert-manager"]}
+#: The components for ``--client-authority``. With crd-served, API servers present a certificate in any case.
+CLIENT_AUTHORITY_COMPONENTS = {BUILT_IN_GUARD: ["quota-roles", "quota-reasons"], CRD_SERVED: []}
+#: Where the kustomizations are: beside the sources, or where they are installed.
+DIRECTORIES = (
+    Path(__file__).parents[2] / "manifests",
+    Path(sysconfig.get_path("data")) / "share/claimcheck/manifests",
+)
+
+
+def objects_of(options: Namespace) -> list[Object]:
+    """The objects that the options choose.
+
+    :raises UsageError: for options that do not fit together.
+    """
+    from commandline.manifests.kustomize import render_value
+
+    directory = _manifests() / "overlays"
+    objects = render_value(kustomization(options), directory)
+    if options.config:
+        from commandline.manifests.config_map import use_config
+
+        use_config(objects, options.config)
+    if options.client_authority is not None:
+        objects.append(_client_authority(options.client_authority))
+    if (options.url is None) != (options.authority is None):
+        raise UsageError("manifests: --url and --authority need each other")
+    if options.url is not None:
+        objects = _with_url(objects, options.url, _bundle(options.authority))
+    _set_failure_policies(objects, options.failure_policy)
+    if options.no_network_policy:
+        objects = [obj for obj in objects if obj["kind"] != "NetworkPolicy"]
+    if options.namespace != NAMESPACE:
+        objects = [_renamed(obj, options.namespace) for obj in objects]
+    return objects
+
+
+def _with_url(objects: list[Object], url: str, bundle: str) -> list[Object]:
+    """The webhook configurations and CRDs alone, with a URL in place of the Service."""
+    external = []
+    for obj in objects:
+        webhooks = list(obj.get("webhooks", ()))
+        if obj["kind"] == "CustomResourceDefinition":
+            webhooks.append(obj["spec"]["conversion"]["webhook"])
+        for webhook in webhooks:
+            path = webhook["clientConfig"]["service"]["path"]
+            webhook["clientConfig"] = {"url": url + path, "caBundle": bundle}
+        if webhooks:
+            external.append(obj)
+    return external
+
+
+def _bundle(file: str) -> str:
+    """The certificates in a file in base64, as for ``caBundle``."""
+    return b64encode(_certificates("--authority", file)).decode("ascii")
+
+
+def _client_authority(file: str) -> Object:
+    """The ConfigMap with the authority of the API server's client certificate."""
+    text = _certificates("--client-authority", file).decode("ascii", "replace")
+    metadata = {"name": "claimcheck-clients", "namespace": NAMESPACE}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"ca.crt": text}}
+
+
+def _certificates(option: str, file: str) -> bytes:
+    """The contents of a file with certificates, which must not have a private key."""
+    try:
+        content = Path(file).read_bytes()
+    except OSError as error:
+        raise UsageError(f"manifests: {option} {file}: {error.strerror or error}") from None
+    if b"-----BEGIN CERTIFICATE-----" not in content:
+        raise UsageError(f"manifests: {option} {file}: the file has no certificate (PEM)")
+    if b"PRIVATE KEY-----" in content:
+        raise UsageError(
+            f"manifests: {option} {file}: the file has a private key, which must not be published"
+        )
+    return content
+
+
+def kustomization(options: Namespace) -> Object:
+    """The kustomization, in ``overlays/``, for those options that kustomize can express."""
+    components = [name.format(mode=options.mode) for name in CERTIFICATE_COMPONENTS[options.certificates]]
+    if options.client_authority is not None:
+        components += CLIENT_AUTHORITY_COMPONENTS[options.mode]
+    components += ["prometheus"] * options.service_monitor
+    content: Object = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": [options.mode],
+        "components": [f"../components/{name}" for name in components],
+        "replicas": [{"name": "claimcheck", "count": options.replicas}],
+    }
+    if options.image is not None:
+        content["images"] = [{"name": IMAGE, **_image(options.image)}]
+    return content
+
+
+def _image(image: str) -> Object:
+    name, at, digest = image.partition("@")
+    head, slash, last = name.rpartition("/")
+    base, colon, tag = last.partition(":")
+    if not base or (colon and not tag) or re.search(r"\s", image):
+        raise UsageError(f"manifests: --image {image}: expected NAME[:TAG|@DIGEST]")
+    if at:
+        return {"newName": name, "digest": digest}
+    return {"newName": head + slash + base, "newTag": tag or "latest"}
+
+
+def _manifests() -> Path:
+    for directory in DIRECTORIES:
+        if (directory / "overlays").is_dir():
+            return directory
+    raise UsageError("manifests: the files in manifests/ are not installed")
+
+
+def _set_failure_policies(objects: list[Object], wanted: list[tuple[str, str]]) -> None:
+    webhooks = [webhook for obj in objects for webhook in obj.get("webhooks", ())]
+    known = {webhook["name"].partition(".")[0] for webhook in webhooks}
+    for name, policy in wanted:
+        if name and name not in known:
+            raise UsageError(
+                f"manifests: --failure-policy {name}={policy}: the webhooks are {', '.join(sorted(known))}"
+            )
+        for webhook in webhooks:
+            if name in ("", webhook["name"].partition(".")[0]):
+                webhook["failurePolicy"] = policy
+
+
+def _renamed(value: Any, namespace: str) -> Any:
+    """A value with another namespace in references, selectors and names of certificates."""
+    if isinstance(value, str):
+        return value.replace(NAMESPACE, namespace)
+    if isinstance(value, list):
+        return [_renamed(item, namespace) for item in value]
+    if isinstance(value, dict):
+        return {key: _renamed(item, namespace) for key, item in value.items()}
+    return value

@@ -1,0 +1,90 @@
+"""The answer of ``claimcheck quota`` for people: a paragraph for each object, and a table for each quota."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from commandline.quota.account import REFUSED, STORED
+from commandline.reports.writing import failure_lines, number, table
+from resourceapi.model.claims import ALL, EXACT_COUNT
+from resourceapi.quantity import ZERO
+
+if TYPE_CHECKING:
+    from commandline.quota.account import Account, Statement
+    from quota.amounts import Amounts
+    from quota.claims import Demand
+    from quota.resource_quotas import ResourceQuota
+
+_SUBJECTS = {"ResourceClaim": "claim", "ResourceClaimTemplate": "template"}
+_VERDICTS = {STORED: "already exists"}
+
+
+def lines(account: Account) -> Iterator[str]:
+    """The report line by line."""
+    for statement in account.statements:
+        yield from _paragraph(statement)
+        yield ""
+    for namespace, quota, before in account.quotas():
+        yield from _quota(namespace, quota, before)
+        yield ""
+    yield from failure_lines(account.inventory.failures)
+    refused = sum(bool(statement.problems) for statement in account.statements)
+    yield f"{number(len(account.statements), 'object')}: {refused} refused{_unlimited(account)}"
+
+
+def _unlimited(account: Account) -> str:
+    """Which namespaces have no quota, so that nobody reads more into "fits" than it says."""
+    limited = {namespace for namespace, _, _ in account.quotas()}
+    if not limited:
+        return "; no ResourceQuota was given: use --quota FILE or --inventory DIR"
+    without = sorted({statement.namespace for statement in account.statements} - limited)
+    return f"; no ResourceQuota in namespace {', '.join(without)}" if without else ""
+
+
+def _paragraph(statement: Statement) -> Iterator[str]:
+    subject = _SUBJECTS.get(statement.kind, statement.kind)
+    place = f"{statement.file}:{statement.line}"
+    yield f"{subject} {statement.namespace}/{statement.name} ({place}): {_verdict(statement)}"
+    width = max((len(demand.name) for demand in statement.demands), default=0)
+    for demand in statement.demands:
+        yield f"  {demand.name.ljust(width)}  {_demand(demand)}"
+    if statement.demands:
+        total = ", ".join(f"{name} {number}" for name, number in sorted(statement.devices.items()))
+        yield f"  counts {total or 'no devices'}"
+    for problem in statement.problems:
+        yield f"  error: {problem}"
+
+
+def _verdict(statement: Statement) -> str:
+    if not statement.template:
+        return _VERDICTS.get(statement.verdict, statement.verdict)
+    made = "a claim" if statement.copies == 1 else f"{statement.copies} claims"
+    text = f"{made} from template {statement.template}: {statement.verdict}"
+    if statement.verdict == REFUSED and statement.copies > 1:
+        text += f", only {statement.fitting} of {statement.copies} would"
+    return text
+
+
+def _demand(demand: Demand) -> str:
+    text = f"class {demand.device_class}, {demand.mode or 'no mode'}"
+    if demand.mode == EXACT_COUNT:
+        text += f" {demand.devices}"
+    elif demand.mode == ALL:
+        text += f": {demand.devices}, the maximum per claim"
+    else:
+        return text + ": counts nothing, the allocation mode is unknown"
+    if demand.counted:
+        return text + (
+            ": counts, the largest number of this class in the request" if demand.alternative else ": counts"
+        )
+    return text + ": does not count, another alternative of this class does"
+
+
+def _quota(namespace: str, quota: ResourceQuota, before: Amounts) -> Iterator[str]:
+    rows: list[tuple[str, ...]] = [("resource", "used before", "now", "limit", "left")]
+    for name, limit in sorted(quota.hard.items()):
+        used = quota.used.get(name, ZERO)
+        rows.append((name, *map(str, (before.get(name, ZERO), used, limit, limit.sub(used)))))
+    yield f"quota {namespace}/{quota.name}"
+    yield from table(rows)

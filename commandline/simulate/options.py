@@ -1,0 +1,88 @@
+"""The options of ``claimcheck simulate``."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from math import inf
+from typing import TYPE_CHECKING
+
+from commandline.errors import UsageError
+from commandline.options import add_output, describe
+from commandline.scenario import add_scenario_options
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+DESCRIPTION = "Schedule pods one after the other and report where they are placed, what is left, and how fragmented it is."
+EXAMPLES = """examples:
+  claimcheck simulate -f pods/ --inventory cluster/                 in the order of the files
+  claimcheck simulate -f pods/ --inventory cluster/ --compare first-fit,best-fit
+  claimcheck simulate -f pods/ --inventory cluster/ --batch         in an order that places as many as possible
+  claimcheck simulate -f pods/ --inventory cluster/ --node-template a100-node.yaml --node-template l4-node.yaml
+                                                                    which new nodes would place them, and how many
+
+A Deployment or Job counts as its number of pods. first-fit is what kube-scheduler does, with nodes in the order of the
+inventory. best-fit chooses the node and devices that waste least, but never a less preferred alternative. A node template
+is a file with a Node and its ResourceSlices; pods that fit on no existing node get new nodes of that kind.
+
+If kube-scheduler looks at a node with an error, the pod stays pending even if it fits elsewhere. A pod with spec.nodeName
+and claims that are not allocated stays pending too. A pod that cannot be decided within 20 s is skipped.
+
+exit codes: 0 all pods are placed, 1 some are not, 2 some input could not be read, or not decided in time
+"""
+FIRST_FIT, BEST_FIT = "first-fit", "best-fit"
+OBJECTIVES = (FIRST_FIT, BEST_FIT)
+#: The time limit of the whole simulation, in seconds.
+SECONDS = 300.0
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the options of the subcommand to its parser."""
+    describe(parser, DESCRIPTION, EXAMPLES)
+    add_scenario_options(parser, "pods, workloads and claims to place, and what they refer to")
+    parser.add_argument(
+        "--compare",
+        metavar="OBJECTIVE,…",
+        default=FIRST_FIT,
+        help=f"{' or '.join(OBJECTIVES)}, or both; the first is reported in full; default: {FIRST_FIT}",
+    )
+    parser.add_argument(
+        "--batch", action="store_true", help="also place the whole list in the order that places most pods"
+    )
+    parser.add_argument(
+        "--node-template",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a Node and its ResourceSlices, as a new node would have them; can be repeated",
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        default=SECONDS,
+        help=f"time limit for all pods, objectives and new nodes; default: {SECONDS:g}",
+    )
+    add_output(parser)
+
+
+def objectives(given: str) -> list[str]:
+    """The objectives in a value of ``--compare``.
+
+    :raises UsageError: for one that does not exist.
+    """
+    names = list(dict.fromkeys(given.split(",")))
+    if not set(names) <= set(OBJECTIVES):
+        raise UsageError(f"--compare {given}: expected {' or '.join(OBJECTIVES)}, or both with a comma")
+    return names
+
+
+def _seconds(given: str) -> float:
+    """A finite number of seconds above 0."""
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < inf:
+        raise ArgumentTypeError(f"{given}: expected a number of seconds above 0")
+    return seconds
