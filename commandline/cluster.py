@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from cluster.client import Client
+from cluster.discovery import Discovery
 from cluster.kubeconfig import KubeconfigError, kubeconfig_access
 from commandline.errors import UsageError
 from commandline.reports.escaping import on_one_line
@@ -138,7 +139,9 @@ def live_objects(
     """
     cluster = LiveCluster(kubeconfig, context)
     try:
-        lists = (*CONTEXT_LISTS, *_lists(cluster, profile), *(WORKLOAD_LISTS if workloads_too else ()))
+        served = Discovery(cluster.client).kinds(profile)
+        group = [(f"{GROUP}/{version}", kind.name, kind.resource) for kind, version in served]
+        lists = (*CONTEXT_LISTS, *group, *(WORKLOAD_LISTS if workloads_too else ()))
     except Unavailable as error:
         yield Failure(f"{cluster.name}/{GROUP}", cluster.failure(error))
         return
@@ -169,23 +172,6 @@ def _read(
         value = {"apiVersion": api_version, "kind": kind, **_as_sent(item)}
         if kind not in workloads.RESOURCES or _uses_claims(value):
             yield LiveObject(cluster.name, resource, value)
-
-
-def _lists(cluster: LiveCluster, profile: Profile) -> list[tuple[str, str, str]]:
-    """The kinds of the DRA group, each in the newest version that both servers have, or that the cluster has."""
-    versions = [str(entry["version"]) for entry in cluster.get(f"/apis/{GROUP}").get("versions", ())]
-    resources = {version: _resources(cluster, version) for version in versions}
-    lists = []
-    for kind in KINDS.values():
-        there = [version for version in kind.versions if kind.resource in resources.get(version, ())]
-        common = [version for version in there if kind.served(version, profile.minor)]
-        if there:
-            lists.append((f"{GROUP}/{(common or there)[0]}", kind.name, kind.resource))
-    return lists
-
-
-def _resources(cluster: LiveCluster, version: str) -> set[str]:
-    return {str(entry["name"]) for entry in cluster.get(f"/apis/{GROUP}/{version}").get("resources", ())}
 
 
 def _items(

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from cluster.discovery import Discovery
 from commandline.errors import UsageError
 from conversion.documents import ConversionError, convert_document
 from resourceapi.api_client import Api, Listing, Unavailable
@@ -88,9 +89,9 @@ def saved(api: Api) -> Iterator[Object]:
 
     :raises Refused: if some cannot be read.
     """
-    for kind, version in _served(api):
-        for obj in _listed(api, kind, version):
-            yield without_filled_in(kind.name, obj)
+    for kind, version in _served(api).items():
+        for obj in _listed(api, KINDS[kind], version):
+            yield without_filled_in(kind, obj)
 
 
 def restore(api: Api, objects: Iterable[Object], tell: Callable[[str], None]) -> int:
@@ -103,7 +104,7 @@ def restore(api: Api, objects: Iterable[Object], tell: Callable[[str], None]) ->
         where versions are discovered that are not served.
     """
     _insist_on_discovery(api)
-    served = {kind.name: version for kind, version in _served(api)}
+    served = _served(api)
     wanted = _wanted(objects, served)
     there = _all(api, served)
     for key, obj in there.items():
@@ -132,7 +133,7 @@ def clear(api: Api, objects: Iterable[Object], tell: Callable[[str], None]) -> i
     :raises Refused: before the first is deleted, if the cluster holds one that has not been saved as it is; for the
         first that cannot be deleted.
     """
-    served = {kind.name: version for kind, version in _served(api)}
+    served = _served(api)
     kept = _wanted(objects, served)
     there = _all(api, served)
     for key, obj in there.items():
@@ -194,41 +195,33 @@ def _in_version(obj: Object, version: str) -> Object:
         raise Refused(f"{key_of(obj)}: {error}") from None
 
 
-def _served(api: Api) -> list[tuple[Kind, str]]:
-    """The kinds that a cluster serves, in the newest version of each."""
-    resources = dict(_resources(api))
-    found = []
-    for kind in KINDS.values():
-        versions = [version for version in kind.versions if kind.resource in (resources.get(version) or ())]
-        if versions:
-            found.append((kind, versions[0]))
-    return found
+def _discovered(api: Api) -> Discovery:
+    try:
+        return Discovery(api)
+    except Unavailable as error:
+        if not error.code:
+            raise
+        raise Refused(f"the cluster does not serve {GROUP}: {error.reason}") from None
+
+
+def _served(api: Api) -> dict[str, str]:
+    """The newest version of each kind that a cluster serves."""
+    return {kind.name: version for kind, version in _discovered(api).kinds()}
 
 
 def _insist_on_discovery(api: Api) -> None:
-    """CRDs in a group that is built in are listed and not served: then the garbage collector, which goes by the list,
-    sees no objects of the group at all.
+    """Refuse CRDs in a group that is built in, which are listed and not served.
+
+    Then the garbage collector, which goes by the list, sees no objects of the group at all.
 
     :raises Refused: if a version is listed and answers 404.
     """
-    missing = [f"{GROUP}/{version}" for version, resources in _resources(api) if resources is None]
+    missing = [f"{GROUP}/{version}" for version in _discovered(api).not_served]
     if missing:
         raise Refused(
             f"the cluster lists {' and '.join(missing)} and answers 404 for what it lists: CRDs stand beside the built-in "
             "API. Set `served: false` in them for every version but v1 (docs/how-to/crds.md has the command)"
         )
-
-
-def _resources(api: Api) -> Iterator[tuple[str, set[str] | None]]:
-    """The versions that a cluster lists, each with the names of its resources; None where it answers 404."""
-    code, group = api.request("GET", f"/apis/{GROUP}")
-    if code != 200:
-        raise Refused(f"the cluster does not serve {GROUP}: {group.get('message')}")
-    for entry in group.get("versions", ()):
-        version = str(entry["version"])
-        code, listed = api.request("GET", f"/apis/{GROUP}/{version}")
-        names = {str(each["name"]) for each in listed.get("resources", ())}
-        yield version, None if code == NOT_FOUND else names
 
 
 def _all(api: Api, served: Mapping[str, str]) -> dict[Key, Object]:
