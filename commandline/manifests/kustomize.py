@@ -15,6 +15,7 @@ import yaml
 from resourceapi.objects import Object
 
 FILE = "kustomization.yaml"
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is ten times as fast
 KINDS = ("Kustomization", "Component")
 
 
@@ -48,9 +49,10 @@ def _load(directory: Path) -> Object:
 
 def _documents(file: Path) -> list[Any]:
     try:
-        return [document for document in yaml.safe_load_all(file.read_text("utf-8")) if document is not None]
+        documents = list(yaml.load_all(file.read_text("utf-8"), Loader=_LOADER))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise KustomizeError(f"{file}: {error}") from None
+    return [document for document in documents if document is not None]
 
 
 def _apply(kustomization: Object, directory: Path, objects: list[Object]) -> list[Object]:

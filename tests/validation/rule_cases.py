@@ -22,8 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from tests.case_files import read_yaml
 from tests.conformance.answers import Case, unordered
 from tests.e2e.tables import NAMESPACES
 from tests.validation.patches import changes, patched
@@ -37,17 +36,12 @@ FINALIZER = "resource.kubernetes.io/delete-protection"
 @cache
 def fixture(name: str) -> Any:
     """The good object of that name; not to be changed."""
-    return _content(FIXTURES / f"{name}.yaml")
+    return read_yaml(FIXTURES / f"{name}.yaml")
 
 
 def areas() -> dict[str, Any]:
     """The content of the case files by area."""
-    return {path.stem: _content(path) for path in sorted(CASES.glob("*.yaml"))}
-
-
-def _content(path: Path) -> Any:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+    return {path.stem: read_yaml(path) for path in sorted(CASES.glob("*.yaml"))}
 
 
 class RuleCase:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from resourceapi.objects import Object
+from tests.case_files import read_yaml
 
 Right = tuple[str, str, str, str, str]
 """Group, resource, verb, and the namespace and name that it is limited to."""
@@ -22,7 +21,7 @@ INJECTOR: Account = ("claimcheck-system", "claimcheck-ca")
 
 def needed(mode: str) -> frozenset[Right]:
     """What the service asks for, with the configuration of that mode; what the injector does, with `injector-` before it."""
-    entries = yaml.safe_load(Path(__file__).with_name("rights.yaml").read_text(encoding="utf-8"))[mode]
+    entries = read_yaml(Path(__file__).with_name("rights.yaml"))[mode]
     return frozenset(
         (entry.get("group", ""), entry["resource"], verb, entry.get("namespace", ""), name)
         for entry in _flat(entries)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from cluster.client import TIMEOUT
 from commandline.manifests import deployment, options
@@ -17,6 +16,7 @@ from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from serving.config_file import Config
 from serving.supervisor import KILL_AFTER_SECONDS
+from tests.case_files import read_all
 from tests.webhook.examples import context
 from webhook.config import load_config
 from webhook.crds import CRD_VERSIONS
@@ -31,7 +31,7 @@ KUSTOMIZED = sorted(file.parent for file in MANIFESTS.rglob("kustomization.yaml"
 
 
 def objects(file: Path) -> list[Object]:
-    return list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+    return read_all(file.read_text(encoding="utf-8"))
 
 
 def config_of(overlay: str) -> Config:

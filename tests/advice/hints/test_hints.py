@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from advice.hints import hint_for, hints
 from advice.hints.problem import Problem
 from commandline.main import main
 from commandline.validate import findings
+from tests.case_files import read_yaml
 
-CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
+CASES = read_yaml(Path(__file__).parent / "cases.yaml")
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from advice.lints import LINTS, Facts, Warning, lint
 from documents import Document, parse
 from resourceapi.field_path import render
 from resourceapi.releases import Profile
+from tests.case_files import read_yaml
 
 HERE = Path(__file__).parent
 PAGES = HERE.parents[2] / "docs" / "reference" / "lints"
-CASES = yaml.safe_load((HERE / "cases.yaml").read_text(encoding="utf-8"))
+CASES = read_yaml(HERE / "cases.yaml")
 # these two are about the text of a file, and are tested with the command
 OF_THE_TEXT = {"CC009", "CC010"}
 

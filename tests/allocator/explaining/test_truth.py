@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -27,12 +28,15 @@ EXAMPLES = 30
 Explained = tuple[Situation, Snapshot, Explanation]
 
 
-def explained(block: int) -> Iterator[Explained]:
+@cache
+def explained(block: int) -> list[Explained]:
     """Some random situations with what is said about them."""
+    found = []
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
         asked = situation(seed)
         snapshot = asked.snapshot()
-        yield asked, snapshot, explain(snapshot, asked.claims, time_limit=UNLIMITED)
+        found.append((asked, snapshot, explain(snapshot, asked.claims, time_limit=UNLIMITED)))
+    return found
 
 
 @pytest.mark.parametrize("block", range(5))

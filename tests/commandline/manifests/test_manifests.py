@@ -14,6 +14,7 @@ from commandline.main import main
 from commandline.manifests import options
 from commandline.manifests.kustomize import KustomizeError, render, render_value
 from resourceapi.objects import Object
+from tests.case_files import read_all
 
 ROOT = Path(__file__).parents[3]
 
@@ -24,7 +25,7 @@ def manifests(capsys: pytest.CaptureFixture[str]) -> Any:
 
     def run(*arguments: str) -> dict[tuple[str, str], Object]:
         assert main(["manifests", *arguments]) == 0
-        found = list(yaml.safe_load_all(capsys.readouterr().out))
+        found = read_all(capsys.readouterr().out)
         named = {(obj["kind"], obj["metadata"]["name"]): obj for obj in found}
         assert len(named) == len(found)
         return named
