@@ -13,9 +13,9 @@ from deviceselectors.runtime.program import EvaluationError, Program, ProgramErr
 from deviceselectors.runtime.semvers import Semver
 
 if TYPE_CHECKING:
+    from advice.device_inventory import DeviceGroup, DeviceInventory
     from advice.lints.expressions import Expression
     from deviceselectors.runtime.device import Device
-    from validation.inventory import Alike, Inventory
 
 #: Attributes that at most one device in so many has are rare.
 _RARE = 100
@@ -26,7 +26,7 @@ MATCH, NO_MATCH, FAILED = 1, 0, 2
 
 
 class Candidates:
-    """Devices that a selector is asked about: the indexes of groups that are alike, and how many devices they have.
+    """Devices that a selector is asked about: the indexes of groups with the same properties, and how many devices they have.
 
     What has been found out about selectors that are asked about them is kept, by their texts.
     """
@@ -41,10 +41,10 @@ class Candidates:
 
 
 class Judge:
-    """Evaluates each distinct selector once on each group of devices that are alike."""
+    """Evaluates each distinct selector once on each group of devices."""
 
-    def __init__(self, inventory: Inventory) -> None:
-        self.groups: list[Alike] = inventory.groups
+    def __init__(self, inventory: DeviceInventory) -> None:
+        self.groups: list[DeviceGroup] = inventory.groups
         self.everything = self._candidates(list(range(len(self.groups))))
         self._outcomes: dict[str, bytearray] = {}
         self._present: dict[Key, bytes] = {}
@@ -69,7 +69,7 @@ class Judge:
         """The devices of these drivers; all if there are none."""
         found = self._drivers.get(drivers)
         if found is None:
-            indexes = [index for index, alike in enumerate(self.groups) if alike.device.driver in drivers]
+            indexes = [index for index, group in enumerate(self.groups) if group.device.driver in drivers]
             found = self._drivers[drivers] = self._candidates(indexes) if indexes else self.everything
         return found
 
@@ -139,9 +139,9 @@ class Judge:
         except ProgramError:
             return bytearray([FAILED]) * len(self.groups)
         outcomes = bytearray(len(self.groups))
-        for index, alike in enumerate(self.groups):
+        for index, group in enumerate(self.groups):
             try:
-                outcomes[index] = MATCH if program.matches(alike.device) else NO_MATCH
+                outcomes[index] = MATCH if program.matches(group.device) else NO_MATCH
             except EvaluationError:
                 outcomes[index] = FAILED
         return outcomes
@@ -155,7 +155,7 @@ class Judge:
         if found is None:
             if len(self._present) >= _MAX_KNOWN:
                 self._present.clear()
-            found = self._present[lookup.key] = bytes([_has(alike.device, lookup) for alike in self.groups])
+            found = self._present[lookup.key] = bytes([_has(group.device, lookup) for group in self.groups])
         return found
 
     def _rare(self, lookup: Lookup, having: int, total: int) -> Remark:
@@ -180,8 +180,8 @@ class Judge:
         found = self._names.get(map_)
         if found is None:
             found = self._names[map_] = {}
-            for alike in self.groups:
-                domains = alike.device.attributes if map_ == ATTRIBUTES else alike.device.capacity
+            for group in self.groups:
+                domains = group.device.attributes if map_ == ATTRIBUTES else group.device.capacity
                 for domain, entries in domains.items():
                     found.setdefault(domain, set()).update(entries)
         return found

@@ -86,8 +86,8 @@ def _environment(facts: Facts) -> Environment:
 
 def _judge(facts: Facts) -> Judge | None:
     if facts.judge is None and facts.slices:
+        from advice.device_inventory import inventory_of
         from advice.lints.candidates import Judge
-        from validation.inventory import inventory_of
 
         facts.judge = Judge(inventory_of(facts.slices, facts.profile.schemas))
     return facts.judge if facts.judge is not None and facts.judge.groups else None

@@ -13,10 +13,10 @@ from resourceapi import limits
 from resourceapi.field_errors import TOO_LONG
 
 if TYPE_CHECKING:
+    from advice.device_inventory import DeviceInventory, DeviceName
     from advice.lints.expressions import Remark
     from resourceapi.field_errors import FieldError
     from resourceapi.releases import Profile
-    from validation.inventory import Inventory, Named
 
 #: Outcomes, in the order of reports.
 MATCH, NO_MATCH, FAILED = "match", "no match", "failed"
@@ -42,9 +42,9 @@ class Group:
         self.reasons = reasons
         #: the lowest and the highest actual cost; None if the expression could not be evaluated at all
         self.costs: tuple[int, int] | None = None
-        self.members: list[Named] = []
+        self.members: list[DeviceName] = []
 
-    def add(self, members: list[Named], cost: int | None) -> None:
+    def add(self, members: list[DeviceName], cost: int | None) -> None:
         """Add devices, each of which has this actual cost."""
         self.members += members
         if cost is not None:
@@ -101,7 +101,7 @@ class Evaluation:
 
 
 def evaluate(
-    expression: str, profile: Profile, *, derived: bool, inventory: Inventory | None = None
+    expression: str, profile: Profile, *, derived: bool, inventory: DeviceInventory | None = None
 ) -> Evaluation:
     """Compile an expression as kube-apiserver does in a request, and evaluate it as kube-scheduler does.
 
@@ -146,25 +146,25 @@ def _hint(problem: FieldError, expression: str, profile: Profile) -> str:
     return hint_for(Problem(problem.kind, problem.message, path, device_class, profile))[1]
 
 
-def _evaluate(expression: str, inventory: Inventory, *, derived: bool) -> list[Group]:
+def _evaluate(expression: str, inventory: DeviceInventory, *, derived: bool) -> list[Group]:
     root = compile_expression(expression, Environment("stored", derived=derived)).ast
     assert root is not None  # what new requests may use, stored objects may as well
     try:
         program = Program(root, derived=derived)
     except ProgramError as error:
         group = Group(FAILED, None, str(error), [])
-        for alike in inventory.groups:
-            group.add(alike.members, None)
+        for devices in inventory.groups:
+            group.add(devices.members, None)
         return [group]
     explainer = Explainer(root)
     found: dict[tuple[Any, ...], Group] = {}
-    for alike in inventory.groups:
-        result = program.evaluate(alike.device)
+    for devices in inventory.groups:
+        result = program.evaluate(devices.device)
         outcome = _outcome(result, derived)
-        reasons = [] if outcome == MATCH else explainer.explain(alike.device)
+        reasons = [] if outcome == MATCH else explainer.explain(devices.device)
         key = (outcome, repr(result.value), result.error, *map(str, reasons))
         group = found.setdefault(key, Group(outcome, result.value, result.error, reasons))
-        group.add(alike.members, result.cost)
+        group.add(devices.members, result.cost)
     return sorted(found.values(), key=lambda group: (OUTCOMES.index(group.outcome), -len(group.members)))
 
 

@@ -12,9 +12,9 @@ from commandline.options import profile_of
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from advice.device_inventory import DeviceInventory
     from commandline.treatment import Manifest
     from resourceapi.releases import Profile
-    from validation.inventory import Inventory
 
 _V1, _V1BETA1 = "resource.k8s.io/v1", "resource.k8s.io/v1beta1"
 _DEVICE_FIELDS = frozenset(("driver", "attributes", "capacity", "basic", "allowMultipleAllocations"))
@@ -50,10 +50,10 @@ def _expression(options: Namespace) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _devices(options: Namespace, profile: Profile) -> Inventory:
-    from validation.inventory import Inventory
+def _devices(options: Namespace, profile: Profile) -> DeviceInventory:
+    from advice.device_inventory import DeviceInventory
 
-    inventory = Inventory()
+    inventory = DeviceInventory()
     for manifest in _manifests(options.device):
         _add_slice(inventory, _as_slice(manifest), manifest, profile)
     for manifest in _manifests(options.inventory):
@@ -95,9 +95,11 @@ def _as_slice(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _add_slice(inventory: Inventory, value: dict[str, Any], manifest: Manifest, profile: Profile) -> None:
+def _add_slice(
+    inventory: DeviceInventory, value: dict[str, Any], manifest: Manifest, profile: Profile
+) -> None:
+    from advice.device_inventory import read_slice
     from resourceapi.decoding import DecodingError
-    from validation.inventory import read_slice
 
     try:
         spec = read_slice(value, profile.schemas)
