@@ -23,7 +23,7 @@ from resourceapi.model.versions import GROUP
 from resourceapi.releases import Profile
 
 if TYPE_CHECKING:
-    from commandline.treatment import Manifest
+    from documents.manifest import Manifest
 
 TIMEOUT_SECONDS = 30.0
 CONTEXT_LISTS = (("v1", "Namespace", "namespaces"), ("v1", "Node", "nodes"))

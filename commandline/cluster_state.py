@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from allocator.demand import name_of
 from allocator.explaining.snapshot import allocation_of, full_name
 from allocator.features import Features
-from commandline.asking import group_of, namespace_of
 from commandline.context import Context
+from commandline.reading import readable
 from commandline.results import Failure, Result
 from commandline.treatment import ASK, CONTEXT, treatment
 from conversion.hub import hub_object
@@ -19,6 +19,7 @@ from resourceapi.decoding import DecodingError
 from resourceapi.gates import known
 from resourceapi.gating import without_disabled
 from resourceapi.kinds import KINDS
+from resourceapi.manifests import group_of, namespace_of
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.releases import PROPOSALS, split_api_version
@@ -26,7 +27,7 @@ from validation.server import Server
 
 if TYPE_CHECKING:
     from commandline.cluster import Unread
-    from commandline.treatment import Manifest
+    from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
 CLAIM, TEMPLATE = "ResourceClaim", "ResourceClaimTemplate"
@@ -74,7 +75,7 @@ class ClusterState:
         `new`: claims and templates are not there yet, they only ask.
         """
         asking = []
-        for manifest in read_well(found, self.failures):
+        for manifest in readable(found, self.failures):
             how = treatment(manifest.value)
             if how == CONTEXT and manifest.value["kind"] == "Node":
                 self._add_node(manifest.value)
@@ -82,9 +83,9 @@ class ClusterState:
                 self.context.learn(manifest.value)
             elif how == ASK:
                 asks = manifest.value["kind"] in (CLAIM, TEMPLATE)
-                if group_of(manifest) == GROUP and not (asks and new):
+                if group_of(manifest.value) == GROUP and not (asks and new):
                     self.add(manifest)
-                if asks or group_of(manifest) != GROUP:
+                if asks or group_of(manifest.value) != GROUP:
                     asking.append(manifest)
         return asking
 
@@ -97,7 +98,7 @@ class ClusterState:
             self.failures.append(Failure(manifest.file, f"line {manifest.line}: {error.text}"))
             return
         if KINDS[value["kind"]].namespaced:
-            namespace = namespace_of(manifest, self._default_namespace)
+            namespace = namespace_of(manifest.value, self._default_namespace)
             obj = {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}}
         self._objects[value["kind"]][full_name(obj)] = obj
 
@@ -144,18 +145,6 @@ class ClusterState:
         node = _clean_node(value)
         if name := name_of(node):
             self.nodes[name] = node
-
-
-def read_well(found: Iterable[Manifest | Result | Failure], failures: list[Failure]) -> Iterator[Manifest]:
-    """Only what could be read; the rest becomes failures."""
-    for manifest in found:
-        if isinstance(manifest, Failure):
-            failures.append(manifest)
-        elif isinstance(manifest, Result):
-            finding = manifest.findings[0]
-            failures.append(Failure(manifest.file, f"line {finding.line}: {finding.message}"))
-        else:
-            yield manifest
 
 
 def _node_names(slice: Object) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Reading the input: every object of the files, and what of them cannot be read."""
+"""Reads the objects of the input from files, directories and standard input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from documents.sources import STANDARD_INPUT, find_files, read_file
 from validation.rule_names import MALFORMED
 
 if TYPE_CHECKING:
-    from commandline.treatment import Manifest
+    from documents.manifest import Manifest
 
 
 def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:
@@ -21,9 +21,9 @@ def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:
 
 
 def read_named(option: str, arguments: list[str]) -> Iterator[Manifest | Result | Failure]:
-    """The objects in what an option names. An answer without all of it would be an answer to another question.
+    """The objects in the files of an option. Without all of them, the answer would be wrong.
 
-    :raises UsageError: if a file or directory that is named is not there, or cannot be read at all.
+    :raises UsageError: if a named file or directory does not exist or cannot be read at all.
     """
     for found in read(arguments):
         if isinstance(found, Failure) and found.file in arguments:
@@ -32,7 +32,7 @@ def read_named(option: str, arguments: list[str]) -> Iterator[Manifest | Result 
 
 
 def insist_on_one_reader(*arguments: Iterable[str]) -> None:
-    """Standard input can be read once only.
+    """Check that standard input is named at most once.
 
     :raises UsageError: if several of these groups of arguments name it.
     """
@@ -43,7 +43,7 @@ def insist_on_one_reader(*arguments: Iterable[str]) -> None:
 def read_files(files: Iterable[str | DocumentError]) -> Iterator[Manifest | Result | Failure]:
     """The objects in files as :func:`documents.sources.find_files` gives them.
 
-    A document that is no manifest gives a Result that says so, a file that cannot be read a Failure.
+    A document that is not a manifest becomes a Result with an error, a file that cannot be read a Failure.
     """
     for found in files:
         if isinstance(found, DocumentError):
@@ -58,8 +58,20 @@ def read_files(files: Iterable[str | DocumentError]) -> Iterator[Manifest | Resu
             yield _malformed(document, content) if isinstance(document, DocumentError) else document
 
 
+def readable(found: Iterable[Manifest | Result | Failure], failures: list[Failure]) -> Iterator[Manifest]:
+    """Only the manifests; what could not be read is appended to ``failures``."""
+    for manifest in found:
+        if isinstance(manifest, Failure):
+            failures.append(manifest)
+        elif isinstance(manifest, Result):
+            finding = manifest.findings[0]
+            failures.append(Failure(manifest.file, f"line {finding.line}: {finding.message}"))
+        else:
+            yield manifest
+
+
 class _BrokenSource:
-    """The text of a file that could not be read as manifests."""
+    """The lines of a file with a document that is not a manifest."""
 
     def __init__(self, content: bytes, line: int) -> None:
         self.lines = content.decode("utf-8", "replace").split("\n")

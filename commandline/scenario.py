@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from commandline.cluster_state import ClusterState
     from commandline.options import Arguments
     from commandline.results import Failure, Result
-    from commandline.treatment import Manifest
     from commandline.workloads import Workload
+    from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
 

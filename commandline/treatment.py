@@ -2,42 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from resourceapi.kinds import KINDS
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
-
-if TYPE_CHECKING:
-    from typing import Protocol
-
-    from documents.errors import DocumentError
-    from documents.positions import Place
-    from documents.source import Path
-
-    class Manifest(Protocol):
-        """One object of the input, from a file (:class:`documents.Document`) or from a cluster."""
-
-        @property
-        def file(self) -> str: ...
-        @property
-        def index(self) -> int: ...
-        @property
-        def line(self) -> int: ...
-        @property
-        def value(self) -> dict[str, Any]: ...
-        @property
-        def notices(self) -> tuple[DocumentError, ...]: ...
-        @property
-        def has_repeated_keys(self) -> bool: ...
-        def locate(self, path: Path) -> Place: ...
-        def locate_key(self, path: Path) -> Place: ...
-        def locate_in_scalar(self, path: Path, offset: int, length: int = 1) -> Place: ...
-        def written(self, path: Path) -> str: ...
-        def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]: ...
-        def source_line(self, number: int) -> str: ...
-        def json_pointer(self, path: Path) -> str: ...
-
 
 ASK, NOT_SERVED, CONTEXT, SKIP = "ask", "not served", "context", "skip"
 CONTEXT_KINDS = frozenset((("v1", "Namespace"), ("v1", "Node")))

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from commandline.asking import COPIES, answer_to_create, group_of, name_of, namespace_of
 from commandline.cluster_state import CLAIM, TEMPLATE, ClusterState
 from resourceapi.decoding import DecodingError
+from resourceapi.manifests import (
+    claim_from_template,
+    displayed_name,
+    group_of,
+    namespace_of,
+    pod_count,
+)
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
+from validation.requests import create_request
 from validation.workloads import template_of
 
 if TYPE_CHECKING:
-    from commandline.treatment import Manifest
+    from documents.manifest import Manifest
 
 
 class Workload:
@@ -26,7 +33,7 @@ class Workload:
         self.file, self.line = manifest.file, manifest.line
         self.kind: str = manifest.value["kind"]
         self.namespace = namespace
-        self.name = name_of(manifest.value)
+        self.name = displayed_name(manifest.value)
         self.pod_spec = pod_spec
         #: the claims of a pod, in v1 with defaults
         self.claims: list[Object] = []
@@ -47,7 +54,7 @@ class Workload:
         if not number:
             return self.claims
         return [
-            {**claim, "metadata": {**claim["metadata"], "name": f"{name_of(claim)}-{number}"}}
+            {**claim, "metadata": {**claim["metadata"], "name": f"{displayed_name(claim)}-{number}"}}
             if index in self.from_templates
             else claim
             for index, claim in enumerate(self.claims)
@@ -71,7 +78,7 @@ class WorkloadReader:
         pods = {
             index: self._pod(manifest, obj, problem)
             for index, (manifest, obj, problem) in enumerate(read)
-            if group_of(manifest) != GROUP
+            if group_of(manifest.value) != GROUP
         }
         found = []
         for index, (manifest, obj, problem) in enumerate(read):
@@ -82,12 +89,14 @@ class WorkloadReader:
 
     def _read(self, manifest: Manifest) -> tuple[Object, str]:
         """The object as the server stores it, or why it rejects it. Claims and templates are added to the cluster."""
-        answer = answer_to_create(self._state.server, manifest, self._default_namespace)
+        answer = self._state.server.handle(create_request(manifest.value, self._default_namespace))
         if not answer.accepted or answer.object is None:
-            named = f"{namespace_of(manifest, self._default_namespace)}/{name_of(manifest.value)}"
+            named = (
+                f"{namespace_of(manifest.value, self._default_namespace)}/{displayed_name(manifest.value)}"
+            )
             self._refused[manifest.value["kind"], named] = answer.message
             return manifest.value, answer.message
-        if group_of(manifest) != GROUP:
+        if group_of(manifest.value) != GROUP:
             return answer.object, ""
         try:
             obj = self._state.normal_form(answer.object)
@@ -95,9 +104,9 @@ class WorkloadReader:
         except DecodingError as error:
             return manifest.value, error.text
         kind = manifest.value["kind"]
-        namespace = namespace_of(manifest, self._default_namespace)
+        namespace = namespace_of(manifest.value, self._default_namespace)
         obj = {**obj, "metadata": {**obj["metadata"], "namespace": namespace}}
-        known = self._state.of(kind).get(f"{namespace}/{name_of(obj)}", given)
+        known = self._state.of(kind).get(f"{namespace}/{displayed_name(obj)}", given)
         if kind == CLAIM and "status" in known:
             obj = {**obj, "status": known["status"]}
         self._state.remember(kind, obj)
@@ -108,14 +117,12 @@ class WorkloadReader:
         pod = obj
         if not problem and kind != "Pod":
             pod = template_of(kind, obj) or {}
-        workload = Workload(manifest, namespace_of(manifest, self._default_namespace), {})
+        workload = Workload(manifest, namespace_of(manifest.value, self._default_namespace), {})
         workload.problem = problem
         if problem:
             return workload
         workload.pod_spec = pod.get("spec") or {}
-        if field := COPIES.get(kind):
-            copies = (obj.get("spec") or {}).get(field, 1)
-            workload.copies = max(copies, 0) if isinstance(copies, int) else 1
+        workload.copies = pod_count(obj)
         created = _created_claims(manifest.value)
         for entry in workload.pod_spec.get("resourceClaims") or ():
             self._add_claim(workload, entry, created)
@@ -139,7 +146,7 @@ class WorkloadReader:
             workload.problem = self._missing("template", TEMPLATE, f"{workload.namespace}/{template_name}")
             return
         workload.from_templates.append(len(workload.claims))
-        workload.claims.append(_from_template(template, workload.namespace, f"{workload.name}-{name}"))
+        workload.claims.append(claim_from_template(template, workload.namespace, f"{workload.name}-{name}"))
 
     def _missing(self, noun: str, kind: str, name: str) -> str:
         """Why a claim or template is missing."""
@@ -152,8 +159,8 @@ class WorkloadReader:
 
     def _claim(self, manifest: Manifest, obj: Object, problem: str) -> Workload | None:
         """A claim or template that no workload uses: as if a pod used only that."""
-        kind, namespace = manifest.value["kind"], namespace_of(manifest, self._default_namespace)
-        if (kind, f"{namespace}/{name_of(obj)}") in self._used and not problem:
+        kind, namespace = manifest.value["kind"], namespace_of(manifest.value, self._default_namespace)
+        if (kind, f"{namespace}/{displayed_name(obj)}") in self._used and not problem:
             return None
         workload = Workload(manifest, namespace, {})
         workload.problem = problem
@@ -163,15 +170,11 @@ class WorkloadReader:
                 # The server generates a name for each; our answers all have the same.
                 self._generated_names += 1
                 obj = {**obj, "metadata": {**obj["metadata"], "name": f"{prefix}{self._generated_names}"}}
-            workload.claims = [_from_template(obj, namespace, name_of(obj)) if kind == TEMPLATE else obj]
+            workload.claims = [
+                claim_from_template(obj, namespace, displayed_name(obj)) if kind == TEMPLATE else obj
+            ]
             workload.from_templates = [0] if kind == TEMPLATE else []
         return workload
-
-
-def _from_template(template: Object, namespace: str, name: str) -> Object:
-    made: Object = template.get("spec") or {}
-    metadata = {**(made.get("metadata") or {}), "namespace": namespace, "name": name}
-    return {"metadata": metadata, "spec": made.get("spec") or {}}
 
 
 def _created_claims(value: Object) -> dict[str, str]:

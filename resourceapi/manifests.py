@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from resourceapi.field_path import Path
-from resourceapi.model.workloads import TEMPLATES
-from resourceapi.objects import EMPTY
+from resourceapi.model.workloads import POD_COUNTS, TEMPLATES
+from resourceapi.objects import EMPTY, Object
 
 POD_SPECS: dict[str, Path] = {
     "Pod": ("spec",),
@@ -40,6 +40,36 @@ def text(value: Any, key: str) -> str:
 def name_of(manifest: Any) -> str:
     """``metadata.name``, or an empty text."""
     return text(mapping(manifest, "metadata"), "name")
+
+
+def displayed_name(manifest: Any) -> str:
+    """``metadata.name``, or ``metadata.generateName`` with an asterisk for what the server will append."""
+    metadata = mapping(manifest, "metadata")
+    prefix = text(metadata, "generateName")
+    return text(metadata, "name") or (f"{prefix}*" if prefix else "")
+
+
+def namespace_of(manifest: Any, default: str) -> str:
+    """``metadata.namespace``, or the default for a manifest that does not name one."""
+    return text(mapping(manifest, "metadata"), "namespace") or default
+
+
+def group_of(manifest: Any) -> str:
+    """The API group; empty for the core group."""
+    return text(manifest, "apiVersion").rpartition("/")[0]
+
+
+def pod_count(manifest: Any) -> int:
+    """How many pods a workload runs at a time: 1 unless a field says so, also for a DaemonSet, which depends on nodes."""
+    count = mapping(manifest, "spec").get(POD_COUNTS.get(text(manifest, "kind"), ""), 1)
+    return max(count, 0) if isinstance(count, int) else 1
+
+
+def claim_from_template(template: Any, namespace: str, name: str) -> Object:
+    """The ResourceClaim that kube-controller-manager creates for a pod from a ResourceClaimTemplate."""
+    spec = mapping(template, "spec")
+    metadata = {**mapping(spec, "metadata"), "namespace": namespace, "name": name}
+    return {"metadata": metadata, "spec": mapping(spec, "spec")}
 
 
 def claim_devices(manifest: Any) -> tuple[Path, dict[str, Any]]:

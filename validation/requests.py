@@ -8,6 +8,8 @@ from typing import Any
 from resourceapi.decoding import Problem
 from resourceapi.field_errors import FieldError
 from resourceapi.field_path import Path
+from resourceapi.kinds import KINDS
+from resourceapi.manifests import namespace_of
 from resourceapi.objects import Object
 
 CREATE, UPDATE, STATUS = "create", "update", "status"
@@ -64,6 +66,28 @@ class Request:
         self.has_resource_version = (
             has_resource_version  # the body carries the stored object's resourceVersion
         )
+
+
+# Set by the server; a request to create an object has none of them.
+_SERVER_FIELDS = ("resourceVersion", "uid", "creationTimestamp", "generation", "managedFields")
+
+
+def create_request(manifest: Object, default_namespace: str) -> Request:
+    """The request to create an object, also one that was read from a cluster.
+
+    :param manifest: an object with ``apiVersion`` and ``kind``.
+    """
+    metadata = manifest.get("metadata")
+    if isinstance(metadata, dict):
+        kept = {key: value for key, value in metadata.items() if key not in _SERVER_FIELDS}
+        manifest = {**manifest, "metadata": kept}
+    kind = KINDS.get(manifest["kind"])
+    return Request(
+        api_version=manifest["apiVersion"],
+        kind=manifest["kind"],
+        namespace=namespace_of(manifest, default_namespace) if kind is None or kind.namespaced else "",
+        body=manifest,
+    )
 
 
 class DecodedRequest:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from advice.device_inventory import DeviceInventory
-    from commandline.treatment import Manifest
+    from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
 _V1, _V1BETA1 = "resource.k8s.io/v1", "resource.k8s.io/v1beta1"

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from commandline.quota.account import PER_CLAIM
 from commandline.reports.writing import failure_documents
 from quota import amounts
+from quota.account import PER_CLAIM
 from resourceapi.quantity import ZERO
 
 if TYPE_CHECKING:
-    from commandline.quota.account import Account, Statement
+    from commandline.quota.run import Answer
+    from quota.account import Statement
     from quota.amounts import Amounts
     from quota.resource_quotas import ResourceQuota
 
 
-def document(account: Account) -> dict[str, Any]:
+def document(answer: Answer) -> dict[str, Any]:
     """The answer as plain data."""
+    account = answer.account
     return {
         "objects": [_statement(statement) for statement in account.statements],
         "quotas": [_quota(*entry) for entry in account.quotas()],
-        "failures": failure_documents(account.inventory.failures),
+        "failures": failure_documents(answer.failures),
     }
 
 

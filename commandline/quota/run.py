@@ -1,52 +1,94 @@
-"""Runs ``claimcheck quota``: charges claims and pods to quotas, and writes the account."""
+"""Runs ``claimcheck quota``: charges claims and pods to quotas, and writes what they count."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from commandline.options import profile_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from commandline.quota.account import Account
+    from commandline.context import Context
+    from commandline.results import Failure, Result
+    from documents.manifest import Manifest
+    from quota.account import Account
+    from quota.inventory import Inventory
+
+
+class Answer(NamedTuple):
+    """What new objects count, and what could not be read."""
+
+    account: Account
+    failures: list[Failure]
 
 
 def run(options: Namespace) -> int:
-    """Charge everything that the options name, and write the account.
+    """Charge everything that the options name, and write the answer.
 
     :raises UsageError: for a release or gates that do not exist.
     """
     from commandline.quota import json_report, text_report
     from commandline.reports.writing import write_answer
 
-    account = make(options)
-    write_answer(options.output, account, sys.stdout, lines=text_report.lines, document=json_report.document)
-    if account.inventory.failures:
+    answer = charge(options)
+    write_answer(options.output, answer, sys.stdout, lines=text_report.lines, document=json_report.document)
+    if answer.failures:
         return 2
-    return 1 if any(statement.problems for statement in account.statements) else 0
+    return 1 if any(statement.problems for statement in answer.account.statements) else 0
 
 
-def make(options: Namespace) -> Account:
-    """The account of everything that the options name."""
+def charge(options: Namespace) -> Answer:
+    """Charge the objects of the inventory, then the new ones."""
     from commandline.context import Context
-    from commandline.quota.account import Account
-    from commandline.quota.inventory import Inventory
     from commandline.reading import insist_on_one_reader, read, read_named
+    from commandline.results import Failure
+    from quota.account import Account
+    from quota.inventory import Inventory
     from validation.server import Server
 
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory, options.quota)
     context = Context(options.namespace_labels)
-    server = Server(profile, namespaces=context.namespaces)
-    inventory = Inventory(server, context, options.namespace)
-    stored = inventory.learn(read_named("--inventory", options.inventory))
-    inventory.learn(read_named("--quota", options.quota))
-    new = inventory.learn(read(options.paths))
+    failures: list[Failure] = []
+
+    def reject(manifest: Manifest, reason: str) -> None:
+        failures.append(Failure(manifest.file, f"line {manifest.line}: {reason}"))
+
+    inventory = Inventory(Server(profile, namespaces=context.namespaces), options.namespace, reject)
+    existing = _learn(read_named("--inventory", options.inventory), inventory, context, failures)
+    _learn(read_named("--quota", options.quota), inventory, context, failures)
+    new = _learn(read(options.paths), inventory, context, failures)
     context.finish()
-    inventory.charge(stored)
+    inventory.charge(existing)
     inventory.open()
     account = Account(inventory)
     account.add(new)
-    return account
+    return Answer(account, failures)
+
+
+def _learn(
+    found: Iterable[Manifest | Result | Failure],
+    inventory: Inventory,
+    context: Context,
+    failures: list[Failure],
+) -> list[Manifest]:
+    """Add quotas, classes and namespaces; returns the objects that count against quotas."""
+    from commandline.reading import readable
+    from commandline.treatment import ASK, CONTEXT, treatment
+    from resourceapi.model.quotas import KIND as QUOTA
+
+    validated = []
+    for manifest in readable(found, failures):
+        if (manifest.value.get("apiVersion"), manifest.value.get("kind")) == ("v1", QUOTA):
+            inventory.add_quota(manifest)
+        elif (how := treatment(manifest.value)) == CONTEXT:
+            context.learn(manifest.value)
+        elif how == ASK:
+            validated.append(manifest)
+    for manifest in validated:
+        if manifest.value["kind"] == "DeviceClass":
+            inventory.add_class(manifest)
+    return [manifest for manifest in validated if manifest.value["kind"] != "DeviceClass"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from commandline.quota.account import REFUSED, STORED
 from commandline.reports.writing import failure_lines, number, table
+from quota.account import REFUSED, STORED
 from resourceapi.model.claims import ALL, EXACT_COUNT
 from resourceapi.quantity import ZERO
 
 if TYPE_CHECKING:
-    from commandline.quota.account import Account, Statement
+    from commandline.quota.run import Answer
+    from quota.account import Account, Statement
     from quota.amounts import Amounts
     from quota.claims import Demand
     from quota.resource_quotas import ResourceQuota
@@ -20,15 +21,16 @@ _SUBJECTS = {"ResourceClaim": "claim", "ResourceClaimTemplate": "template"}
 _VERDICTS = {STORED: "already exists"}
 
 
-def lines(account: Account) -> Iterator[str]:
+def lines(answer: Answer) -> Iterator[str]:
     """The report line by line."""
+    account = answer.account
     for statement in account.statements:
         yield from _paragraph(statement)
         yield ""
     for namespace, quota, before in account.quotas():
         yield from _quota(namespace, quota, before)
         yield ""
-    yield from failure_lines(account.inventory.failures)
+    yield from failure_lines(answer.failures)
     refused = sum(bool(statement.problems) for statement in account.statements)
     yield f"{number(len(account.statements), 'object')}: {refused} refused{_unlimited(account)}"
 

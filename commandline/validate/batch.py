@@ -1,4 +1,4 @@
-"""Objects that are read, and later reviewed, together; and what they say about others."""
+"""Manifests that are read and then reviewed together, and what they say about each other."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from commandline.context import Context
 from commandline.progress import Progress
+from commandline.reading import readable
 from commandline.results import Failure, Outcome, Result
 from commandline.treatment import ASK, CONTEXT, treatment
 from commandline.validate.review import Reviewer
@@ -15,12 +16,12 @@ from validation.server import Server
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from commandline.treatment import Manifest
+    from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
 
 class Knowledge:
-    """What objects say about others: namespaces and nodes; for lints, if they are wanted, also what ``facts`` has."""
+    """What manifests say about each other: namespaces and nodes, and the facts for lints unless these are off."""
 
     def __init__(self, options: Namespace, profile: Profile) -> None:
         self.context = Context(options.namespace_labels)
@@ -37,18 +38,18 @@ class Knowledge:
             )
 
     def learn(self, manifest: Manifest, how: str) -> None:
-        """Note what an object says, which is to be treated like this."""
+        """Learn what a manifest says about others; ``how`` is its treatment."""
         if how == CONTEXT:
             self.context.learn(manifest.value)
         elif how == ASK and self.facts is not None:
             self.facts.learn(manifest.value)
 
     def learnt(self) -> Any:
-        """What has been learnt, to be sent to another process."""
+        """Everything learnt so far, as plain data for another process."""
         return self.context.learnt(), None if self.facts is None else self.facts.learnt()
 
     def add(self, learnt: Any) -> None:
-        """Note what has been learnt elsewhere from objects that come later."""
+        """Add what another process has learnt from manifests that come later."""
         context, facts = learnt
         self.context.add(context)
         if self.facts is not None:
@@ -56,7 +57,7 @@ class Knowledge:
 
 
 class Batch:
-    """Objects of the input, or of an inventory, in their order."""
+    """The manifests of the input, or of an inventory, in their order."""
 
     def __init__(self, options: Namespace, profile: Profile) -> None:
         self.knowledge = Knowledge(options, profile)
@@ -64,7 +65,7 @@ class Batch:
         self.objects: list[tuple[Manifest | Result, str]] = []
 
     def read(self, inputs: Iterable[Manifest | Result | Failure], progress: Progress) -> None:
-        """Read the objects, and note what is to be done with each."""
+        """Read the manifests, and learn from each."""
         for found in inputs:
             progress.step()
             if isinstance(found, Failure):
@@ -77,19 +78,12 @@ class Batch:
                 self.objects.append((found, how))
 
     def read_inventory(self, inputs: Iterable[Manifest | Result | Failure]) -> None:
-        """Objects that are there already: they say something about others and are not validated themselves."""
-        for found in inputs:
-            if isinstance(found, Failure):
-                self.outcome.failures.append(found)
-            elif isinstance(found, Result):
-                finding = found.findings[0]
-                message = f"line {finding.line}: {finding.message}"
-                self.outcome.failures.append(Failure(found.file, message))
-            else:
-                self.knowledge.learn(found, treatment(found.value))
+        """Learn from existing objects, which are not validated themselves."""
+        for manifest in readable(inputs, self.outcome.failures):
+            self.knowledge.learn(manifest, treatment(manifest.value))
 
     def review(self, reviewer: Reviewer, progress: Progress) -> None:
-        """Find out what is to be said about the objects."""
+        """Review the manifests that were read."""
         reviewer.outcome = self.outcome
         for found, how in self.objects:
             progress.step()
@@ -100,7 +94,7 @@ class Batch:
 
 
 def reviewer_of(options: Namespace, profile: Profile, knowledge: Knowledge) -> Reviewer:
-    """What asks the server about objects, once everything is known that they may depend on."""
+    """The reviewer of manifests, to be made when everything has been learnt that they may depend on."""
     context = knowledge.context
     context.finish()
     return Reviewer(

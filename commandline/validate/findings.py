@@ -25,8 +25,8 @@ from validation.rule_names import (
 if TYPE_CHECKING:
     from advice.lints import Warning
     from commandline.context import Context
-    from commandline.treatment import Manifest
     from documents.errors import DocumentError
+    from documents.manifest import Manifest
     from documents.positions import Place
     from resourceapi.releases import Profile
     from validation.requests import Answer

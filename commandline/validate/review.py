@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from advice.lints import Facts
     from commandline.context import Context
     from commandline.stored import StoredObjects
-    from commandline.treatment import Manifest
     from commandline.validate.findings import Interpreter
+    from documents.manifest import Manifest
     from resourceapi.field_path import Path
     from validation.server import Server
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from commandline.results import Failure, Outcome, Result
-    from commandline.treatment import Manifest
+    from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
 MANY_FILES = 200

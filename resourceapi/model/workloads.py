@@ -42,6 +42,14 @@ TEMPLATES = {
     "Job": ("spec", "template"),
     "CronJob": ("spec", "jobTemplate", "spec", "template"),
 }
+# The field of the spec with the number of pods that run at a time.
+POD_COUNTS = {
+    "Deployment": "replicas",
+    "StatefulSet": "replicas",
+    "ReplicaSet": "replicas",
+    "ReplicationController": "replicas",
+    "Job": "parallelism",
+}
 
 # Types that print themselves as JSON everywhere, with the names that JSON has.
 _TAGGED = frozenset(

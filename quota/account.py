@@ -1,23 +1,23 @@
-"""The account that ``claimcheck quota`` shows: what claims count, and what the quotas of their namespaces leave."""
+"""What new claims and pods count against the quotas of their namespaces, and whether they fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from commandline.asking import COPIES, group_of, name_of
-from commandline.quota.inventory import CLAIM, TEMPLATE, Inventory
 from quota import amounts
 from quota.amounts import Amounts
 from quota.claims import Demand, demands, devices_by_class
 from quota.explanation import explain
+from quota.inventory import CLAIM, TEMPLATE, Inventory
+from resourceapi.manifests import claim_from_template, displayed_name, group_of, pod_count
 from resourceapi.model.versions import GROUP
 from resourceapi.model.workloads import TEMPLATES
 from resourceapi.objects import Object
 from validation.workloads import template_of
 
 if TYPE_CHECKING:
-    from commandline.treatment import Manifest
+    from documents.manifest import Manifest
     from quota.admission import Shortage
     from quota.evaluators import Evaluator
     from quota.namespace import Namespace
@@ -27,23 +27,23 @@ FITS, REFUSED, INVALID, STORED, PER_CLAIM = "fits", "does not fit", "invalid", "
 
 
 class Statement:
-    """What one object of the input counts, and whether it fits.
-
-    ``verdict``: one of the constants above.  ``problems``: why it does not fit or is invalid.  ``copies``: how many
-    claims it stands for; ``fitting``: how many of them fit.  ``template``: the template that they are made from.
-    """
+    """What one object of the input counts, and whether it fits."""
 
     def __init__(self, manifest: Manifest, namespace: str, claim: Object, *, template: str = "") -> None:
         self.file, self.line = manifest.file, manifest.line
         self.kind: str = manifest.value["kind"]
         self.namespace = namespace
-        self.name = name_of(manifest.value)
+        self.name = displayed_name(manifest.value)
+        #: the template that the claims are created from, if any
         self.template = template
         self.demands: list[Demand] = demands(claim)
         self.devices = devices_by_class(self.demands)
         self.usage: Amounts = {}
+        #: the number of claims, and how many of them fit
         self.copies = self.fitting = 1
+        #: one of the constants above
         self.verdict = FITS
+        #: why it does not fit or is invalid
         self.problems: list[str] = []
 
 
@@ -61,7 +61,7 @@ class Account:
                 yield namespace, quota, self.inventory.before.get((namespace, quota.name), {})
 
     def add(self, manifests: list[Manifest]) -> None:
-        """Charge new claims and pods, and the claims that are made for pods from templates."""
+        """Charge new claims and pods, and the claims that are created for pods from templates."""
         for manifest in manifests:
             if manifest.value["kind"] == TEMPLATE:
                 self._add_template(manifest)
@@ -86,30 +86,29 @@ class Account:
         content = self.inventory.namespace(namespace)
         if kind in (CLAIM, "Pod"):
             statement = Statement(manifest, namespace, obj if kind == CLAIM else {})
-            self._charge(statement, content, group_of(manifest), kind, obj)
+            self._charge(statement, content, group_of(manifest.value), kind, obj)
             if kind == CLAIM or statement.usage:
                 self.statements.append(statement)
         if kind == "Pod" or kind in TEMPLATES:
             pod = obj if kind == "Pod" else template_of(kind, obj)
-            self._add_made_claims(manifest, content, obj, pod or {})
+            self._add_created_claims(manifest, content, obj, pod or {})
 
-    def _add_made_claims(self, manifest: Manifest, content: Namespace, obj: Object, pod: Object) -> None:
-        """The claims that kube-controller-manager makes for the pods of a workload."""
-        kind, namespace = manifest.value["kind"], self.inventory.namespace_of(manifest)
-        field = COPIES.get(kind, "")
+    def _add_created_claims(self, manifest: Manifest, content: Namespace, obj: Object, pod: Object) -> None:
+        """Charge the claims that kube-controller-manager creates for the pods of a workload."""
+        namespace = self.inventory.namespace_of(manifest)
         for entry in pod.get("spec", {}).get("resourceClaims") or ():
             template = entry.get("resourceClaimTemplateName", "")
             known = content.stored(GROUP, TEMPLATE).get(template)
             if known is None:
                 continue
-            claim = {"metadata": {}, "spec": known.get("spec", {}).get("spec", {})}
+            claim = claim_from_template(known, namespace, "")
             statement = Statement(manifest, namespace, claim, template=template)
-            statement.copies = obj.get("spec", {}).get(field, 1) if field else 1
+            statement.copies = pod_count(obj)
             self._charge(statement, content, GROUP, CLAIM, claim)
             self.statements.append(statement)
 
     def _accepted(self, manifest: Manifest) -> Object | None:
-        """The object in v1 as the server would store it; one that it refuses gets a statement that says so."""
+        """The object in v1 as the server would store it; one that it rejects becomes an invalid statement."""
         answer = self.inventory.ask(manifest)
         if answer.accepted and answer.object is not None:
             return self.inventory.in_hub(answer.object)
@@ -146,7 +145,7 @@ class Account:
 
 
 def _fitting(content: Namespace, evaluator: Evaluator, obj: Object, copies: int) -> int:
-    """How many copies of an object fit, at most as many as are wanted."""
+    """How many of these copies fit, found by bisection."""
     fits, too_many = 0, copies + 1
     tried = copies
     while fits < too_many - 1:

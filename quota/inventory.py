@@ -1,14 +1,11 @@
-"""What is there before the account begins: classes, quotas, namespaces, and the objects that are charged already."""
+"""What exists before new objects are charged: classes, quotas, and the objects that count already."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from commandline.asking import answer_to_create, group_of, name_of, namespace_of
-from commandline.results import Failure, Result
-from commandline.treatment import ASK, CONTEXT, treatment
 from quota import amounts
 from quota.amounts import Amounts
 from quota.device_classes import ExtendedResources
@@ -16,67 +13,68 @@ from quota.explanation import User
 from quota.namespace import HUB, Namespace
 from quota.resource_quotas import ResourceQuota, from_object, review
 from resourceapi.decoding import DecodingError
-from resourceapi.model.quotas import KIND as QUOTA_KIND
+from resourceapi.manifests import displayed_name, group_of, namespace_of
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
-from resourceapi.releases import split_api_version
-from validation.requests import Answer
+from validation.requests import Answer, create_request
 
 if TYPE_CHECKING:
-    from commandline.context import Context
-    from commandline.treatment import Manifest
+    from documents.manifest import Manifest
     from validation.server import Server
 
 CLAIM, TEMPLATE, CLASS = "ResourceClaim", "ResourceClaimTemplate", "DeviceClass"
 
 
 class Inventory:
-    """Namespaces with their quotas, and who is charged to them."""
+    """Namespaces with their quotas, and the objects that are charged to them.
 
-    def __init__(self, server: Server, context: Context, default_namespace: str) -> None:
+    :param default_namespace: the namespace of manifests that do not name one.
+    :param reject: is called with each manifest that cannot be used, and the reason.
+    """
+
+    def __init__(
+        self, server: Server, default_namespace: str, reject: Callable[[Manifest, str], None]
+    ) -> None:
         self.server = server
-        self.context = context
         self.resources = ExtendedResources()
-        self.failures: list[Failure] = []
+        #: what was used of each quota, by namespace and name, before new objects are charged
         self.before: dict[tuple[str, str], Amounts] = {}
         self._default_namespace = default_namespace
+        self._reject = reject
         self._namespaces: dict[str, Namespace] = {}
         self._users: dict[str, dict[tuple[str, str], Amounts]] = {}
 
-    def learn(self, found: Iterable[Manifest | Result | Failure]) -> list[Manifest]:
-        """Note quotas, classes and namespaces; returns what else there is that is counted."""
-        counted = []
-        for manifest in found:
-            if isinstance(manifest, Failure):
-                self.failures.append(manifest)
-            elif isinstance(manifest, Result):
-                finding = manifest.findings[0]
-                self.failures.append(Failure(manifest.file, f"line {finding.line}: {finding.message}"))
-            elif (manifest.value.get("apiVersion"), manifest.value.get("kind")) == ("v1", QUOTA_KIND):
-                self._add_quota(manifest)
-            elif (how := treatment(manifest.value)) == CONTEXT:
-                self.context.learn(manifest.value)
-            elif how == ASK:
-                counted.append(manifest)
-        for manifest in counted:
-            if manifest.value["kind"] == CLASS and (obj := self._stored(manifest)) is not None:
-                self.resources.add(obj)
-        return [manifest for manifest in counted if manifest.value["kind"] != CLASS]
+    def add_class(self, manifest: Manifest) -> None:
+        """Add a DeviceClass, which may stand for an extended resource."""
+        if (obj := self._stored(manifest)) is not None:
+            self.resources.add(obj)
+
+    def add_quota(self, manifest: Manifest) -> None:
+        """Add a ResourceQuota; it replaces one of the same name."""
+        namespace = self.namespace_of(manifest)
+        answer = review(self.server, manifest.value, namespace)
+        if not answer.accepted:
+            self._reject(manifest, answer.message)
+            return
+        quota = from_object(manifest.value)._replace(namespace=namespace)
+        content = self.namespace(namespace)
+        others = tuple(other for other in content.quotas if other.name != quota.name)
+        content.quotas = (*others, quota)
 
     def charge(self, manifests: Iterable[Manifest]) -> None:
-        """Charge what is stored already, whether it fits or not."""
+        """Charge existing objects, whether they fit or not."""
         found = [(manifest, obj) for manifest in manifests if (obj := self._stored(manifest)) is not None]
         for manifest, obj in found:
             content = self.namespace(self.namespace_of(manifest))
-            content.store(group_of(manifest), manifest.value["kind"], obj)
+            content.store(group_of(manifest.value), manifest.value["kind"], obj)
         for manifest, obj in found:
             namespace, kind = self.namespace_of(manifest), manifest.value["kind"]
-            evaluator = self.namespace(namespace).evaluator(group_of(manifest), kind)
+            evaluator = self.namespace(namespace).evaluator(group_of(manifest.value), kind)
             if evaluator is not None:
-                self.note_user(namespace, kind, name_of(obj), evaluator.usage(obj))
+                self.note_user(namespace, kind, displayed_name(obj), evaluator.usage(obj))
 
     def open(self) -> None:
-        """Begin the account with what a quota's status says is used, or with what is stored if that is more."""
+        """Set the usage of each quota: that of its status, or of the existing objects if that is more."""
         for namespace, content in self._namespaces.items():
             total: Amounts = {}
             for usage in self._users.get(namespace, {}).values():
@@ -86,46 +84,38 @@ class Inventory:
 
     def ask(self, manifest: Manifest) -> Answer:
         """What the server answers when an object is created."""
-        return answer_to_create(self.server, manifest, self._default_namespace)
+        return self.server.handle(create_request(manifest.value, self._default_namespace))
 
     def in_hub(self, obj: Object) -> Object:
         """An object as the server stores it in v1."""
-        return self.server.read(obj, HUB) if split_api_version(obj["apiVersion"])[0] == GROUP else obj
+        return self.server.read(obj, HUB) if group_of(obj) == GROUP else obj
 
     def namespace(self, name: str) -> Namespace:
+        """A namespace, empty if nothing was added to it yet."""
         if name not in self._namespaces:
             self._namespaces[name] = Namespace(self.server, self.resources)
         return self._namespaces[name]
 
     def namespaces(self) -> list[tuple[str, Namespace]]:
+        """All namespaces by name, sorted."""
         return sorted(self._namespaces.items())
 
     def namespace_of(self, manifest: Manifest) -> str:
-        return namespace_of(manifest, self._default_namespace)
+        """The namespace of a manifest, or the default."""
+        return namespace_of(manifest.value, self._default_namespace)
 
     def note_user(self, namespace: str, kind: str, name: str, usage: Amounts) -> None:
-        """Remember whom usage is charged to; what is noted for the same object adds up."""
+        """Remember which object usage is charged to; usage of the same object adds up."""
         users = self._users.setdefault(namespace, {})
         users[kind, name] = amounts.added(users.get((kind, name), {}), usage)
 
     def users_of(self, namespace: str, resource: str) -> list[User]:
-        """Who uses how much of a resource."""
+        """The objects that use a resource, with their amounts."""
         return [
             User("claim" if kind == CLAIM else kind, name, usage[resource])
             for (kind, name), usage in self._users.get(namespace, {}).items()
             if resource in usage
         ]
-
-    def _add_quota(self, manifest: Manifest) -> None:
-        namespace = self.namespace_of(manifest)
-        answer = review(self.server, manifest.value, namespace)
-        if not answer.accepted:
-            self._fail(manifest, answer.message)
-            return
-        quota = from_object(manifest.value)._replace(namespace=namespace)
-        content = self.namespace(namespace)
-        others = tuple(other for other in content.quotas if other.name != quota.name)
-        content.quotas = (*others, quota)
 
     def _stored(self, manifest: Manifest) -> Object | None:
         """A stored object in v1, with the defaults that a file may leave out; None if it cannot be one."""
@@ -133,15 +123,12 @@ class Inventory:
         if answer.accepted and answer.object is not None:
             kept: Object = {key: value[key] for key in ("metadata", "status") if key in value}
             return {**self.in_hub(answer.object), **kept}
-        if group_of(manifest) == GROUP:
+        if group_of(manifest.value) == GROUP:
             # An older release may have stored it, or another gate allowed it.
             with suppress(DecodingError, KeyError):
                 return self.in_hub(value)
-        self._fail(manifest, answer.message)
+        self._reject(manifest, answer.message)
         return None
-
-    def _fail(self, manifest: Manifest, message: str) -> None:
-        self.failures.append(Failure(manifest.file, f"line {manifest.line}: {message}"))
 
 
 def _with_usage(quota: ResourceQuota, total: Amounts) -> ResourceQuota:

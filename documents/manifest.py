@@ -1,0 +1,58 @@
+"""What every object of the input offers, whether it comes from a file or from a cluster."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from documents.errors import DocumentError
+from documents.positions import Place
+from documents.source import Path
+
+
+class Manifest(Protocol):
+    """One object of the input: a :class:`documents.Document`, or an object of a cluster, which has no lines."""
+
+    @property
+    def file(self) -> str:
+        """The file, or the cluster's name for the object."""
+
+    @property
+    def index(self) -> int:
+        """The number of the document in its file, from 0."""
+
+    @property
+    def line(self) -> int:
+        """The line on which the object begins; 0 for one without a file."""
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The object."""
+
+    @property
+    def notices(self) -> tuple[DocumentError, ...]:
+        """What kubectl ignores without a message."""
+
+    @property
+    def has_repeated_keys(self) -> bool:
+        """Whether a mapping has a key twice."""
+
+    def locate(self, path: Path) -> Place:
+        """The position of a value."""
+
+    def locate_key(self, path: Path) -> Place:
+        """The position of a value's key."""
+
+    def locate_in_scalar(self, path: Path, offset: int, length: int = 1) -> Place:
+        """The position of some characters of a string."""
+
+    def written(self, path: Path) -> str:
+        """A value as it is written in the file."""
+
+    def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
+        """The keys that repeat an earlier one: path, first position, position of the repetition."""
+
+    def source_line(self, number: int) -> str:
+        """A line of the file."""
+
+    def json_pointer(self, path: Path) -> str:
+        """A path as JSON pointer (RFC 6901) into the document."""
