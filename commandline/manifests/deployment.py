@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sysconfig
 from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +19,6 @@ IMAGE = "claimcheck"
 CERTIFICATE_COMPONENTS = {OWN: ["own-certificates/{mode}"], SECRET: [], CERT_MANAGER: ["cert-manager"]}
 #: The components for ``--client-authority``. With crd-served, API servers present a certificate in any case.
 CLIENT_AUTHORITY_COMPONENTS = {BUILT_IN_GUARD: ["quota-roles", "quota-reasons"], CRD_SERVED: []}
-#: Where the kustomizations are: beside the sources, or where they are installed.
-DIRECTORIES = (
-    Path(__file__).parents[2] / "manifests",
-    Path(sysconfig.get_path("data")) / "share/claimcheck/manifests",
-)
 
 
 def objects_of(options: Namespace) -> list[Object]:
@@ -32,10 +26,9 @@ def objects_of(options: Namespace) -> list[Object]:
 
     :raises UsageError: for options that do not fit together.
     """
-    from commandline.manifests.kustomize import render_value
+    from manifests.kustomize import DIRECTORY, render_value
 
-    directory = _manifests() / "overlays"
-    objects = render_value(kustomization(options), directory)
+    objects = render_value(kustomization(options), DIRECTORY / "overlays")
     if options.config:
         from commandline.manifests.config_map import use_config
 
@@ -123,13 +116,6 @@ def _image(image: str) -> Object:
     if at:
         return {"newName": name, "digest": digest}
     return {"newName": head + slash + base, "newTag": tag or "latest"}
-
-
-def _manifests() -> Path:
-    for directory in DIRECTORIES:
-        if (directory / "overlays").is_dir():
-            return directory
-    raise UsageError("manifests: the files in manifests/ are not installed")
 
 
 def _set_failure_policies(objects: list[Object], wanted: list[tuple[str, str]]) -> None:

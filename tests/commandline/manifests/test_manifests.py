@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import yaml
 
 from commandline.main import main
 from commandline.manifests import options
-from commandline.manifests.kustomize import KustomizeError, render, render_value
 from resourceapi.objects import Object
 from tests.case_files import read_all
 
@@ -261,47 +259,6 @@ def test_json(capsys: pytest.CaptureFixture[str], manifests: Any) -> None:
     assert main(["manifests", "-o", "json"]) == 0
     items = json.loads(capsys.readouterr().out)["items"]
     assert items == list(manifests().values())
-
-
-def test_all_files_are_installed() -> None:
-    """An installation has every directory that a kustomization is in."""
-    installed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["data-files"]
-    directories = {file.parent for file in (ROOT / "manifests").rglob("kustomization.yaml")}
-    assert installed == {
-        f"share/claimcheck/{path.relative_to(ROOT)}": [f"{path.relative_to(ROOT)}/*.yaml"]
-        for path in directories
-    }
-
-
-def write(directory: Path, **kustomization: Any) -> Path:
-    directory.mkdir(exist_ok=True)
-    whole = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **kustomization}
-    (directory / "kustomization.yaml").write_text(yaml.safe_dump(whole))
-    return directory
-
-
-@pytest.mark.parametrize(
-    ("kustomization", "message"),
-    [
-        ({"namePrefix": "a-"}, "not supported: namePrefix"),
-        ({"kind": "Other"}, "kind must be one of"),
-        ({"configMapGenerator": []}, "generatorOptions must be"),
-        ({"resources": ["missing.yaml"]}, "missing.yaml"),
-        ({"patches": [{"target": {"kind": "Namespace"}, "patch": "a: b"}]}, "only JSON patches"),
-    ],
-)
-def test_what_is_not_known_is_not_passed_over(kustomization: Object, message: str, tmp_path: Path) -> None:
-    """A kustomization that is beyond this renderer is refused, rather than rendered in part."""
-    with pytest.raises(KustomizeError, match=message):
-        render(write(tmp_path / "k", **kustomization))
-
-
-def test_a_kustomization_by_value(tmp_path: Path) -> None:
-    """One that is in no file can refer to files."""
-    (tmp_path / "a.yaml").write_text("{apiVersion: v1, kind: Namespace, metadata: {name: a}}")
-    assert [
-        obj["kind"] for obj in render_value({"kind": "Kustomization", "resources": ["a.yaml"]}, tmp_path)
-    ] == ["Namespace"]
 
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"

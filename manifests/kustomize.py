@@ -1,6 +1,6 @@
-"""Kustomizations as ``kubectl kustomize`` renders them, as far as ``manifests/`` uses it.
+"""Renders kustomizations as ``kubectl kustomize`` does, as far as those in this directory need.
 
-What is not known is an error, so that nothing is left out silently.
+Anything else in a kustomization is an error, so that nothing is left out silently.
 Source: kustomize documentation, "Kustomization File".
 """
 
@@ -14,6 +14,7 @@ import yaml
 
 from resourceapi.objects import Object
 
+DIRECTORY = Path(__file__).parent
 FILE = "kustomization.yaml"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is ten times as fast
 KINDS = ("Kustomization", "Component")
@@ -26,13 +27,13 @@ class KustomizeError(Exception):
 def render(directory: Path) -> list[Object]:
     """The objects of the kustomization in a directory.
 
-    :raises KustomizeError: if it uses what is not known here, or is wrong.
+    :raises KustomizeError: if it is wrong, or uses what is not supported here.
     """
     return _apply(_load(directory), directory, [])
 
 
 def render_value(kustomization: Object, directory: Path) -> list[Object]:
-    """The objects of a kustomization whose file would stand in the directory.
+    """The objects of a kustomization as if its file were in the directory.
 
     :raises KustomizeError: as for :func:`render`.
     """
@@ -56,7 +57,7 @@ def _documents(file: Path) -> list[Any]:
 
 
 def _apply(kustomization: Object, directory: Path, objects: list[Object]) -> list[Object]:
-    """The objects with those that a kustomization or component adds, and its changes to all of them."""
+    """Add the objects of a kustomization or component, and apply its changes to all objects."""
     if kustomization.get("kind") not in KINDS:
         raise KustomizeError(f"{directory / FILE}: kind must be one of {', '.join(KINDS)}")
     unknown = kustomization.keys() - _STEPS.keys() - {"apiVersion", "kind", "generatorOptions"}
@@ -71,7 +72,7 @@ def _apply(kustomization: Object, directory: Path, objects: list[Object]) -> lis
 
 
 def _is_local(obj: Object) -> bool:
-    """Whether an object is only there for others to be made from it."""
+    """Whether an object is only a source for others and not part of the result."""
     annotations = obj["metadata"].get("annotations") or {}
     return bool(annotations.get(_LOCAL) == "true")
 
@@ -118,7 +119,7 @@ _CLUSTER_WIDE = frozenset(
 
 
 def _namespace(objects: list[Object], namespace: str, _: Path) -> list[Object]:
-    """The namespace of what is not cluster-wide; what refers to it says so itself."""
+    """Set the namespace of namespaced objects; references to it are in the manifests already."""
     for obj in objects:
         if obj["kind"] not in _CLUSTER_WIDE:
             obj["metadata"]["namespace"] = namespace
@@ -164,7 +165,7 @@ def _patch(obj: Object, operation: Object) -> None:
 
 
 def _replacements(objects: list[Object], replacements: list[Object], _: Path) -> list[Object]:
-    """A value of one object put into others, in the place of a line where there is a delimiter."""
+    """Copy a value of one object into others; with a delimiter, into one part of a string."""
     for entry in replacements:
         source = _find(objects, entry["source"])
         value = _at(source, entry["source"]["fieldPath"])
@@ -191,7 +192,7 @@ def _find(objects: list[Object], selector: Object) -> Object:
 
 
 def _steps(path: str) -> list[str]:
-    """A field path: names separated by dots, those with dots in brackets."""
+    """The names in a field path, separated by dots; names with dots are in brackets."""
     steps: list[str] = []
     while path:
         if path.startswith("["):
@@ -249,7 +250,7 @@ def _image(image: str, entry: Object) -> str:
 
 
 def _split_image(image: str) -> tuple[str, str]:
-    """Name, and tag or digest with what it begins with."""
+    """An image as name, and tag or digest with its separator."""
     if "@" in image:
         name, _, digest = image.partition("@")
         return name, f"@{digest}"
@@ -258,7 +259,7 @@ def _split_image(image: str) -> tuple[str, str]:
     return head + slash + base, colon + tag
 
 
-# in the order in which kustomize takes them
+# in the order in which kustomize applies them
 _STEPS: dict[str, Callable[[list[Object], Any, Path], list[Object]]] = {
     "resources": _resources,
     "configMapGenerator": _config_maps,

@@ -1,0 +1,1 @@
+"""The kustomizations that deploy the webhooks, and what renders them without kustomize."""
