@@ -64,15 +64,16 @@ class Collection(Generic[Value]):
 
     def put(self, obj: Object) -> None:
         """Add an object, or replace the one with its key."""
-        key, value = key_of(obj), self._read(obj)
+        self.set(key_of(obj), self._read(obj))
+
+    def set(self, key: str, value: Value | None) -> None:
+        """Put what is to be held of an object in its place; None removes it."""
         with self._lock:
             self._apply([Change(key, self.objects.get(key), value)])
 
     def remove(self, obj: Object) -> None:
         """Remove the object with this one's key, if there is one."""
-        key = key_of(obj)
-        with self._lock:
-            self._apply([Change(key, self.objects.get(key), None)])
+        self.set(key_of(obj), None)
 
     def lose(self) -> None:
         """Forget everything: the cluster does not serve the kind any more."""

@@ -1,4 +1,4 @@
-"""What an answer depends on besides the object: namespaces' labels and nodes, from files or flags."""
+"""What an answer depends on besides the object: labels of namespaces, and nodes, from files or flags."""
 
 from __future__ import annotations
 
@@ -6,55 +6,57 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from commandline.errors import UsageError
+from resourceapi.manifests import labels_of, name_of
 
 
 class Namespaces(dict[str, dict[str, str]]):
-    """Labels by namespace; ``everywhere`` are those that flags gave to all, known or not."""
+    """Labels by namespace; ``everywhere`` are those that flags give to all, also to namespaces that are in no file."""
 
     def __init__(self) -> None:
         super().__init__()
         self.everywhere: dict[str, str] = {}
 
     def get(self, name: str, default: Any = None) -> dict[str, str]:
-        """The labels of a namespace; empty for one that nothing is known of."""
+        """The labels of a namespace; empty for an unknown one."""
         labels = super().get(name, {})
         return {**labels, **self.everywhere} if self.everywhere else labels
 
 
 class Context:
-    """The namespaces and nodes that are known."""
+    """The namespaces and nodes of files, and the namespaces' labels of flags."""
 
     def __init__(self, namespace_labels: Iterable[str] = ()) -> None:
-        """``namespace_labels``: the flag's values, ``k=v,…`` for all namespaces or ``NAMESPACE:k=v,…`` for one."""
+        """Parse the flag.
+
+        :param namespace_labels: its values, ``k=v,…`` for all namespaces or ``NAMESPACE:k=v,…`` for one.
+        :raises UsageError: if one is neither.
+        """
         self.namespaces = Namespaces()
         self.nodes: list[dict[str, Any]] = []
         self._given: list[tuple[str, dict[str, str]]] = [parse_labels(text) for text in namespace_labels]
 
     def learn(self, value: dict[str, Any]) -> None:
         """Note a Namespace or a Node."""
-        metadata = value.get("metadata")
-        name = metadata.get("name") if isinstance(metadata, dict) else None
-        if not isinstance(metadata, dict) or not isinstance(name, str):
+        name = name_of(value)
+        if not name:
             return
         if value.get("kind") == "Node":
             self.nodes.append(value)
-            return
-        labels = metadata.get("labels")
-        known = labels if isinstance(labels, dict) else {}
-        self.namespaces[name] = {str(key): item for key, item in known.items() if isinstance(item, str)}
+        else:
+            self.namespaces[name] = labels_of(value)
 
     def learnt(self) -> tuple[dict[str, dict[str, str]], list[dict[str, Any]]]:
-        """Labels by namespace, and nodes, as they were found."""
+        """Labels by namespace, and nodes, of the files alone."""
         return dict(self.namespaces), self.nodes
 
     def add(self, learnt: tuple[dict[str, dict[str, str]], list[dict[str, Any]]]) -> None:
-        """Note what has been learnt elsewhere, later in the input."""
+        """Add what another process has found in a later part of the input."""
         namespaces, nodes = learnt
         self.namespaces.update(namespaces)
         self.nodes += nodes
 
     def finish(self) -> None:
-        """Put the flags' labels over those that were found."""
+        """Let the flags' labels override those of files."""
         for namespace, labels in self._given:
             if namespace:
                 self.namespaces.setdefault(namespace, {}).update(labels)

@@ -81,7 +81,7 @@ def read_scenario(options: Namespace) -> Scenario:
     if options.kubeconfig is None:
         state.learn(read_named("--inventory", options.inventory))
     else:
-        state.learn_live(_live(options, profile, state))
+        state.learn(_live(options, profile, state), live=True)
     requesting = state.learn(read(options.filename), new=True)
     workloads = WorkloadReader(state, options.namespace).workloads(requesting)
     if not workloads and not state.failures:

@@ -109,7 +109,7 @@ class WorkloadReader:
         known = self._state.of(kind).get(f"{namespace}/{displayed_name(obj)}", given)
         if kind == CLAIM and "status" in known:
             obj = {**obj, "status": known["status"]}
-        self._state.remember(kind, obj)
+        self._state.put(kind, obj)
         return obj, ""
 
     def _pod(self, manifest: Manifest, obj: Object, problem: str) -> Workload:

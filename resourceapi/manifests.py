@@ -42,6 +42,12 @@ def name_of(manifest: Any) -> str:
     return text(mapping(manifest, "metadata"), "name")
 
 
+def labels_of(manifest: Any) -> dict[str, str]:
+    """The labels of an object."""
+    labels = mapping(manifest, "metadata", "labels")
+    return {str(key): value for key, value in labels.items() if isinstance(value, str)}
+
+
 def displayed_name(manifest: Any) -> str:
     """``metadata.name``, or ``metadata.generateName`` with an asterisk for what the server will append."""
     metadata = mapping(manifest, "metadata")

@@ -8,10 +8,11 @@ from threading import Event, Thread
 from cluster.client import Client
 from cluster.reflector import Receiver, Reflector
 from cluster.store import Collection
+from resourceapi.manifests import labels_of
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from webhook.devices import DeviceIndex
-from webhook.object_cache import ClaimCounts, labels_of, read_claim
+from webhook.object_cache import ClaimCounts, read_claim
 
 NAMESPACES, NODES, DEVICES, CLAIMS = PARTS = ("namespaces", "nodes", "devices", "claims")
 GROUP_PATH = "/apis/resource.k8s.io/v1"

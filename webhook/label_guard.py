@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from resourceapi.manifests import mapping, name_of, text
+from resourceapi.manifests import labels_of, mapping, name_of, text
 from validation.requests import Answer
 from validation.statuses import forbidden
 from webhook.labels import LabelRule
-from webhook.object_cache import labels_of
 from webhook.reviews import CREATE, UPDATE, AdmissionRequest
 
 # the API server's own rule asks for exactly this

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from cluster.store import Change, Collection
 from quota.pod_claims import ANNOTATION as EXTENDED_RESOURCE
@@ -18,12 +18,6 @@ MOST_DELETED = 10_000
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 
 NodeLabels = Collection[dict[str, str]]
-
-
-def labels_of(obj: Any) -> dict[str, str]:
-    """The labels of an object."""
-    labels = mapping(obj, "metadata", "labels")
-    return {key: value for key, value in labels.items() if isinstance(value, str)}
 
 
 def host_name_of(nodes: NodeLabels, node: str) -> str:

@@ -26,11 +26,11 @@ def _templates(file: str, state: ClusterState) -> list[Template]:
     own.learn(read([file]))
     if own.failures:
         raise UsageError(f"--node-template {own.failures[0].file}: {own.failures[0].message}")
-    if not own.nodes:
+    if not own.nodes.objects:
         raise UsageError(f"--node-template {file}: the file has no Node")
-    if len(own.nodes) == 1:
-        return [Template(node, tuple(own.slices)) for node in own.nodes.values()]
-    of_node: dict[str, list[Object]] = {name: [] for name in own.nodes}
+    if len(own.nodes.objects) == 1:
+        return [Template(node, tuple(own.slices)) for node in own.nodes.objects.values()]
+    of_node: dict[str, list[Object]] = {name: [] for name in own.nodes.objects}
     for slice in own.slices:
         name = (slice.get("spec") or {}).get("nodeName", "")
         if name not in of_node:
@@ -38,4 +38,4 @@ def _templates(file: str, state: ClusterState) -> list[Template]:
                 f"--node-template {file}: slice {name_of(slice)} belongs to none of the nodes in the file"
             )
         of_node[name].append(slice)
-    return [Template(node, tuple(of_node[name])) for name, node in own.nodes.items()]
+    return [Template(node, tuple(of_node[name])) for name, node in own.nodes.objects.items()]

@@ -20,10 +20,10 @@ from cluster.access import service_account
 from cluster.client import Client
 from cluster.reflector import Reflector, _pause
 from cluster.store import Collection
+from resourceapi.manifests import labels_of
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
 from tests.webhook.running import PATIENCE_SECONDS
-from webhook.object_cache import labels_of
 
 
 def namespace(name: str, revision: int, **labels: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import SchedulingState
 from cluster.store import Collection
+from resourceapi.manifests import labels_of
 from resourceapi.objects import Object
 from tests.allocator import objects, random_clusters
 from tests.webhook.running import PATIENCE_SECONDS
@@ -34,7 +35,6 @@ from tests.webhook.test_feasibility import (
 from webhook import feasibility, fitting
 from webhook.devices import DeviceIndex
 from webhook.feasibility import Feasibility
-from webhook.object_cache import labels_of
 
 ROOT = "resource.kubernetes.io/pcieRoot"
 

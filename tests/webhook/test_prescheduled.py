@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from cluster.store import Collection
+from resourceapi.manifests import labels_of
 from tests.webhook.examples import admission, apply, context, patch_of
 from webhook.mutating import mutate
-from webhook.object_cache import host_name_of, labels_of
+from webhook.object_cache import host_name_of
 from webhook.prescheduled import PreScheduledPods
 
 HOSTNAME = "kubernetes.io/hostname"

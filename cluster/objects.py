@@ -1,0 +1,118 @@
+"""The objects of a cluster that scheduling depends on, from files or from a live cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from allocator.features import Features
+from allocator.taint_rules import with_rules
+from cluster.store import Collection, key_of
+from conversion.hub import hub_object
+from resourceapi.gates import known
+from resourceapi.gating import without_disabled
+from resourceapi.kinds import KINDS
+from resourceapi.manifests import entries, labels_of, mapping, name_of
+from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
+from resourceapi.objects import EMPTY, Object
+from resourceapi.releases import PROPOSALS, Profile, split_api_version
+from validation.server import Server
+
+CLAIM, TEMPLATE = "ResourceClaim", "ResourceClaimTemplate"
+
+
+class ClusterObjects:
+    """Collections of the kinds of ``resource.k8s.io`` (v1, in normal form), Nodes, and labels of namespaces.
+
+    Of two objects with the same key the later counts.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        """Make empty collections.
+
+        :param profile: the release and gates by which objects are read.
+        """
+        self.profile = profile
+        # claims remember compatibility groups only where proposals are served
+        self.features = Features(profile.gates, group_snapshots=profile.name == PROPOSALS)
+        self.namespaces = Collection(labels_of)
+        self.nodes = Collection(read_node)
+        #: answers requests for new objects, in these namespaces
+        self.server = Server(profile, namespaces=self.namespaces.objects)
+        self._of_kind = {kind: Collection(partial(self.normal_form, stored=True)) for kind in KINDS}
+
+    def of(self, kind: str) -> dict[str, Object]:
+        """The objects of a kind by key: ``namespace/name`` or the name."""
+        return self._of_kind[kind].objects
+
+    def put(self, kind: str, obj: Object) -> None:
+        """Add an object of v1 in normal form, or replace the one with its key."""
+        self._of_kind[kind].set(key_of(obj), obj)
+
+    def normal_form(self, value: Object, *, stored: bool = False) -> Object:
+        """An object of any version in v1 with defaults, without the fields whose gates are off.
+
+        :param value: with kind and apiVersion.
+        :param stored: whether a server has stored it and dropped what it wanted to; then all that the release knows stays.
+        :raises DecodingError: if it cannot be decoded.
+        """
+        kind, version = value["kind"], split_api_version(value["apiVersion"])[1]
+        profile = self.profile
+        schemas = profile.schemas if version in profile.schemas else SCHEMAS_WITH_PROPOSALS
+        obj = hub_object(value, schemas, defaults=self.server.now())
+        kept = profile.gates | known(profile.minor) if stored else profile.gates
+        return without_disabled(profile.schemas["v1"], kind, obj, None, kept)
+
+    # --- views
+
+    @property
+    def classes(self) -> dict[str, Object]:
+        """DeviceClasses by name."""
+        return self.of("DeviceClass")
+
+    @property
+    def slices(self) -> list[Object]:
+        """ResourceSlices with the taints of DeviceTaintRules."""
+        rules = list(self.of("DeviceTaintRule").values()) if self.features.device_taints else []
+        return [with_rules(slice, rules) for slice in self.of("ResourceSlice").values()]
+
+    @property
+    def allocated_claims(self) -> list[Object]:
+        """The claims that have devices."""
+        return [
+            claim
+            for claim in self.of(CLAIM).values()
+            if mapping(claim, "status").get("allocation") is not None
+        ]
+
+    def all_nodes(self) -> list[Object]:
+        """The Nodes; if there are none, those that slices name."""
+        if self.nodes.objects:
+            return list(self.nodes.objects.values())
+        names = dict.fromkeys(
+            name for slice in self.of("ResourceSlice").values() for name in _node_names(slice)
+        )
+        return [{"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}} for name in names]
+
+
+def read_node(value: Object) -> Object | None:
+    """The parts of a Node that matter to scheduling, None without a name; what is not of the right type counts as absent."""
+    spec = mapping(value, "spec")
+    name = name_of(value)
+    if not name:
+        return None
+    return {
+        "metadata": {"name": name, "labels": labels_of(value)},
+        "spec": {
+            "unschedulable": spec.get("unschedulable") is True,
+            "taints": [taint for taint in entries(spec, "taints") if isinstance(taint, dict)],
+        },
+        "status": {"declaredFeatures": entries(mapping(value, "status"), "declaredFeatures")},
+    }
+
+
+def _node_names(slice: Object) -> Iterator[str]:
+    spec = slice.get("spec") or EMPTY
+    for owner in (spec, *(spec.get("devices") or ())):
+        if name := (owner or EMPTY).get("nodeName"):
+            yield name
