@@ -180,11 +180,11 @@ def _parse_head(text: bytes) -> Head | None:
         return None
     headers: dict[str, str] = {}
     for line in lines:
-        name, _, value = line.partition(":")
+        name, colon, value = line.partition(":")
         name, value = name.lower(), value.strip(" ")
         if (name, value.lower()) == _KEEP_ALIVE:
             continue
-        if name in headers or name not in _REQUIRED | _IGNORED:
+        if not colon or name in headers or name not in _REQUIRED | _IGNORED:
             return None
         headers[name] = value
     method, _, target = first.partition(" ")

@@ -1,116 +1,16 @@
-"""The short way for usual requests: taken only by those, with the answers of the general server."""
+"""The fast path in a running service: it gives the answers of the general server."""
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 from collections.abc import Iterator
 
 import pytest
-from aiohttp.base_protocol import BaseProtocol
-from aiohttp.http_parser import HttpRequestParser
-from hypothesis import given
-from hypothesis import strategies as st
 
-from serving.fast_http import Head, read_head
 from tests.webhook.examples import admission, claim
 from tests.webhook.running import Running, running
 from tests.webhook.wire import Wire
-
-USUAL = [
-    b"POST /validate?timeout=10s HTTP/1.1",
-    b"Host: a",
-    b"Content-Type: application/json",
-    b"Content-Length: 12",
-]
-API_SERVERS = [
-    *USUAL,
-    b"User-Agent: kube-apiserver-admission",
-    b"Accept: application/json, */*",
-    b"Accept-Encoding: gzip",
-]
-TRACED = [*API_SERVERS, b"Traceparent: 00-0-0-01", b"authorization: Bearer a", b"Connection: Keep-Alive"]
-
-
-@pytest.mark.parametrize("lines", [USUAL, API_SERVERS, TRACED], ids=["least", "api-server", "traced"])
-def test_usual_heads(lines: list[bytes]) -> None:
-    """What API servers send is understood."""
-    assert read_head(b"\r\n".join(lines)) == Head("/validate", 12, "timeout=10s")
-
-
-UNUSUAL = {
-    "other-method": (0, b"GET /validate HTTP/1.1"),
-    "older-protocol": (0, b"POST /validate HTTP/1.0"),
-    "no-protocol": (0, b"POST /validate"),
-    "spaces": (0, b"POST  /validate HTTP/1.1"),
-    "tab": (0, b"POST\t/validate HTTP/1.1"),
-    "no-ascii": (0, "POST /validáte HTTP/1.1".encode()),
-    "other-type": (2, b"Content-Type: application/yaml"),
-    "parameter-of-type": (2, b"Content-Type: application/json; charset=utf-8"),
-    "negative-length": (3, b"Content-Length: -1"),
-    "signed-length": (3, b"Content-Length: +1"),
-    "huge-length": (3, b"Content-Length: 999999999"),
-    "no-length": (3, b"Accept: */*"),
-    "chunks": (3, b"Transfer-Encoding: chunked"),
-    "expects-go-ahead": (1, b"Expect: 100-continue"),
-    "compressed": (1, b"Content-Encoding: gzip"),
-    "closes": (1, b"Connection: close"),
-    "twice": (1, b"Content-Length: 12"),
-    "folded": (1, b" Host: a"),
-    "space-before-colon": (1, b"Host : a"),
-    "line-feed-inside": (1, b"Host: a\nExpect: 100-continue"),
-    "nul": (1, b"Host: \0"),
-    "no-host": (1, b"Accept: */*"),
-}
-
-
-@pytest.mark.parametrize("name", UNUSUAL)
-def test_unusual_heads(name: str) -> None:
-    """Whatever is not quite plain is for the general server."""
-    line, text = UNUSUAL[name]
-    assert read_head(b"\r\n".join([*USUAL[:line], text, *USUAL[line + 1 :]])) is None
-
-
-PIECES = st.one_of(
-    st.sampled_from(TRACED + [text for _, text in UNUSUAL.values()]),
-    st.sampled_from(
-        [b"Content-Length: 012", b"Content-Length: 1_2", b"Host:", b"Accept:\x7f", b"Accept: \xff", b""]
-    ),
-    st.binary(max_size=12),
-)
-
-
-@given(
-    first=st.sampled_from(
-        [USUAL[0], b"POST /validate? HTTP/1.1", b"POST /mutate?a b HTTP/1.1", b"POST /convert HTTP/1.1 "]
-    ),
-    rest=st.permutations(USUAL[1:]),
-    more=st.lists(PIECES, max_size=3),
-    noise=st.tuples(st.integers(0, 200), st.binary(max_size=2)),
-)
-def test_what_is_understood_is_understood_alike(
-    first: bytes, rest: list[bytes], more: list[bytes], noise: tuple[int, bytes]
-) -> None:
-    """A head that is taken for plain is one to the general server's parser, and says the same."""
-    text = b"\r\n".join([first, *rest, *more])
-    at, inserted = noise
-    text = text[:at] + inserted + text[at:]
-    head = read_head(text) if b"\r\n\r\n" not in text else None
-    if head is None or head.path not in ("/validate", "/mutate", "/convert"):
-        return
-    loop = asyncio.new_event_loop()
-    try:
-        parser = HttpRequestParser(BaseProtocol(loop), loop, 2**16)
-        ((message, _),), upgraded, rest_of_data = parser.feed_data(text + b"\r\n\r\n")
-    finally:
-        loop.close()
-    assert (message.method, message.url.path) == ("POST", head.path)
-    assert int(message.headers["Content-Length"]) == head.length
-    assert message.headers["Content-Type"] == "application/json"
-    special = [message.should_close, message.upgrade, message.chunked, message.compression, upgraded]
-    assert not any(special)
-    assert rest_of_data == b""
 
 
 @pytest.fixture(scope="module")
