@@ -25,15 +25,14 @@ from deviceselectors.declarations import (
     ENUM_CONSTANTS,
     NAMED_TYPES,
     RUNTIME_TYPES,
-    Overload,
     find_fields,
-    find_function,
     find_type,
 )
 from deviceselectors.environment import Environment
-from deviceselectors.folding import FUNCTIONS as FOLDED_FUNCTIONS
 from deviceselectors.folding import call_may_fail, map_may_fail
 from deviceselectors.issues import Issues
+from deviceselectors.libraries import declared, find
+from deviceselectors.libraries.function import Overload
 from deviceselectors.names import qualified_name
 from deviceselectors.types import (
     ANY,
@@ -75,7 +74,7 @@ from deviceselectors.unification import (
     more_general,
     substitute,
 )
-from deviceselectors.validators import CHECKED_FUNCTIONS, validate_call, validate_collection
+from deviceselectors.validators import validate_calls, validate_collection
 
 DEVICE_VARIABLE = "device"
 
@@ -145,8 +144,7 @@ class _Checker:
         """Check literals whose meaning depends on the function that they are for, and mixed collections."""
         for collection in sorted(self._collections, key=lambda node: node.kind):
             validate_collection(collection, self._issues)
-        for call in sorted(self._literal_calls, key=lambda node: CHECKED_FUNCTIONS.index(node.function)):
-            validate_call(call, self._issues)
+        validate_calls(self._literal_calls, self._issues)
 
     def _report(self, node: Node, message: str) -> None:
         self._issues.report(node.position, message)
@@ -242,14 +240,15 @@ class _Checker:
 
     def _check_call(self, node: Call) -> Type:
         function = node.function
-        if function[0] == "." and find_function(function[1:], self._environment) is not None:
+        if function[0] == "." and declared(function[1:], self._environment) is not None:
             node.function = function = function[1:]
-        if function in _SPECIAL_FUNCTIONS:
-            if function == "_?._":
-                return self._check_optional_select(node)
-            if function in FOLDED_FUNCTIONS and call_may_fail(node):
+        if function == "_?._":
+            return self._check_optional_select(node)
+        row = find(function)
+        if row is not None:
+            if call_may_fail(node, row):
                 self.has_constants = True
-            if function in CHECKED_FUNCTIONS:
+            if row.literal_check is not None:
                 return self._check_literal_call(node)
         return self._check_plain_call(node)
 
@@ -273,7 +272,7 @@ class _Checker:
         prefix = qualified_name(target)
         if prefix is not None:
             name = f"{prefix}.{node.function}".lstrip(".")
-            if find_function(name, self._environment) is not None:
+            if declared(name, self._environment) is not None:
                 node.function = name
                 node.target = None
                 return self._resolve(node, types)
@@ -311,7 +310,7 @@ class _Checker:
 
     def _find_overloads(self, node: Call, types: tuple[Type, ...]) -> tuple[Type, bool]:
         """The type of a call's result, and whether the same types always give that and no error."""
-        overloads = find_function(node.function, self._environment)
+        overloads = declared(node.function, self._environment)
         if overloads is None:
             return self._undeclared(node, node.function), False
         if node.function in ("_&&_", "_||_"):
@@ -527,8 +526,6 @@ _CHECKS: tuple[Callable[..., Type], ...] = (
     _Checker._check_struct,
     _Checker._check_comprehension,
 )
-
-_SPECIAL_FUNCTIONS = FOLDED_FUNCTIONS | {*CHECKED_FUNCTIONS, "_?._"}
 
 
 def _could_match(arguments: tuple[Type, ...], types: tuple[Type, ...]) -> bool:

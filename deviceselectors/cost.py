@@ -21,14 +21,8 @@ from deviceselectors.ast import (
     StructLiteral,
 )
 from deviceselectors.ast import MAP as MAP_NODE
-from deviceselectors.function_costs import (
-    LIST_COST,
-    MAP_COST,
-    MESSAGE_COST,
-    Argument,
-    function_cost,
-    type_of_node,
-)
+from deviceselectors.libraries.calls import known
+from deviceselectors.libraries.estimates import LIST_COST, Argument, type_of_node
 from deviceselectors.sizes import (
     NO_PATH,
     ONE,
@@ -61,6 +55,7 @@ __all__ = ["COST_LIMIT", "UNLIMITED", "estimate"]
 
 #: Estimates above this are refused by API validation; the same limit holds for one evaluation.
 COST_LIMIT = 1_000_000
+_MAP_COST, _MESSAGE_COST = 30, 40
 _SCALARS = frozenset((BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT))
 
 
@@ -190,7 +185,7 @@ class _Estimator:
         return total
 
     def _map(self, node: MapLiteral) -> int:
-        total = MAP_COST
+        total = _MAP_COST
         key: Size = (UNLIMITED, 0) if node.entries else (0, 0)
         value = key
         for entry in node.entries:
@@ -201,7 +196,7 @@ class _Estimator:
         return total
 
     def _struct(self, node: StructLiteral) -> int:
-        return MESSAGE_COST + sum(self.cost(field.value) for field in node.fields)
+        return _MESSAGE_COST + sum(self.cost(field.value) for field in node.fields)
 
     def _loop(self, node: Comprehension) -> int:
         return self._bind(node) if _is_bind(node) else self._comprehension(node)
@@ -273,14 +268,13 @@ class _Estimator:
             costs.append(_COSTS[arg.kind](self, arg))
             args.append(Argument(arg, self._size(arg), self.path))
         target_cost = 0
-        target: Argument | None = None
         if node.target is not None:
             target_cost = self.cost(node.target)
-            target = Argument(node.target, self._size(node.target), self.path)
+            args.insert(0, Argument(node.target, self._size(node.target), self.path))
         most = 0
         result: Size | None = None
         for overload in node.overloads:
-            cost, size = self._overload_cost(node, overload, target, args, costs)
+            cost, size = self._overload_cost(node, overload, args, costs)
             most = max(most, cost)
             if size is not None:
                 result = size if result is None else union(result, size)
@@ -298,7 +292,7 @@ class _Estimator:
         return None if entries is None else entries.value
 
     def _overload_cost(
-        self, node: Call, overload: str, target: Argument | None, args: list[Argument], costs: list[int]
+        self, node: Call, overload: str, args: list[Argument], costs: list[int]
     ) -> tuple[int, Size | None]:
         """The cost of a call with its arguments, and the size of its result if the function says something of it."""
         if overload in ("logical_and", "logical_or"):
@@ -308,7 +302,8 @@ class _Estimator:
         if overload in _ADDITIONS:
             cost, size = self._addition_cost(node, overload, args)
         else:
-            cost, size = function_cost(node.function, overload, target, args)
+            estimate = known(node.function).overload(overload).estimate
+            cost, size = (1, None) if estimate is None else estimate(args)
         return sum(costs) + cost, size
 
     def _conditional_cost(

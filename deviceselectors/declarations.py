@@ -1,7 +1,4 @@
-"""What expressions can refer to: functions, types, message fields and the variable `device`.
-
-Everything is made on first use and then kept; the number of declarations bounds the memory.
-"""
+"""What expressions can refer to besides functions: types, message fields and the variable `device`."""
 
 from __future__ import annotations
 
@@ -22,13 +19,10 @@ from deviceselectors.types import (
     TYPE_TYPE,
     UINT_TYPE,
     Type,
-    list_of,
     map_of,
     opaque,
     optional_of,
     struct,
-    type_of,
-    type_parameter,
     wrapper_of,
 )
 
@@ -43,121 +37,6 @@ CIDR_TYPE = opaque("net.CIDR")
 _CAPACITY_TYPE = map_of(STRING_TYPE, map_of(STRING_TYPE, QUANTITY_TYPE))
 _TYPED_ATTRIBUTES = map_of(STRING_TYPE, map_of(STRING_TYPE, ANY_TYPE))
 _UNTYPED_ATTRIBUTES = map_of(STRING_TYPE, map_of(STRING_TYPE, DYN_TYPE))
-
-_TABLE_TYPES = {
-    "bool": BOOL_TYPE,
-    "bytes": BYTES_TYPE,
-    "double": DOUBLE_TYPE,
-    "int": INT_TYPE,
-    "string": STRING_TYPE,
-    "uint": UINT_TYPE,
-    "dyn": DYN_TYPE,
-    "duration": DURATION_TYPE,
-    "timestamp": TIMESTAMP_TYPE,
-    "Quantity": QUANTITY_TYPE,
-    "Semver": SEMVER_TYPE,
-    "URL": URL_TYPE,
-    "NamedFormat": FORMAT_TYPE,
-    "IP": IP_TYPE,
-    "CIDR": CIDR_TYPE,
-}
-_TYPE_CONSTRUCTORS = {
-    "list": lambda p: list_of(p[0]),
-    "map": lambda p: map_of(p[0], p[1]),
-    "optional": lambda p: optional_of(p[0]),
-    "type": lambda p: type_of(p[0]),
-}
-
-
-class Overload:
-    """One signature of a function. For a member function the first argument is the target.
-
-    `type_parameters` are the names of the type parameters in it, those of the result first. (The server takes them
-    in random order, mostly this one; their numbers can show in an error message.)
-    """
-
-    __slots__ = ("arguments", "id", "is_member", "result", "type_parameters")
-
-    def __init__(self, overload_id: str, is_member: bool, arguments: tuple[Type, ...], result: Type) -> None:
-        self.id = overload_id
-        self.is_member = is_member
-        self.arguments = arguments
-        self.result = result
-        self.type_parameters = tuple(_parameter_names((result, *arguments)))
-
-
-def _parameter_names(types: tuple[Type, ...]) -> dict[str, None]:
-    names: dict[str, None] = {}
-    for t in types:
-        if t.has_parameters:
-            names |= _parameter_names(t.parameters) if t.parameters else {t.name: None}
-    return names
-
-
-_signatures: dict[str, list[str]] = {}
-_functions: dict[tuple[str, int], tuple[Overload, ...]] = {}
-
-
-def find_function(name: str, environment: Environment) -> tuple[Overload, ...] | None:
-    """The overloads of a function in the order in which they are tried, or None when it is not declared."""
-    key = (name, environment.functions)
-    known = _functions.get(key)
-    if known is not None:
-        return known
-    if not _signatures:
-        _signatures.update(_read_table())
-    if name not in _signatures:
-        return None
-    overloads = tuple([_read_overload(line) for line in _signatures[name]])
-    if name == "includes" and not environment.has_untyped_attributes:
-        return None
-    if name in ("indexOf", "lastIndexOf") and environment.kind == "stored":
-        # There the library with the overload for lists is added last.
-        overloads = (*overloads[1:], overloads[0])
-    _functions[key] = overloads
-    return overloads
-
-
-def _read_table() -> dict[str, list[str]]:
-    from deviceselectors.declarations_table import TABLE
-
-    signatures: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in TABLE.splitlines():
-        if line.startswith("  "):
-            lines.append(line)
-        else:
-            signatures[line] = lines = []
-    return signatures
-
-
-def _read_overload(line: str) -> Overload:
-    overload_id, _, signature = line.strip().partition(" ")
-    arguments, _, result = signature.rpartition(" > ")
-    types = () if arguments == "-" else tuple([_read_type(a) for a in arguments.split("; ")])
-    return Overload(overload_id.lstrip("."), overload_id.startswith("."), types, _read_type(result))
-
-
-def _read_type(text: str) -> Type:
-    if text in _TABLE_TYPES:
-        return _TABLE_TYPES[text]
-    if text.endswith(")"):
-        name, _, inside = text[:-1].partition("(")
-        return _TYPE_CONSTRUCTORS[name]([_read_type(p) for p in _split_parameters(inside)])
-    if len(text) == 1:
-        return type_parameter(text)
-    return struct("kubernetes.authorization." + text)
-
-
-def _split_parameters(text: str) -> list[str]:
-    parts, depth, start = [], 0, 0
-    for i, c in enumerate(text):
-        depth += (c == "(") - (c == ")")
-        if c == "," and depth == 0:
-            parts.append(text[start:i])
-            start = i + 2
-    return [*parts, text[start:]]
-
 
 _INT_WRAPPER, _UINT_WRAPPER, _DOUBLE_WRAPPER = (wrapper_of(t) for t in (INT_TYPE, UINT_TYPE, DOUBLE_TYPE))
 _JSON_MAP = map_of(STRING_TYPE, DYN_TYPE)

@@ -7,27 +7,24 @@ from __future__ import annotations
 
 from deviceselectors.ast import LIST, MAP, Call, Ident, Literal, MapLiteral, Node
 from deviceselectors.declarations import TYPE_NAMES
+from deviceselectors.libraries import find
+from deviceselectors.libraries.function import Function
 from deviceselectors.types import BOOL, BYTES, INT, STRING, UINT
 
-_CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"))
-_CONSTANT_CALLS = _CONVERSIONS | {"dyn", "type"}
+_CANNOT_FAIL = frozenset(("dyn", "type"))
 _INDEXING = frozenset(("_[_]", "_[?_]"))
 _SIMPLE_INDEXES = frozenset((BOOL, INT, STRING, UINT))
-#: The functions whose calls are worth asking `call_may_fail` about.
-FUNCTIONS = _CONVERSIONS | _INDEXING | {"find", "findAll", "matches"}
 
 
-def call_may_fail(node: Call) -> bool:
-    """Whether a call is a conversion of a constant, or has a constant pattern or an odd index."""
-    function, args = node.function, node.args
-    if function in _INDEXING:
-        return _is_odd_index(args[1])
-    if function in _CONVERSIONS:
-        return any(_may_be_constant(arg) for arg in args)
-    if function == "matches" and node.target is not None:
-        # The pattern has been checked before.
-        return False
-    return any(isinstance(arg, Literal) for arg in args)
+def call_may_fail(node: Call, function: Function) -> bool:
+    """Tell whether a call is a conversion of a constant, or has a constant pattern or an odd index."""
+    if function.folds:
+        return function.name not in _CANNOT_FAIL and any(_may_be_constant(arg) for arg in node.args)
+    if function.search is not None:
+        # The pattern has been checked before where it is the only argument of `matches`.
+        is_checked = function.literal_check is not None and node.target is not None
+        return not is_checked and any(isinstance(arg, Literal) for arg in node.args)
+    return function.name in _INDEXING and _is_odd_index(node.args[1])
 
 
 def map_may_fail(node: MapLiteral) -> bool:
@@ -39,7 +36,8 @@ def map_may_fail(node: MapLiteral) -> bool:
 
 def _may_be_constant(node: Node) -> bool:
     if isinstance(node, Call):
-        return node.function in _CONSTANT_CALLS
+        function = find(node.function)
+        return function is not None and function.folds
     return isinstance(node, Literal) or node.kind in (LIST, MAP)
 
 

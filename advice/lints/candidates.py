@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from advice.lints.expressions import Remark, guard, read
 from advice.lints.table import RARE, TYPE_LOOKUP, UNGUARDED, UNSATISFIED
 from deviceselectors.environment import Environment
+from deviceselectors.libraries.semver import Semver
 from deviceselectors.lookups import ATTRIBUTES, Key, Lookup
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError
-from deviceselectors.runtime.semvers import Semver
 
 if TYPE_CHECKING:
     from advice.device_inventory import DeviceGroup, DeviceInventory

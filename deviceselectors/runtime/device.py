@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deviceselectors.runtime import semvers
+from deviceselectors.libraries import semver
 from deviceselectors.runtime.values import CelError, DomainMap, EntryMap
 from resourceapi import quantity
 
@@ -19,7 +19,7 @@ MAX_TEXT = 256
 _SCALARS = frozenset(("string", "bool", "int"))
 _MAX_CACHED = 4096
 _quantities: dict[str, quantity.Quantity] = {}
-_versions: dict[str, semvers.Semver] = {}
+_versions: dict[str, semver.Semver] = {}
 
 
 class Device:
@@ -163,11 +163,11 @@ def _attribute_value(attribute: dict[str, Any]) -> Any:
     raise CelError("unsupported attribute value")
 
 
-def _version(text: str) -> semvers.Semver:
+def _version(text: str) -> semver.Semver:
     version = _versions.get(text)
     if version is None:
         try:
-            version = semvers.parse(text)
+            version = semver.parse(text)
         except CelError as error:
             raise CelError(f"parse semantic version: {error.message}") from None
         if len(_versions) >= _MAX_CACHED:

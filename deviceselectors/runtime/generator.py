@@ -22,7 +22,9 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
-from deviceselectors.runtime import costs, functions, operators, trees
+from deviceselectors.libraries.calls import known, resolve
+from deviceselectors.libraries.function import Cost, Run
+from deviceselectors.runtime import costs, operators, trees
 from deviceselectors.runtime.accesses import AccessChain
 from deviceselectors.runtime.literals import LiteralBuilder
 from deviceselectors.runtime.messages import make_message
@@ -35,7 +37,6 @@ from deviceselectors.runtime.shapes import (
     gets_unit_back,
     is_access,
     is_call,
-    is_paid_after,
     is_presence,
     operands,
     split_access,
@@ -190,30 +191,28 @@ class Generator(PlanWriter):
             found = trees.call(self.refer(operators.in_members), element.tree, self.refer(members))
             return self._apply(found, [element])
         arguments = operands(node)
-        function = self.plan.patterns.get(id(node))
-        early_exit = function is not None or exits_early(node, len(arguments))
-        if function is None:
-            function = functions.resolve(node.function, node.overloads)
-        cost = costs.call_cost(node.function, node.overloads)
-        after = is_paid_after(node)
+        function = known(node.function)
+        run = self.plan.patterns.get(id(node))
+        early_exit = run is not None or exits_early(node, function)
+        if run is None:
+            run = resolve(node.function, node.overloads)
+        cost, after = function.call_cost(node.overloads), function.is_paid_after(node.overloads)
         if early_exit and len(arguments) > 1:
-            return self._call_early_exit(arguments, function, cost, after)
+            return self._call_early_exit(arguments, run, cost, after)
         values = [self.atom(self.value(argument)) for argument in arguments]
-        return self._call_values(values, function, cost, after)
+        return self._call_values(values, run, cost, after)
 
-    def _call_values(
-        self, values: list[Value], function: functions.Function, cost: int | costs.CostFunction, after: bool
-    ) -> Value:
+    def _call_values(self, values: list[Value], run: Run, cost: Cost, after: bool) -> Value:
         if after:
             self.flush()
         else:
             self._pay_call(cost, values)
-        result = self._apply(trees.call(self.refer(function), *[v.tree for v in values]), values)
+        result = self._apply(trees.call(self.refer(run), *[v.tree for v in values]), values)
         if after:
             self._pay_call(cost, values)
         return result
 
-    def _pay_call(self, cost: int | costs.CostFunction, values: list[Value]) -> None:
+    def _pay_call(self, cost: Cost, values: list[Value]) -> None:
         if isinstance(cost, int):
             self.pay(cost)
         elif self.counts:
@@ -236,14 +235,14 @@ class Generator(PlanWriter):
     def _call_early_exit(
         self,
         arguments: list[Node],
-        function: functions.Function,
-        cost: int | costs.CostFunction,
+        run: Run,
+        cost: Cost,
         after: bool,
-        known: tuple[Value, ...] = (),
+        done: tuple[Value, ...] = (),
     ) -> Value:
-        """A call that an error in an argument ends before the next is evaluated; `known` are the arguments so far."""
-        values = list(known)
-        for argument in arguments[len(known) :]:
+        """A call that an error in an argument ends before the next is evaluated; `done` are the arguments so far."""
+        values = list(done)
+        for argument in arguments[len(done) :]:
             value = self.atom(self.value(argument))
             values.append(value)
             if value.fails and len(values) < len(arguments):
@@ -253,11 +252,11 @@ class Generator(PlanWriter):
                     self.assign(result, value.tree)
                 with self.otherwise(otherwise):
                     sound = tuple([Value(v.tree, False, v.cls) for v in values])
-                    rest = self._call_early_exit(arguments, function, cost, after, sound)
+                    rest = self._call_early_exit(arguments, run, cost, after, sound)
                     self.flush()
                     self.assign(result, rest.tree)
                 return Value(trees.name(result), True)
-        return self._call_values(values, function, cost, after)
+        return self._call_values(values, run, cost, after)
 
     def _indexed(self, node: Call) -> Value:
         return self._paid_access(node)

@@ -27,7 +27,9 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
-from deviceselectors.runtime import costs, functions, operators
+from deviceselectors.libraries.calls import known, resolve
+from deviceselectors.libraries.function import Run
+from deviceselectors.runtime import costs, operators
 from deviceselectors.runtime.costs import CostExceededError
 from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.messages import make_message
@@ -39,7 +41,6 @@ from deviceselectors.runtime.shapes import (
     gets_unit_back,
     is_access,
     is_call,
-    is_paid_after,
     is_presence,
     operands,
     split_access,
@@ -265,35 +266,32 @@ def call(evaluation: Evaluation, node: Call) -> Any:
     members = evaluation.plan.members.get(id(node))
     if members is not None:
         return apply(operators.in_members, [evaluation.value(node.args[0]), members])
-    function = evaluation.plan.patterns.get(id(node))
+    function = known(node.function)
+    run = evaluation.plan.patterns.get(id(node))
     nodes = operands(node)
-    ends = function is not None or exits_early(node, len(nodes))
+    ends = run is not None or exits_early(node, function)
     values: list[Any] = []
     for argument in nodes:
         values.append(evaluation.value(argument))
         if ends and values[-1].__class__ is CelError and len(values) < len(nodes):
             return values[-1]
-    if function is None:
-        function = functions.resolve(node.function, node.overloads)
-    if is_paid_after(node):
-        result = apply(function, values)
-        evaluation.pay(call_cost(node, values, result))
+    if run is None:
+        run = resolve(node.function, node.overloads)
+    cost = function.call_cost(node.overloads)
+    if function.is_paid_after(node.overloads):
+        result = apply(run, values)
+        evaluation.pay(cost if isinstance(cost, int) else cost(*values))
         return result
-    evaluation.pay(call_cost(node, values, None))
-    return apply(function, values)
+    evaluation.pay(cost if isinstance(cost, int) else cost(*values))
+    return apply(run, values)
 
 
-def call_cost(node: Call, values: list[Any], result: Any) -> int:
-    cost = costs.call_cost(node.function, node.overloads)
-    return cost if isinstance(cost, int) else cost(values, result)
-
-
-def apply(function: functions.Function, values: list[Any]) -> Any:
+def apply(run: Run, values: list[Any]) -> Any:
     """What a function gives for the values; the first error among them is the result."""
     for value in values:
         if value.__class__ is CelError:
             return value
-    return attempt(function, *values)
+    return attempt(run, *values)
 
 
 def attempt(function: Callable[..., Any], *values: Any) -> Any:

@@ -11,13 +11,12 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from deviceselectors.libraries.named_formats import Format
+from deviceselectors.libraries.quantity import ComputedQuantity
+from deviceselectors.libraries.semver import Semver
 from deviceselectors.runtime import times
-from deviceselectors.runtime.conversions import opaque_to_string
-from deviceselectors.runtime.formats import Format
-from deviceselectors.runtime.network import CIDR, IP
+from deviceselectors.runtime.addresses import CIDR, IP
 from deviceselectors.runtime.operators import equal
-from deviceselectors.runtime.quantities import ComputedQuantity
-from deviceselectors.runtime.semvers import Semver
 from deviceselectors.runtime.urls import URL
 from deviceselectors.runtime.values import (
     INT_MAX,
@@ -153,7 +152,7 @@ _exact_text = _exactly(str, "string")
 def _as_text(value: Any) -> str:
     """Values of Kubernetes' libraries become texts by themselves."""
     value = _content(value)
-    text: str = opaque_to_string(value) if value.__class__ in _TEXTUAL else _exact_text(value)
+    text: str = str(value) if value.__class__ in _TEXTUAL else _exact_text(value)
     return text
 
 

@@ -22,6 +22,7 @@ from deviceselectors.runtime.values import (
     MAP_CLASSES,
     MAX_ELEMENTS,
     MISSING,
+    RECEIVERS,
     UINT_MAX,
     CelError,
     ConcatList,
@@ -47,15 +48,13 @@ _LONG_TEXT = 1024
 _NUMERIC = frozenset((int, Uint, float))
 _PLAIN = frozenset((str, bytes, bool, Duration, Timestamp, TypeValue))
 _COMPARABLE = frozenset((int, Uint, float, str, bytes, bool, Duration, Timestamp))
-#: strings, durations and timestamps get the short error text, they accept calls of any name
 _CONTAINERS = frozenset((*LIST_CLASSES, *MAP_CLASSES, Optional))
-_RECEIVERS = frozenset((str, Duration, Timestamp))
 _TIMESTAMP_MIN, _TIMESTAMP_MAX = -62135596800, 253402300799
 _NANO = 1_000_000_000
 
 
 def _no_operator(function: str, operand: Any) -> CelError:
-    if operand.__class__ in _RECEIVERS:
+    if operand.__class__ in RECEIVERS:
         return CelError(_NO_OVERLOAD)
     return CelError(f"{_NO_OVERLOAD}: {function}")
 

@@ -178,7 +178,7 @@ class PlanWriter(Writer):
     def pay_dynamic(self, cost: Any, arguments: list[Value]) -> None:
         """Count what a function of the arguments gives."""
         self.flush()
-        amount = trees.call(self.refer(cost), trees.array([a.tree for a in arguments]), trees.NULL)
+        amount = trees.call(self.refer(cost), *[a.tree for a in arguments])
         if self.bounded:
             self.emit(trees.increase("c", amount))
             return

@@ -21,15 +21,14 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
-from deviceselectors.runtime import effort, functions, operators
-from deviceselectors.runtime.regexes import RegexError
+from deviceselectors.libraries.calls import known, resolve, with_constant_pattern
+from deviceselectors.libraries.function import Run
+from deviceselectors.runtime import effort, operators
+from deviceselectors.runtime.regex_syntax import RegexError
+from deviceselectors.runtime.shapes import operands
 from deviceselectors.runtime.showing import not_optional_element, not_optional_entry
 from deviceselectors.runtime.values import CelError, CelPanic, TypeValue, Uint
 
-_CONVERSIONS = frozenset(
-    ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
-)
-_PATTERN_FUNCTIONS = frozenset(("matches", "find", "findAll"))
 _INDEXING = frozenset(("_[_]", "_[?_]", "_?._"))
 
 
@@ -56,7 +55,7 @@ class Plan:
         self.root = root
         self.constants: dict[int, Any] = {}
         self.members: dict[int, frozenset[tuple[str, Any]]] = {}
-        self.patterns: dict[int, functions.Function] = {}
+        self.patterns: dict[int, Run] = {}
         effort.begin()
         try:
             self._visit(root)
@@ -87,18 +86,19 @@ class Plan:
         self._visit(node.operand)
 
     def _visit_call(self, node: Call) -> None:
-        arguments = node.args if node.target is None else [node.target, *node.args]
+        arguments = operands(node)
         for argument in arguments:
             self._visit(argument)
         name = node.function
-        if name in _CONVERSIONS:
+        function = known(name)
+        if function.folds:
             self._fold_conversion(node, arguments)
         elif name == "@in" and node.overloads == ("in_list",):
             self._fold_membership(node)
-        elif name in _PATTERN_FUNCTIONS:
+        elif function.search is not None:
             pattern = self.constants.get(id(arguments[1]))
             if pattern.__class__ is str:
-                self.patterns[id(node)] = functions.with_constant_pattern(name, pattern)
+                self.patterns[id(node)] = with_constant_pattern(function.search, pattern)
         elif name in _INDEXING and self.is_constant(arguments[1]):
             invalid = operators.invalid_qualifier(self.constants[id(arguments[1])])
             if invalid is not None:
@@ -109,7 +109,7 @@ class Plan:
             argument = self.constants[id(arguments[0])]
             if argument.__class__ is CelError:
                 raise argument
-            self.constants[id(node)] = functions.resolve(node.function, node.overloads)(argument)
+            self.constants[id(node)] = resolve(node.function, node.overloads)(argument)
 
     def _fold_membership(self, node: Call) -> None:
         container = node.args[1]

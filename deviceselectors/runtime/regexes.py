@@ -20,7 +20,6 @@ from typing import Any, Protocol
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.character_classes import Ranges
 from deviceselectors.runtime.regex_syntax import Expression, RegexError, parse, problem
-from deviceselectors.runtime.values import CelError
 
 _CACHE_SIZE = 256
 #: Patterns that compile to more instructions are refused.
@@ -279,10 +278,6 @@ def _translate(pattern: str) -> Pattern:
 # ---------------------------------------------------------------- functions
 
 
-def search(pattern: Regex | Pattern, text: str) -> bool:
-    return pattern.search(text) is not None
-
-
 def find_first(pattern: Regex | Pattern, text: str) -> str:
     if isinstance(pattern, Regex):
         return pattern.find(text) or ""
@@ -306,32 +301,3 @@ def find_all(pattern: Regex | Pattern, text: str, limit: int = -1) -> list[str]:
         position = end + 1 if end == position else end
         previous_end = end
     return found
-
-
-def matches(text: str, pattern: str) -> bool:
-    """`text.matches(pattern)` with a computed pattern."""
-    try:
-        return search(compile_paid(pattern), text)
-    except RegexError as error:
-        raise CelError(str(error)) from None
-
-
-def find(text: str, pattern: str) -> str:
-    return find_first(_compile_or_illegal(pattern), text)
-
-
-def find_all_computed(text: str, pattern: str, limit: int = -1) -> list[str]:
-    return find_all(_compile_or_illegal(pattern), text, limit)
-
-
-def _compile_or_illegal(pattern: str) -> Regex | Pattern:
-    try:
-        return compile_paid(pattern)
-    except RegexError as error:
-        raise CelError(f"Illegal regex: {error}") from None
-
-
-__all__ = [
-    "Pattern", "Regex", "RegexError", "check", "compile_paid", "compile_regex", "find", "find_all", "find_all_computed", "find_first",
-    "matches", "search",
-]  # fmt: skip

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from deviceselectors.runtime.formats import Format
-from deviceselectors.runtime.network import CIDR, IP
-from deviceselectors.runtime.quantities import ComputedQuantity
-from deviceselectors.runtime.semvers import Semver
+from deviceselectors.libraries.named_formats import Format
+from deviceselectors.libraries.quantity import ComputedQuantity
+from deviceselectors.libraries.semver import Semver
+from deviceselectors.runtime.addresses import CIDR, IP
 from deviceselectors.runtime.urls import URL
 from deviceselectors.runtime.values import (
     LIST_CLASSES,

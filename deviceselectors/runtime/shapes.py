@@ -9,15 +9,9 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from deviceselectors.ast import Call, Node, Select
-from deviceselectors.runtime import functions
+from deviceselectors.libraries.function import Function
 
 _ACCESS = frozenset(("_[_]", "_[?_]", "_?._"))
-#: Calls of one or two arguments that cel-go evaluates like those of more: an error ends them at once, unpaid.
-_EARLY_EXIT = frozenset(("format",))
-#: Functions whose types cel-go checks when it calls them, whatever their overloads.
-_CHECKED_LATE = frozenset(("matches", "sort", "@sortByAssociatedKeys"))
-#: Calls that may make cel-go panic; that comes before they are paid.
-_MAY_PANIC = frozenset(("@in", "cel.@mapInsert"))
 
 
 def is_call(node: Node, name: str) -> bool:
@@ -83,15 +77,8 @@ def operands(node: Call) -> list[Node]:
     return node.args if node.target is None else [node.target, *node.args]
 
 
-def exits_early(node: Call, count: int) -> bool:
+def exits_early(node: Call, function: Function) -> bool:
     """Whether an error in an argument ends the call before the following ones are evaluated."""
-    if count > 2 or node.function in _EARLY_EXIT:
+    if function.stops_at_error or len(node.args) + (node.target is not None) > 2:
         return True
-    if node.function in functions.SINGLETONS or node.function in _CHECKED_LATE:
-        return False
-    return len(node.overloads) != 1
-
-
-def is_paid_after(node: Call) -> bool:
-    """Whether a call is paid when it is done; all others are before they begin."""
-    return node.function in _MAY_PANIC and node.overloads != ("in_list",)
+    return function.run is None and len(node.overloads) != 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable
+from copy import copy
 from typing import Any, TypeVar
 
 Tree = ast.expr
@@ -153,6 +154,13 @@ def compare(left: Tree, operator: str, right: Tree) -> Tree:
     return _Compare(left, [_COMPARISONS[operator]], [right])
 
 
+def relate(left: Tree, relation: str, right: Tree) -> Tree:
+    """A comparison, or for `<=>` the order: -1, 0 or 1."""
+    if relation == "<=>":
+        return compute(compare(left, ">", right), "-", compare(left, "<", right))
+    return compare(left, relation, right)
+
+
 def compute(left: Tree, operator: str, right: Tree) -> Tree:
     return _BinOp(left, _ARITHMETIC[operator], right)
 
@@ -166,15 +174,13 @@ def replaced(tree: Tree, part: Tree, substitute: Tree) -> Tree:
     """The tree with a substitute for one of its parts: for that very node, not for others that look the same."""
     if tree is part:
         return substitute
-    fields = [
-        [replaced(each, part, substitute) if isinstance(each, ast.expr) else each for each in field]
-        if isinstance(field, list)
-        else replaced(field, part, substitute)
-        if isinstance(field, ast.expr)
-        else field
-        for field in [getattr(tree, each) for each in tree._fields]
-    ]
-    return tree.__class__(*fields)
+    copied = copy(tree)
+    for name, field in ast.iter_fields(tree):
+        if isinstance(field, ast.expr):
+            setattr(copied, name, replaced(field, part, substitute))
+        elif isinstance(field, list):
+            setattr(copied, name, [replaced(each, part, substitute) for each in field])
+    return copied
 
 
 # ---------------------------------------------------------------- statements

@@ -1,14 +1,13 @@
-"""CEL's URL library.
+"""URLs as Go's net/url reads and prints them, with verdicts and error texts that `urllib` does not have.
 
-Parsing is that of Go's net/url, whose verdicts and error texts `urllib` does not have. Texts are handled as UTF-8 bytes
-in a Latin-1 string, one character per byte.
+Strings are handled as UTF-8 bytes in a Latin-1 string, one character per byte.
 """
 
 from __future__ import annotations
 
 from deviceselectors.runtime import effort
-from deviceselectors.runtime.network import AddressError, parse_address
-from deviceselectors.runtime.values import CelError, register_type
+from deviceselectors.runtime.addresses import AddressError, parse_address
+from deviceselectors.runtime.values import register_type
 from resourceapi.go_text import quote
 
 _UNRESERVED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
@@ -45,7 +44,7 @@ class URL:
         self.size = 0
 
     def __str__(self) -> str:
-        return _decode(_join(self))
+        return decode(_join(self))
 
 
 def _equal(left: URL, right: URL) -> bool:
@@ -59,7 +58,8 @@ def _encode(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
-def _decode(text: str) -> str:
+def decode(text: str) -> str:
+    """The string of UTF-8 bytes in a Latin-1 string."""
     return text.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
@@ -75,39 +75,26 @@ def _parse_or_error(raw: str, via_request: bool) -> URL:
     try:
         return _parse(raw, via_request)
     except UrlError as error:
-        raise UrlError(f"parse {quote(_decode(raw))}: {error}") from None
+        raise UrlError(f"parse {quote(decode(raw))}: {error}") from None
 
 
 def parse(text: str) -> URL:
-    """`url(text)`. Raises CelError."""
+    """The URL of an absolute URI or an absolute path, with or without a fragment. Raises UrlError."""
     raw = _encode(text)
-    try:
-        _parse_or_error(raw, via_request=True)
-        before, _, fragment = raw.partition("#")
-        url = _parse_or_error(before, via_request=False)
-        url.size = len(raw)
-        if fragment:
-            _set_fragment(url, fragment, raw)
-    except UrlError as error:
-        raise CelError(f"URL parse error during conversion from string: {error}") from None
+    _parse_or_error(raw, via_request=True)
+    before, _, fragment = raw.partition("#")
+    url = _parse_or_error(before, via_request=False)
+    url.size = len(raw)
+    if fragment:
+        _set_fragment(url, fragment, raw)
     return url
-
-
-def is_url(text: str) -> bool:
-    # unlike url() it costs the same for any text
-    effort.spend(len(text))
-    try:
-        check_request_uri(text)
-    except UrlError:
-        return False
-    return True
 
 
 def _set_fragment(url: URL, fragment: str, raw: str) -> None:
     try:
         url.fragment = _unescape(fragment)
     except UrlError as error:
-        raise UrlError(f"parse {quote(_decode(raw))}: {error}") from None
+        raise UrlError(f"parse {quote(decode(raw))}: {error}") from None
     if _escape(url.fragment, _FRAGMENT) != fragment:
         url.raw_fragment = fragment
 
@@ -206,7 +193,7 @@ def _parse_ip_literal(host: str) -> str:
     else:
         address = _unescape(name, _HOST)
     try:
-        ip = parse_address(_decode(address))
+        ip = parse_address(decode(address))
     except AddressError as error:
         raise UrlError(f"invalid host: {error}") from None
     if ip.bits == 32:
@@ -220,7 +207,7 @@ def _is_port(text: str) -> bool:
 
 def _check_port(text: str) -> None:
     if not _is_port(text):
-        raise UrlError(f"invalid port {quote(_decode(text))} after host")
+        raise UrlError(f"invalid port {quote(decode(text))} after host")
 
 
 def _unescape(
@@ -233,7 +220,7 @@ def _unescape(
         if c == "%":
             escape = text[i : i + 3]
             if len(escape) < 3 or escape[1] not in _HEX or escape[2] not in _HEX:
-                raise UrlError(f"invalid URL escape {quote(_decode(escape))}")
+                raise UrlError(f"invalid URL escape {quote(decode(escape))}")
             if allowed is not None and escape != "%25":
                 byte = chr(int(escape[1:], 16))
                 if not in_zone and byte < "\x80":
@@ -262,7 +249,8 @@ def _escape(text: str, allowed: frozenset[str]) -> str:
 # ---------------------------------------------------------------- functions
 
 
-def _escaped_path(url: URL) -> str:
+def escaped_path(url: URL) -> str:
+    """The path as it was written, if its escapes are valid, or with escapes where it needs them."""
     if url.raw_path and _VALID_ENCODED_PATH.issuperset(url.raw_path):
         return url.raw_path
     return "*" if url.path == "*" else _escape(url.path, _PATH)
@@ -281,7 +269,7 @@ def _join(url: URL) -> str:
         text += url.opaque
     else:
         text += _authority(url)
-        path = _escaped_path(url)
+        path = escaped_path(url)
         if path and path[0] != "/" and url.host:
             text += "/"
         if not text and ":" in path.partition("/")[0]:
@@ -308,18 +296,8 @@ def _authority(url: URL) -> str:
     return text + _escape(url.host, _HOST)
 
 
-def scheme(url: URL) -> str:
-    effort.spend(url.size)
-    return _decode(url.scheme)
-
-
-def host(url: URL) -> str:
-    effort.spend(url.size)
-    return _decode(url.host)
-
-
-def _split_port(url: URL) -> tuple[str, str]:
-    effort.spend(url.size)
+def split_port(url: URL) -> tuple[str, str]:
+    """The host without its port and the brackets of an address, and the port."""
     name, port = url.host, ""
     colon = name.rfind(":")
     if colon >= 0 and _is_port(name[colon:]):
@@ -329,23 +307,10 @@ def _split_port(url: URL) -> tuple[str, str]:
     return name, port
 
 
-def hostname(url: URL) -> str:
-    return _decode(_split_port(url)[0])
-
-
-def port(url: URL) -> str:
-    return _split_port(url)[1]
-
-
-def escaped_path(url: URL) -> str:
-    effort.spend(url.size)
-    return _decode(_escaped_path(url))
-
-
-def query(url: URL) -> dict[str, list[str]]:
-    """`getQuery()`: the values per name; parts that are no proper escapes, or contain `;`, are left out."""
+def query_values(url: URL) -> dict[str, list[str]]:
+    """The values per name in the query; parts that are no proper escapes, or contain `;`, are left out."""
     # an entry of the map takes memory as some hundred characters do
-    effort.spend(url.size + 128 * min(url.raw_query.count("&"), _MAX_PARAMETERS))
+    effort.spend(128 * min(url.raw_query.count("&"), _MAX_PARAMETERS))
     values: dict[str, list[str]] = {}
     parts = url.raw_query.split("&")
     if len(parts) > _MAX_PARAMETERS:
@@ -355,8 +320,8 @@ def query(url: URL) -> dict[str, list[str]]:
             continue
         name, _, value = part.partition("=")
         try:
-            name = _decode(_unescape(name, plus_is_space=True))
-            value = _decode(_unescape(value, plus_is_space=True))
+            name = decode(_unescape(name, plus_is_space=True))
+            value = decode(_unescape(value, plus_is_space=True))
         except UrlError:
             continue
         values.setdefault(name, []).append(value)

@@ -367,6 +367,10 @@ _GO_TYPES: dict[type, str] = {
 
 LIST_CLASSES: frozenset[Any] = frozenset((list, MutableList, ConcatList))
 MAP_CLASSES: frozenset[Any] = frozenset((dict, EntryMap, DomainMap, GeneralMap))
+#: Classes whose values accept calls of any name in cel-go, so that a call with wrong types names no function.
+RECEIVERS = frozenset((str, Duration, Timestamp))
+#: Classes whose length counts as the size of their values in costs; any other value has size 1.
+SIZED: set[Any] = {str, bytes, *LIST_CLASSES, *MAP_CLASSES}
 
 
 #: Per class of a library: the class that its values can be compared with, and how.
@@ -385,11 +389,17 @@ def register_type(
     hashable: bool = True,
     other: type | None = None,
     comparable: bool = False,
+    sized: bool = False,
 ) -> None:
-    """Makes a library's class known.
+    """Make a library's class known.
 
-    `name` is its CEL name, `go_name` the one in some of cel-go's errors; `hashable` tells whether Go could hash it;
-    `other` is the class on the right of `==`, when it isn't the same; `comparable` tells that any other type is unequal.
+    :param name: its CEL name
+    :param go_name: the one in some of cel-go's errors
+    :param equality: compares two values of it
+    :param hashable: whether Go could hash it
+    :param other: the class on the right of `==`, when it isn't the same
+    :param comparable: whether any other type is unequal, not an error
+    :param sized: whether its length counts as its size in costs
     """
     EQUALITY[cls] = (other or cls, equality)
     _TYPE_NAMES[cls] = name
@@ -398,6 +408,8 @@ def register_type(
         HASHABLE.add(cls)
     if comparable:
         COMPARABLE_WITH_ALL.add(cls)
+    if sized:
+        SIZED.add(cls)
 
 
 def type_name(value: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from deviceselectors.runtime import regexes
+from deviceselectors.runtime.regex_syntax import RegexError
 from tests.e2e import random_patterns
 
 SEED = os.environ.get("CLAIMCHECK_E2E_SEED") or secrets.token_hex(4)
@@ -61,6 +62,6 @@ def _ask_go(directory: Path, questions: list[dict[str, Any]]) -> list[dict[str, 
 def _answer(question: dict[str, Any]) -> dict[str, Any]:
     try:
         compiled = regexes.compile_regex(question["pattern"])
-    except regexes.RegexError as error:
+    except RegexError as error:
         return {"error": str(error)}
     return {"found": [regexes.find_all(compiled, text) for text in question["texts"]]}

@@ -10,6 +10,7 @@ import pytest
 
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
+from deviceselectors.libraries.max_sizes import MaxSize
 from deviceselectors.runtime import bounds, effort, zones
 from deviceselectors.runtime.device import MAX_TEXT, prepare_device
 from deviceselectors.runtime.interpreter import Interpreter
@@ -126,16 +127,16 @@ def test_zones_import_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def counted_sizes(monkeypatch: pytest.MonkeyPatch, expression: str) -> int:
     made = 0
-    init: Callable[..., None] = bounds.Size.__init__
+    init: Callable[..., None] = MaxSize.__init__
 
-    def count(self: bounds.Size, *arguments: Any) -> None:
+    def count(self: MaxSize, *arguments: Any, **named: Any) -> None:
         nonlocal made
         made += 1
-        init(self, *arguments)
+        init(self, *arguments, **named)
 
     root = compiled_root(expression)
     with monkeypatch.context() as patched:
-        patched.setattr(bounds.Size, "__init__", count)
+        patched.setattr(MaxSize, "__init__", count)
         bounds.cost_bound(Plan(root))
     return made
 

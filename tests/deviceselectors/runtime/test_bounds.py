@@ -10,11 +10,12 @@ import pytest
 
 from deviceselectors import types as static
 from deviceselectors.ast import Call, Literal, Node
-from deviceselectors.declarations import Overload, _read_table, find_function
-from deviceselectors.environment import Environment
-from deviceselectors.runtime import bounds, costs, network, quantities, semvers, urls
+from deviceselectors.libraries import cidr, find, ip, names, quantity, semver, url
+from deviceselectors.libraries.function import Cost, Overload
+from deviceselectors.libraries.max_sizes import MaxSize, opaque
+from deviceselectors.libraries.named_formats import FORMATS
+from deviceselectors.runtime import bounds
 from deviceselectors.runtime.device import MAX_ENTRIES, MAX_TEXT
-from deviceselectors.runtime.formats import FORMATS
 from deviceselectors.runtime.values import (
     CelError,
     CelPanic,
@@ -27,7 +28,6 @@ from deviceselectors.runtime.values import (
 )
 from resourceapi import limits
 
-_EVERYTHING = Environment("stored")
 #: Of texts: none, one character, what devices have, and the longest that an expression can state.
 _TEXT_SIZES = (0, 1, 255, MAX_TEXT, limits.CEL_EXPRESSION_BYTES)
 _LIST_SIZES = (0, 1, MAX_ENTRIES, MAX_TEXT)
@@ -40,12 +40,14 @@ _SYNTAX = frozenset(
 _NO_VALUES = frozenset(("Authorizer", "Decision", "GroupCheck", "PathCheck", "ResourceCheck"))
 _ERROR = CelError("an error")
 
-_Sized = tuple[Any, bounds.Size]
+_Sized = tuple[Any, MaxSize]
 
 
 def _overloads() -> Iterator[Any]:
-    for name in sorted(_read_table()):
-        for overload in find_function(name, _EVERYTHING) or ():
+    for name in names():
+        function = find(name)
+        assert function is not None
+        for overload in function.overloads:
             values = not any(argument.name in _NO_VALUES for argument in overload.arguments)
             if name not in _SYNTAX and values:
                 yield pytest.param(name, overload, id=overload.id)
@@ -54,7 +56,7 @@ def _overloads() -> Iterator[Any]:
 @pytest.mark.parametrize(("name", "overload"), list(_overloads()))
 def test_calls_cost_no_more_than_their_bound(name: str, overload: Overload) -> None:
     """With arguments of all sizes up to the greatest that devices and expressions have, and with errors for arguments."""
-    cost = costs.call_cost(name, (overload.id,))
+    cost = 1 if overload.cost is None else overload.cost
     choices = [_arguments_of(argument, position) for position, argument in enumerate(overload.arguments)]
     for arguments in product(*choices):
         values = [value for value, _ in arguments]
@@ -67,11 +69,11 @@ def test_calls_cost_no_more_than_their_bound(name: str, overload: Overload) -> N
             assert _charged(cost, given) <= bound, [(type(value), size.count) for value, size in arguments]
 
 
-def _charged(cost: int | costs.CostFunction, values: list[Any]) -> float:
+def _charged(cost: Cost, values: list[Any]) -> float:
     if isinstance(cost, int):
         return cost
     try:
-        return max(cost(values, None), cost(values, _ERROR))
+        return cost(*values)
     except CelPanic:
         return float("inf")  # programs that may panic must be counted
 
@@ -130,12 +132,12 @@ _SCALARS: dict[int, Any] = {
     static.TYPE: TypeValue("int"),
 }
 #: Libraries' values, with the sizes of what makes them.
-_ADDRESS = bounds._RESULT_SIZES["ip"]([])
+_ADDRESS = opaque([])
 _OPAQUE: dict[str, list[_Sized]] = {
-    "kubernetes.URL": [(urls.parse("http://h/" + "a" * (MAX_TEXT - 9)), bounds.Size(MAX_TEXT))],
-    "kubernetes.Semver": [(semvers.parse("1.0.0-" + "a" * (MAX_TEXT - 6)), bounds._ATTRIBUTE)],
-    "kubernetes.Quantity": [(quantities.parse("1" * 30), bounds.Size(1))],
-    "net.IP": [(network.parse_ip(text), _ADDRESS) for text in ("1.2.3.4", "2001:db8::1")],
-    "net.CIDR": [(network.parse_cidr(text), _ADDRESS) for text in ("1.2.3.0/24", "2001:db8::/32")],
-    "kubernetes.NamedFormat": [(each, bounds.Size(1)) for each in FORMATS.values()],
+    "kubernetes.URL": [(url.parse("http://h/" + "a" * (MAX_TEXT - 9)), MaxSize(MAX_TEXT))],
+    "kubernetes.Semver": [(semver.parse("1.0.0-" + "a" * (MAX_TEXT - 6)), bounds._ATTRIBUTE)],
+    "kubernetes.Quantity": [(quantity.parse("1" * 30), MaxSize(1))],
+    "net.IP": [(ip.parse(text), _ADDRESS) for text in ("1.2.3.4", "2001:db8::1")],
+    "net.CIDR": [(cidr.parse(text), _ADDRESS) for text in ("1.2.3.0/24", "2001:db8::/32")],
+    "kubernetes.NamedFormat": [(each, MaxSize(1)) for each in FORMATS.values()],
 }

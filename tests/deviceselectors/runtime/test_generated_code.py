@@ -132,10 +132,11 @@ def test_size_follows_the_expression(step: str) -> None:
 
 
 def test_every_hit_is_explained() -> None:
-    """Whatever in the runtime replaces text, executes or compiles stands in the decision record, line by line."""
+    """Whatever at run time replaces text, executes or compiles stands in the decision record, line by line."""
     hits = [
         f"{file.name}: `{line.strip()}`"
-        for file in sorted((DIRECTORY / "deviceselectors" / "runtime").glob("*.py"))
+        for folder in ("libraries", "runtime")
+        for file in sorted((DIRECTORY / "deviceselectors" / folder).glob("*.py"))
         for line in file.read_text(encoding="utf-8").splitlines()
         if re.search(r"\.replace\(|exec\(|compile\(", line)
     ]

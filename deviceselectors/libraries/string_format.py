@@ -7,10 +7,15 @@ precision is in truth a width. Source: cel-go's strings extension, version 2, as
 from __future__ import annotations
 
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from deviceselectors import types as static
+from deviceselectors.ast import ListLiteral, Literal, MapLiteral, Node
+from deviceselectors.libraries import actual_costs, estimates
+from deviceselectors.libraries.conversions import to_string
+from deviceselectors.libraries.estimates import type_of_node
+from deviceselectors.libraries.function import Function, Overload
 from deviceselectors.runtime import effort
-from deviceselectors.runtime.conversions import to_string
 from deviceselectors.runtime.showing import checked_length
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
@@ -26,11 +31,22 @@ from deviceselectors.runtime.values import (
 )
 from resourceapi.go_text import quote
 
+if TYPE_CHECKING:
+    from deviceselectors.ast import Call
+    from deviceselectors.issues import Issues
+
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-_STRING_ERROR = (
+#: Per kind of clause what it says of a value that it cannot format.
+_STRING = (
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
-    "timestamps, was given "
+    "timestamps"
 )
+_DECIMAL = "decimal clause can only be used on integers"
+_FIXED = "fixed-point clause can only be used on doubles"
+_SCIENTIFIC = "scientific clause can only be used on doubles"
+_BINARY = "only integers and bools can be formatted as binary"
+_OCTAL = "octal clause can only be used on integers"
+_HEX = "only integers, byte buffers, and strings can be formatted as hex"
 _MAX_WIDTH = 1_000_000
 _DECIMALS_WRAP = 256
 #: No double has more decimals.
@@ -38,7 +54,7 @@ _MOST_DECIMALS = 1100
 _INFINITY = float("inf")
 
 
-def format_string(template: str, arguments: Any) -> str:
+def _format(template: str, arguments: Any) -> str:
     """The template with its clauses replaced. Raises CelError."""
     # it costs by the template, not by what is filled in
     parts: list[str] = []
@@ -86,6 +102,10 @@ def _parse_clause(template: str, position: int) -> tuple[int, str, int]:
     return position + 1, clause, precision
 
 
+def _misfit(complaint: str, value: Any) -> CelError:
+    return CelError(f"{complaint}, was given {type_name(value)}")
+
+
 def _precision_error(text: str) -> CelError:
     return CelError(f"could not parse formatting clause: error while parsing precision: {text}")
 
@@ -117,7 +137,7 @@ def _string(value: Any, precision: int) -> str:
         return _decode(value)
     if cls in _SCALARS:
         return to_string(value)
-    raise CelError(_STRING_ERROR + type_name(value))
+    raise _misfit(_STRING, value)
 
 
 def _decode(value: bytes) -> str:
@@ -173,7 +193,7 @@ _SCALARS = frozenset((str, bool, int, Uint, float, Duration, Timestamp, TypeValu
 
 def _decimal(value: Any, precision: int) -> str:
     if value.__class__ is not int and value.__class__ is not Uint:
-        raise CelError(f"decimal clause can only be used on integers, was given {type_name(value)}")
+        raise _misfit(_DECIMAL, value)
     return str(int(value))
 
 
@@ -182,7 +202,7 @@ def _double(value: Any, clause: str) -> float:
         return value
     if value.__class__ is str and value in ("NaN", "Infinity", "-Infinity"):
         return float(value)
-    raise CelError(f"{clause} clause can only be used on doubles, was given {type_name(value)}")
+    raise _misfit(clause, value)
 
 
 def _special(number: float) -> str | None:
@@ -194,7 +214,7 @@ def _special(number: float) -> str | None:
 
 
 def _fixed(value: Any, precision: int) -> str:
-    number = _double(value, "fixed-point")
+    number = _double(value, _FIXED)
     text = _special(number)
     if text is not None:
         return text
@@ -207,7 +227,7 @@ def _fixed(value: Any, precision: int) -> str:
 
 
 def _scientific(value: Any, precision: int) -> str:
-    number = _double(value, "scientific")
+    number = _double(value, _SCIENTIFIC)
     text = _special(number)
     if text is None:
         mantissa, _, exponent = f"{number or 0.0:.6e}".partition("e")
@@ -218,13 +238,13 @@ def _scientific(value: Any, precision: int) -> str:
 
 def _binary(value: Any, precision: int) -> str:
     if value.__class__ not in (int, Uint, bool):
-        raise CelError(f"only integers and bools can be formatted as binary, was given {type_name(value)}")
+        raise _misfit(_BINARY, value)
     return f"{int(value):b}"
 
 
 def _octal(value: Any, precision: int) -> str:
     if value.__class__ is not int and value.__class__ is not Uint:
-        raise CelError(f"octal clause can only be used on integers, was given {type_name(value)}")
+        raise _misfit(_OCTAL, value)
     return f"{int(value):o}"
 
 
@@ -236,9 +256,7 @@ def _hexadecimal(value: Any, precision: int) -> str:
         return value.hex()  # type: ignore[no-any-return]
     if cls is int or cls is Uint:
         return f"{int(value):x}"
-    raise CelError(
-        f"only integers, byte buffers, and strings can be formatted as hex, was given {type_name(value)}"
-    )
+    raise _misfit(_HEX, value)
 
 
 def _upper_hexadecimal(value: Any, precision: int) -> str:
@@ -255,3 +273,116 @@ _CLAUSES = {
     "x": _hexadecimal,
     "X": _upper_hexadecimal,
 }
+
+
+# ---------------------------------------------------------------- checks of literals
+
+
+class _MisfitError(Exception):
+    """An argument does not fit its clause; `node` is the part that does not."""
+
+    def __init__(self, message: str, node: Node) -> None:
+        super().__init__(message)
+        self.node = node
+
+
+def _check_literal(call: Call, issues: Issues) -> None:
+    """A literal format string must fit its arguments if these are a list literal."""
+    template = call.target
+    if not isinstance(template, Literal) or not isinstance(template.value, str) or len(call.args) != 1:
+        return
+    if not isinstance(call.args[0], ListLiteral):
+        return
+    args = call.args[0].elements
+    try:
+        used = _check_clauses(template.value, args)
+    except _MisfitError as error:
+        issues.report(error.node.position, str(error))
+        return
+    except CelError as error:
+        issues.report(call.position, error.message)
+        return
+    if len(args) > used:
+        message = f"too many arguments supplied to string.format (expected {used}, got {len(args)})"
+        issues.report(call.position, message)
+
+
+def _check_clauses(template: str, args: list[Node]) -> int:
+    """The number of arguments that a format string uses. Raises CelError and _MisfitError."""
+    used = position = 0
+    while True:
+        position = template.find("%", position)
+        if position < 0:
+            return used
+        if template[position + 1 : position + 2] == "%":
+            position += 2
+            continue
+        if position + 1 >= len(template):
+            raise CelError("unexpected end of string")
+        if used >= len(args):
+            raise CelError(f"index {used} out of range")
+        position, letter, _ = _parse_clause(template, position + 1)
+        complaint, kinds = _TAKEN[letter]
+        bad = _first_misfit(args[used], kinds, letter == "s")
+        if bad is not None:
+            name = type_of_node(bad).name
+            raise _MisfitError(f"error during formatting: {complaint}, was given {name}", bad)
+        used += 1
+
+
+def _first_misfit(arg: Node, kinds: frozenset[int], deep: bool) -> Node | None:
+    kind = type_of_node(arg).kind
+    if kind != static.DYN and kind not in kinds:
+        return arg
+    if deep:
+        parts: list[Node] = []
+        if isinstance(arg, ListLiteral):
+            parts = arg.elements
+        elif isinstance(arg, MapLiteral):
+            parts = [part for entry in arg.entries for part in (entry.key, entry.value)]
+        for part in parts:
+            bad = _first_misfit(part, kinds, True)
+            if bad is not None:
+                return bad
+    return None
+
+
+_INTEGERS = frozenset((static.INT, static.UINT))
+_DOUBLES = frozenset((static.DOUBLE, static.STRING))
+_SHOWN = frozenset(
+    (
+        *_INTEGERS,
+        *_DOUBLES,
+        static.LIST,
+        static.MAP,
+        static.BOOL,
+        static.TIMESTAMP,
+        static.BYTES,
+        static.DURATION,
+        static.TYPE,
+        static.NULL,
+    )
+)
+_IN_HEX = _INTEGERS | {static.STRING, static.BYTES}
+#: Per clause what it says of others than the kinds of types that it formats.
+_TAKEN: dict[str, tuple[str, frozenset[int]]] = {
+    "s": (_STRING, _SHOWN),
+    "d": (_DECIMAL, _INTEGERS),
+    "f": (_FIXED, _DOUBLES),
+    "e": (_SCIENTIFIC, _DOUBLES),
+    "b": (_BINARY, _INTEGERS | {static.BOOL}),
+    "o": (_OCTAL, _INTEGERS),
+    "x": (_HEX, _IN_HEX),
+    "X": (_HEX, _IN_HEX),
+}
+
+FUNCTIONS = (
+    Function(
+        "format",
+        Overload(".string_format string; list(dyn) > string", _format),
+        stops_at_error=True,
+        literal_check=_check_literal,
+        estimate=estimates.reads(0),
+        cost=actual_costs.reads(0),
+    ),
+)

@@ -1,16 +1,14 @@
-"""CEL's IP address and CIDR libraries.
+"""IP addresses and networks as Go's netip reads and prints them.
 
-Addresses are parsed here and not by `ipaddress`, because the errors name what is wrong and where, as Go's netip does.
+They are parsed here and not by `ipaddress`, because the errors name what is wrong and where, as Go's netip does.
 """
 
 from __future__ import annotations
 
-from deviceselectors.runtime.values import CelError, register_type
+from deviceselectors.runtime.values import register_type
 from resourceapi.go_text import quote
 
 _HEX = {c: int(c, 16) for c in "0123456789abcdefABCDEF"}
-_ADDRESS_ERROR = "IP Address {} parse error during conversion from string: {}"
-_NETWORK_ERROR = "network address parse error during conversion from string: "
 
 
 class AddressError(ValueError):
@@ -42,11 +40,16 @@ class IP:
         """The size that costs are computed from, in bytes."""
         return self.bits // 8
 
+    @property
+    def is_mapped(self) -> bool:
+        """Whether it is a version 4 address written as one of version 6."""
+        return self.bits == 128 and self.number >> 32 == 0xFFFF
+
     def __str__(self) -> str:
         if self.bits == 32:
             return _dotted(self.number)
         zone = f"%{self.zone}" if self.zone else ""
-        if self.number >> 32 == 0xFFFF:
+        if self.is_mapped:
             return f"::ffff:{_dotted(self.number & 0xFFFFFFFF)}{zone}"
         return _colon_separated(self.number) + zone
 
@@ -82,8 +85,8 @@ def _equal_cidrs(left: CIDR, right: CIDR) -> bool:
     return left == right
 
 
-register_type(IP, "net.IP", "cel.IP", _equal_ips)
-register_type(CIDR, "net.CIDR", "cel.CIDR", _equal_cidrs)
+register_type(IP, "net.IP", "cel.IP", _equal_ips, sized=True)
+register_type(CIDR, "net.CIDR", "cel.CIDR", _equal_cidrs, sized=True)
 
 
 def _dotted(number: int) -> str:
@@ -230,7 +233,9 @@ def _join_groups(text: str, groups: list[int], ellipsis: int) -> int:
     return number
 
 
-def _parse_prefix(text: str) -> CIDR:
+def parse_prefix(text: str) -> CIDR:
+    """An address with the length of a prefix as Go's netip.ParsePrefix takes it. Raises AddressError."""
+
     def error(message: str) -> AddressError:
         return AddressError(f"netip.ParsePrefix({quote(text)}): {message}")
 
@@ -250,127 +255,3 @@ def _parse_prefix(text: str) -> CIDR:
     if int(bits) > ip.bits:
         raise error("prefix length out of range")
     return CIDR(ip, int(bits))
-
-
-def _is_mapped(ip: IP) -> bool:
-    return ip.bits == 128 and ip.number >> 32 == 0xFFFF
-
-
-def parse_ip(text: str) -> IP:
-    """`ip(text)`: no zones, no IPv4-mapped addresses."""
-    try:
-        ip = parse_address(text)
-    except AddressError as error:
-        raise CelError(_ADDRESS_ERROR.format(quote(text), error)) from None
-    if ip.zone:
-        raise CelError(f"IP address {quote(text)} with zone value is not allowed")
-    if _is_mapped(ip):
-        raise CelError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
-    return ip
-
-
-def parse_cidr(text: str) -> CIDR:
-    """`cidr(text)`."""
-    try:
-        cidr = _parse_prefix(text)
-    except AddressError as error:
-        raise CelError(f"{_NETWORK_ERROR}{_NETWORK_ERROR}{error}") from None
-    if _is_mapped(cidr.ip):
-        raise CelError(f"{_NETWORK_ERROR}IPv4-mapped IPv6 address {quote(text)} is not allowed")
-    return cidr
-
-
-def is_ip(text: str) -> bool:
-    try:
-        parse_ip(text)
-    except CelError:
-        return False
-    return True
-
-
-def is_cidr(text: str) -> bool:
-    try:
-        parse_cidr(text)
-    except CelError:
-        return False
-    return True
-
-
-# ---------------------------------------------------------------- functions
-
-
-def is_canonical(text: str) -> bool:
-    return str(parse_ip(text)) == text
-
-
-def family(ip: IP) -> int:
-    return 4 if ip.bits == 32 else 6
-
-
-def is_unspecified(ip: IP) -> bool:
-    return ip.number == 0
-
-
-def is_loopback(ip: IP) -> bool:
-    number, bits = _unmapped(ip)
-    return number >> 24 == 127 if bits == 32 else number == 1
-
-
-def is_link_local_multicast(ip: IP) -> bool:
-    number, bits = _unmapped(ip)
-    return number >> 8 == 0xE00000 if bits == 32 else number >> 112 & 0xFF0F == 0xFF02
-
-
-def is_link_local_unicast(ip: IP) -> bool:
-    number, bits = _unmapped(ip)
-    return number >> 16 == 0xA9FE if bits == 32 else number >> 112 & 0xFFC0 == 0xFE80
-
-
-def is_global_unicast(ip: IP) -> bool:
-    number, bits = _unmapped(ip)
-    if number == 0 or is_loopback(ip) or is_link_local_unicast(ip):
-        return False
-    if bits == 32:
-        return number != 0xFFFFFFFF and number >> 28 != 0xE
-    return number >> 120 != 0xFF
-
-
-def _unmapped(ip: IP) -> tuple[int, int]:
-    # the address of a prefix may be IPv4-mapped, it is never checked
-    return (ip.number & 0xFFFFFFFF, 32) if _is_mapped(ip) else (ip.number, ip.bits)
-
-
-def contains_ip(cidr: CIDR, ip: IP) -> bool:
-    if cidr.ip.bits != ip.bits:
-        return False
-    return (cidr.ip.number ^ ip.number) >> (ip.bits - cidr.prefix) == 0
-
-
-def contains_ip_text(cidr: CIDR, text: str) -> bool:
-    try:
-        ip = parse_ip(text)
-    except CelError:
-        # cel-go loses the reason here
-        raise CelError("no such overload") from None
-    return contains_ip(cidr, ip)
-
-
-def contains_cidr(cidr: CIDR, other: CIDR) -> bool:
-    return cidr.prefix <= other.prefix and contains_ip(cidr, other.ip)
-
-
-def contains_cidr_text(cidr: CIDR, text: str) -> bool:
-    return contains_cidr(cidr, parse_cidr(text))
-
-
-def cidr_ip(cidr: CIDR) -> IP:
-    return cidr.ip
-
-
-def prefix_length(cidr: CIDR) -> int:
-    return cidr.prefix
-
-
-def masked(cidr: CIDR) -> CIDR:
-    shift = cidr.ip.bits - cidr.prefix
-    return CIDR(IP(cidr.ip.number >> shift << shift, cidr.ip.bits), cidr.prefix)

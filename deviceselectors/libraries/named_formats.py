@@ -1,26 +1,33 @@
-"""CEL's named formats: `format.dns1123Label().validate(text)`, `format.named("uuid")`.
+"""Kubernetes' library of named formats: `format.dns1123Label().validate(text)`, `format.named("uuid")`.
 
-`validate` gives `optional.none()` for a valid text, otherwise the problems. Source: Kubernetes' CEL format library.
+`validate` gives `optional.none()` for a valid text, otherwise the problems.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from math import ceil
+from typing import Any
 
+from deviceselectors.libraries.actual_costs import plain_size
+from deviceselectors.libraries.estimates import Argument
+from deviceselectors.libraries.function import Function, Overload
+from deviceselectors.libraries.max_sizes import MaxSize, lengths
 from deviceselectors.runtime import times, urls
 from deviceselectors.runtime.values import NONE, Optional, register_type
+from deviceselectors.sizes import TRAVERSAL, Size, scale
 from resourceapi import names
 
-_LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_LABEL_1035 = r"[a-z]([-a-z0-9]*[a-z0-9])?"
 _LABEL_1035_TEXT = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
     "and end with an alphanumeric character "
     "(e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
-_UUID = re.compile(r"[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}")
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
-_CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[^\n][0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
+_UUID = r"[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}"
+_BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
+_CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[^\n][0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})"
 
 
 class Format:
@@ -62,7 +69,7 @@ def _label_1035(text: str) -> list[str]:
     problems = []
     if len(text.encode("utf-8", "surrogatepass")) > names.LABEL_LENGTH:
         problems.append(f"must be no more than {names.LABEL_LENGTH} characters")
-    if not _LABEL_1035.fullmatch(text):
+    if not re.fullmatch(_LABEL_1035, text):
         problems.append(_LABEL_1035_TEXT)
     return problems
 
@@ -76,11 +83,11 @@ def _uri(text: str) -> list[str]:
 
 
 def _uuid(text: str) -> list[str]:
-    return [] if _UUID.fullmatch(text) else ["does not match the UUID format"]
+    return [] if re.fullmatch(_UUID, text) else ["does not match the UUID format"]
 
 
 def _byte(text: str) -> list[str]:
-    return [] if _BASE64.fullmatch(text) else ["invalid base64"]
+    return [] if re.fullmatch(_BASE64, text) else ["invalid base64"]
 
 
 def _is_date(text: str) -> bool:
@@ -94,7 +101,7 @@ def _date(text: str) -> list[str]:
 def _datetime(text: str) -> list[str]:
     parts = text.lower().split("t")
     if len(parts) >= 2 and len(text) >= 4 and _is_date(parts[0]):
-        clock = _CLOCK.fullmatch(parts[1])
+        clock = re.fullmatch(_CLOCK, parts[1])
         if clock and clock[1] <= "23" and clock[2] <= "59" and clock[3] <= "59":
             return []
     return ["invalid datetime"]
@@ -117,12 +124,53 @@ FORMATS = {
 }
 
 
-def named(name: str) -> Optional:
-    """`format.named(name)`."""
+def _named(name: str) -> Optional:
     found = FORMATS.get(name)
     return Optional(found) if found else NONE
 
 
-def validate(value: Format, text: str) -> Optional:
+def _validate(value: Format, text: str) -> Optional:
     problems = value.problems(text)
     return Optional(problems) if problems else NONE
+
+
+# ---------------------------------------------------------------- costs
+
+#: The server's estimate for any format: quarters of the size that its regular expression would have.
+_ESTIMATED_SIZE = 32.0
+#: The longest text of a problem.
+_MAX_PROBLEM = 600
+
+
+def _estimate_validate(arguments: list[Argument]) -> tuple[int, Size | None]:
+    return scale(scale(arguments[1].size[1], TRAVERSAL), _ESTIMATED_SIZE), None
+
+
+def _cost_of_validate(value: Any, text: Any) -> int:
+    if value.__class__ is not Format:
+        return 1
+    return ceil((1.0 + plain_size(text)) * 0.1) * ceil(value.pattern_size * 0.25)
+
+
+def _bound_of_validate(sizes: list[MaxSize], result: MaxSize) -> float:
+    return (lengths(sizes)[1] * 0.1 + 2) * 300
+
+
+def _constant(name: str) -> Function:
+    """The row of the function that gives one format."""
+    value = FORMATS[name]
+    return Function(f"format.{name}", Overload(f"format.{name} - > NamedFormat", lambda: value))
+
+
+FUNCTIONS = (
+    *[_constant(name) for name in FORMATS],
+    Function("format.named", Overload("format-named string > optional(NamedFormat)", _named)),
+    Function(
+        "validate",
+        Overload(".format-validate NamedFormat; string > optional(list(string))", _validate),
+        estimate=_estimate_validate,
+        cost=_cost_of_validate,
+        bound=_bound_of_validate,
+        result_size=lambda sizes: MaxSize(4, MaxSize(_MAX_PROBLEM)),
+    ),
+)

@@ -1,13 +1,23 @@
-"""CEL's semver library and the versions that attributes have.
+"""Kubernetes' library of semantic versions, version 1, and the versions that attributes have.
 
 Source: Semantic Versioning 2.0.0; error texts are those of kube-apiserver 1.37.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from deviceselectors.libraries import actual_costs, estimates, max_sizes
+from deviceselectors.libraries.function import Fast, Function, Overload, Run
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.values import UINT_MAX, CelError, register_type
 from resourceapi.go_text import quote
+
+if TYPE_CHECKING:
+    from deviceselectors.ast import Call
+    from deviceselectors.runtime.inlines import Inline
+    from deviceselectors.runtime.trees import Tree
+    from deviceselectors.runtime.writer import Writer
 
 _DIGITS = frozenset("0123456789")
 _IDENTIFIER = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")
@@ -131,7 +141,7 @@ def _normalize(text: str) -> str:
     return ".".join(parts)
 
 
-def is_semver(text: str, normalize: bool = False) -> bool:
+def _is_semver(text: str, normalize: bool = False) -> bool:
     try:
         parse(text, normalize)
     except CelError:
@@ -139,33 +149,95 @@ def is_semver(text: str, normalize: bool = False) -> bool:
     return True
 
 
-def is_greater_than(left: Semver, right: Semver) -> bool:
+def _is_greater_than(left: Semver, right: Semver) -> bool:
     effort.spend(len(left.prerelease))
     return left.key > right.key
 
 
-def is_less_than(left: Semver, right: Semver) -> bool:
+def _is_less_than(left: Semver, right: Semver) -> bool:
     effort.spend(len(left.prerelease))
     return left.key < right.key
 
 
-def compare_to(left: Semver, right: Semver) -> int:
+def _compare_to(left: Semver, right: Semver) -> int:
     effort.spend(len(left.prerelease))
     return (left.key > right.key) - (left.key < right.key)
 
 
-def major(value: Semver) -> int:
+def _major(value: Semver) -> int:
     return _wrapped(value.major)
 
 
-def minor(value: Semver) -> int:
+def _minor(value: Semver) -> int:
     return _wrapped(value.minor)
 
 
-def patch(value: Semver) -> int:
+def _patch(value: Semver) -> int:
     return _wrapped(value.patch)
 
 
 def _wrapped(number: int) -> int:
     """The 64-bit int that cel-go makes of an unsigned number, without an overflow check."""
     return number if number < 1 << 63 else number - (1 << 64)
+
+
+def _fast_order(relation: str) -> Fast:
+    """A comparison with a constant version, by the keys that order them."""
+
+    def write(code: Writer, node: Call, arguments: list[Inline], run: Run) -> Inline | None:
+        from deviceselectors.runtime import trees
+        from deviceselectors.runtime.inlines import by_class, combined
+
+        value, other = arguments
+        if other.constant.__class__ is not Semver:
+            return None
+        if value.cls is Semver and relation == "<=>" and not trees.is_atom(value.tree):
+            return None  # it would stand in the result twice
+
+        def of_version(tree: Tree) -> Tree:
+            return trees.relate(trees.attribute(tree, "key"), relation, code.refer(other.constant.key))
+
+        tree = by_class(
+            code, value, Semver, of_version, lambda tree: trees.call(code.refer(run), tree, other.tree)
+        )
+        cls = int if relation == "<=>" else bool
+        return combined(tree, cls, arguments, raises=value.cls is not Semver)
+
+    return write
+
+
+FUNCTIONS = (
+    Function(
+        "semver",
+        Overload("string_to_semver string > Semver", parse),
+        Overload("string_bool_to_semver string; bool > Semver", parse),
+        estimate=estimates.reads(0),
+        cost=actual_costs.reads_target(),
+        result_size=max_sizes.opaque,
+    ),
+    Function(
+        "isSemver",
+        Overload("is_semver_string string > bool", _is_semver),
+        Overload("is_semver_string_bool string; bool > bool", _is_semver),
+        estimate=estimates.reads(0),
+        cost=actual_costs.reads_target(),
+    ),
+    Function("major", Overload(".semver_major Semver > int", _major)),
+    Function("minor", Overload(".semver_minor Semver > int", _minor)),
+    Function("patch", Overload(".semver_patch Semver > int", _patch)),
+    Function(
+        "isGreaterThan",
+        Overload(".semver_is_greater_than Semver; Semver > bool", _is_greater_than),
+        fast=_fast_order(">"),
+    ),
+    Function(
+        "isLessThan",
+        Overload(".semver_is_less_than Semver; Semver > bool", _is_less_than),
+        fast=_fast_order("<"),
+    ),
+    Function(
+        "compareTo",
+        Overload(".semver_compare_to Semver; Semver > int", _compare_to),
+        fast=_fast_order("<=>"),
+    ),
+)

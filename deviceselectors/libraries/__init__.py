@@ -1,0 +1,82 @@
+"""CEL's functions, a library to a file; adding one is a row in its library's file, a `Function`.
+
+The row has all that Claimcheck knows of a function: its overloads with what computes them, what the API server
+estimates a call to cost, what kube-scheduler counts for one, how much that can be at most, and how the fast variant
+writes it. Where the libraries come from: CEL's standard library, optionals, strings 2, sets, lists 3, two-variable
+comprehensions, and Kubernetes' own (URL, regex, quantity, IP and CIDR, format, semver 1, lists, authorizer, whose
+functions are declared although no expression can get an authorizer), as kube-apiserver 1.37 has them for DRA.
+
+A library is imported with the first call that may be of one of its functions, so that what only compares attributes
+needs the operators alone.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deviceselectors.environment import Environment
+    from deviceselectors.libraries.function import Function, Overload
+
+#: Operators, and the few functions that most selectors need.
+_FIRST = "operators"
+#: In the order of the overloads of functions that several have.
+_LIBRARIES = (
+    "conversions",
+    "lists",
+    "optionals",
+    "sets",
+    "strings",
+    "regex",
+    "string_format",
+    "named_formats",
+    "timestamps",
+    "quantity",
+    "semver",
+    "ip",
+    "cidr",
+    "url",
+    "comprehensions",
+    "authorizer",
+)
+
+
+_found: dict[str, Function] = {}
+
+
+def find(name: str) -> Function | None:
+    """The function of a name, `_+_` or `ip.isCanonical`, or None if no library has it."""
+    function = _found.get(name)
+    if function is None:
+        function = _functions_of(_FIRST).get(name) or _functions().get(name)
+        if function is not None:
+            _found[name] = function.read()
+    return function
+
+
+def declared(name: str, environment: Environment) -> tuple[Overload, ...] | None:
+    """The overloads of a function in the order in which the checker tries them, or None when it is not declared."""
+    function = find(name)
+    return None if function is None else function.declared(environment)
+
+
+def names() -> list[str]:
+    """The names of all functions, operators included."""
+    return sorted({**_functions(), **_functions_of(_FIRST)})
+
+
+@cache
+def _functions() -> dict[str, Function]:
+    functions: dict[str, Function] = {}
+    for library in _LIBRARIES:
+        for name, function in _functions_of(library).items():
+            functions[name] = functions[name].joined(function) if name in functions else function
+    return functions
+
+
+@cache
+def _functions_of(library: str) -> dict[str, Function]:
+    module = import_module(f"{__name__}.{library}")
+    return {function.name: function for function in module.FUNCTIONS}

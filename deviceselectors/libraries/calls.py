@@ -1,0 +1,206 @@
+"""How a call finds what computes it, when types are known only at run time.
+
+A call whose overload the checker could determine goes to that overload, behind a check of the actual argument types; any
+other tries all overloads in order. Where nothing fits the error is cel-go's: `no such overload: major(string)`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from deviceselectors import types as static
+from deviceselectors.libraries import find
+from deviceselectors.libraries.function import BY_COUNT, TWO_STRINGS, Function, Overload, Run
+from deviceselectors.runtime import operators
+from deviceselectors.runtime.values import (
+    LIST_CLASSES,
+    MAP_CLASSES,
+    NONE,
+    CelError,
+    Duration,
+    Optional,
+    Timestamp,
+    TypeValue,
+    Uint,
+    no_such_overload,
+    type_name,
+)
+
+_NO_OVERLOAD = "no such overload"
+
+#: The Python class of values of a static type.
+_CLASSES: dict[int, type] = {
+    static.BOOL: bool,
+    static.BYTES: bytes,
+    static.DOUBLE: float,
+    static.DURATION: Duration,
+    static.INT: int,
+    static.NULL: type(None),
+    static.STRING: str,
+    static.TIMESTAMP: Timestamp,
+    static.UINT: Uint,
+    static.TYPE: TypeValue,
+}
+
+
+def resolve(name: str, overloads: tuple[str, ...]) -> Run:
+    """The Python function for a call of a CEL function.
+
+    :param overloads: the ids of those that the checker left
+    """
+    function = known(name)
+    if function.run is not None:
+        return function.run
+    key = overloads[0] if len(overloads) == 1 else None
+    run = function.resolved.get(key)
+    if run is None:
+        run = function.resolved[key] = _dispatcher(function) if key is None else _checked(function, key)
+    return run
+
+
+def known(name: str) -> Function:
+    """The function of a checked call."""
+    function = find(name)
+    assert function is not None
+    return function
+
+
+def result_class(function: Function, overloads: tuple[str, ...]) -> type | None:
+    """The class of what a call gives if it is no error, when the overloads that the checker left promise one."""
+    if function.run is not None:
+        return function.result_class
+    kinds = {o.result.kind for o in function.overloads if not overloads or o.id in overloads}
+    return _CLASSES.get(kinds.pop()) if len(kinds) == 1 else None
+
+
+def _checked(function: Function, overload_id: str) -> Run:
+    """What computes the overload, behind the check of its arguments' types."""
+    overload = function.overload(overload_id)
+    run = _run(overload)
+    if function.guard is TWO_STRINGS:
+        return _strings_only(run)
+    if function.guard is BY_COUNT:
+        return run
+    fits = _matcher(overload)
+
+    def call(*arguments: Any) -> Any:
+        if not fits(arguments):
+            raise no_such_overload(function.name, *arguments)
+        return run(*arguments)
+
+    return call
+
+
+def _run(overload: Overload) -> Run:
+    assert overload.run is not None, overload.id
+    return overload.run
+
+
+def _strings_only(run: Run) -> Run:
+    def call(left: Any, right: Any) -> Any:
+        if left.__class__ is not str or right.__class__ is not str:
+            raise CelError(_NO_OVERLOAD)
+        return run(left, right)
+
+    return call
+
+
+def _dispatcher(function: Function) -> Run:
+    """What computes a call that may be any of the overloads."""
+    overloads = function.overloads
+    if len(overloads) == 1:
+        return resolve(function.name, (overloads[0].id,))
+    by_count = function.guard is BY_COUNT
+    table = [((_counter if by_count else _matcher)(overload), _run(overload)) for overload in overloads]
+
+    def call(*arguments: Any) -> Any:
+        for fits, run in table:
+            if fits(arguments):
+                return run(*arguments)
+        raise no_such_overload(function.name, *arguments)
+
+    return call
+
+
+_Fits = Callable[[tuple[Any, ...]], bool]
+
+
+def _counter(overload: Overload) -> _Fits:
+    count = len(overload.arguments)
+    return lambda arguments: len(arguments) == count
+
+
+def _matcher(overload: Overload) -> _Fits:
+    checks = [(i, check) for i, t in enumerate(overload.arguments) if (check := _predicate(t)) is not None]
+    count = len(overload.arguments)
+
+    def fits(arguments: tuple[Any, ...]) -> bool:
+        return len(arguments) == count and all(check(arguments[i]) for i, check in checks)
+
+    return fits
+
+
+@functools.cache
+def _predicate(declared: static.Type) -> Callable[[Any], bool] | None:
+    """The check whether a value may be passed for a declared type, or None when any may.
+
+    As in cel-go it looks at no more than the first element of a list or map.
+    """
+    kind = declared.kind
+    if kind in (static.DYN, static.ANY, static.TYPE_PARAMETER):
+        return None
+    if kind == static.LIST:
+        return _list_predicate(_predicate(declared.parameters[0]))
+    if kind == static.MAP:
+        return _map_predicate(_predicate(declared.parameters[0]), _predicate(declared.parameters[1]))
+    cls = _CLASSES.get(kind)
+    if cls is not None:
+        return lambda value: value.__class__ is cls
+    name = declared.name
+    return lambda value: type_name(value) == name
+
+
+def _list_predicate(element: Callable[[Any], bool] | None) -> Callable[[Any], bool]:
+    if element is None:
+        return lambda value: value.__class__ in LIST_CLASSES
+    return lambda value: value.__class__ in LIST_CLASSES and (not len(value) or element(value[0]))
+
+
+def _map_predicate(
+    key: Callable[[Any], bool] | None, element: Callable[[Any], bool] | None
+) -> Callable[[Any], bool]:
+    def check(value: Any) -> bool:
+        if value.__class__ not in MAP_CLASSES:
+            return False
+        for first in value:
+            return (key is None or key(first)) and (
+                element is None or element(operators.lookup(value, first))
+            )
+        return True
+
+    return check
+
+
+def with_constant_pattern(search: Run, pattern: str) -> Run:
+    """What computes a search for a literal regular expression, compiled once.
+
+    :raises RegexError: if it is none
+    :raises CelPanic: if compiling it takes too much
+    """
+    from deviceselectors.runtime.regexes import compile_paid
+
+    compiled = compile_paid(pattern)
+
+    def call(text: Any, _pattern: Any, *limit: Any) -> Any:
+        # cel-go asks for the native value here, which optionals and types have as well
+        if text.__class__ is Optional and text is not NONE:
+            text = text.value
+        if text.__class__ is TypeValue:
+            text = text.name
+        if text.__class__ is not str or (limit and limit[0].__class__ is not int):
+            raise CelError(_NO_OVERLOAD)
+        return search(compiled, text, *limit)
+
+    return call

@@ -1,0 +1,255 @@
+"""What a library says about a function, in one row: `Function`, with an `Overload` for each signature.
+
+The checker takes the signatures, the estimate of cost what the API server takes a call for, the runtime how a call is
+computed and what it costs, the bound of cost how much that can be, and the generator the fast form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from deviceselectors.environment import Environment
+from deviceselectors.libraries.max_sizes import MaxSize
+from deviceselectors.libraries.signatures import read_types
+from deviceselectors.types import Type
+
+if TYPE_CHECKING:
+    from deviceselectors.ast import Call
+    from deviceselectors.issues import Issues
+    from deviceselectors.libraries.estimates import Argument
+    from deviceselectors.runtime.inlines import Inline
+    from deviceselectors.runtime.writer import Writer
+    from deviceselectors.sizes import Size
+
+Run = Callable[..., Any]
+"""Computes a call: from the arguments, a target in front of them. Raises CelError and CelPanic."""
+Cost = int | Callable[..., int]
+"""What a call costs: a number, or a function of the arguments, which may be errors."""
+Estimate = Callable[["list[Argument]"], "tuple[int, Size | None]"]
+"""What the server takes a call for: its cost without its arguments, and the result's size if that is estimated."""
+Bound = Callable[[list[MaxSize], MaxSize], float]
+"""The greatest cost of a call, by the greatest sizes of its arguments and of its result."""
+ResultSize = Callable[[list[MaxSize]], MaxSize]
+"""The greatest size of a call's result, by those of its arguments."""
+Fast = Callable[["Writer", "Call", "list[Inline]", Run], "Inline | None"]
+"""A Python expression for a call in the fast variant, None where its arguments do not allow one."""
+
+#: How the actual types of arguments are checked before an overload's `run`: by its signature; only that they are two
+#: strings, whose error names no signature; only their number.
+BY_SIGNATURE, TWO_STRINGS, BY_COUNT = "signature", "two strings", "count"
+
+
+class Overload:
+    """One signature of a function.
+
+    What is not given here is as the function says. An overload's own cost counts where the checker has left no other.
+
+    :param signature: its id, with a dot in front if it is called on a target; the types of the arguments, the target
+        first, or ``-``; ``>``; the type of the result. A single capital letter is a type parameter:
+        ``.string_char_at_int string; int > string``
+    :param run: computes it, once the arguments' types have been checked
+    :param estimate: what the server takes a call for; cost 1 without
+    :param cost: what kube-scheduler counts for a call; 1 without
+    :param paid_after: whether a call is paid when it is done, since it may make cel-go panic; others are before
+    """
+
+    __slots__ = (
+        "_types",
+        "arguments",
+        "cost",
+        "estimate",
+        "id",
+        "is_member",
+        "paid_after",
+        "result",
+        "run",
+        "type_parameters",
+    )
+    #: The types of the arguments, that of a target first, and of the result.
+    arguments: tuple[Type, ...]
+    result: Type
+    #: The names of the type parameters, those of the result first. (The server takes them in random order, mostly this
+    #: one; their numbers can show in an error message.)
+    type_parameters: tuple[str, ...]
+
+    def __init__(
+        self,
+        signature: str,
+        run: Run | None = None,
+        *,
+        estimate: Estimate | None = None,
+        cost: Cost | None = None,
+        paid_after: bool | None = None,
+    ) -> None:
+        name, _, self._types = signature.partition(" ")
+        self.id = name.lstrip(".")
+        self.is_member = name[0] == "."
+        self.run = run
+        self.estimate = estimate
+        self.cost = cost
+        self.paid_after = paid_after
+
+    def read(self) -> None:
+        """Read the types of the signature; done with the first call of the function."""
+        self.arguments, self.result, self.type_parameters = read_types(self._types)
+
+
+class Function:
+    """One function of a library.
+
+    :param name: with its namespace if it has one: `charAt`, `sets.contains`
+    :param overloads: in the order in which the checker tries them
+    :param run: computes all overloads, and looks at the types of its arguments itself
+    :param result_class: the Python class of what `run` gives, if there is only one
+    :param guard: how types are checked before an overload's own `run`
+    :param stops_at_error: whether an error in an argument ends a call before the next argument is evaluated, though
+        the function has few; so it is with all calls of more than two
+    :param search: computes a call whose second argument, a regular expression, is a literal, from the compiled pattern
+        in place of that expression: `search(pattern, text)`
+    :param folds: whether the server computes calls on constants when it makes the program
+    :param literal_check: finds what is wrong with literal arguments once the types have been checked
+    :param estimate: what the server takes a call for; cost 1 without
+    :param cost: what kube-scheduler counts for a call; 1 without
+    :param paid_after: see `Overload`
+    :param bound: the greatest cost; without, one that holds for functions that read two arguments a few times
+    :param result_size: the greatest size of the result; without it is unknown unless the type says it
+    :param fast: its Python expression; a call of `run` without
+    :param is_statement: whether it must not become a Python expression, since other code does better
+    :param needs_untyped_attributes: whether it is declared only where attributes may be lists
+    :param last_if_stored: whether expressions that are stored already find other libraries' overloads first, as the
+        server adds this library last for them
+    """
+
+    __slots__ = (
+        "_by_id",
+        "_is_read",
+        "_own",
+        "bound",
+        "cost",
+        "fast",
+        "folds",
+        "guard",
+        "is_statement",
+        "last_if_stored",
+        "literal_check",
+        "name",
+        "needs_untyped_attributes",
+        "overloads",
+        "paid_after",
+        "resolved",
+        "result_class",
+        "result_size",
+        "run",
+        "search",
+        "stops_at_error",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        *overloads: Overload,
+        run: Run | None = None,
+        result_class: type | None = None,
+        guard: str = BY_SIGNATURE,
+        stops_at_error: bool = False,
+        search: Run | None = None,
+        folds: bool = False,
+        literal_check: Callable[[Call, Issues], None] | None = None,
+        estimate: Estimate | None = None,
+        cost: Cost | None = None,
+        paid_after: bool = False,
+        bound: Bound | None = None,
+        result_size: ResultSize | None = None,
+        fast: Fast | None = None,
+        is_statement: bool = False,
+        needs_untyped_attributes: bool = False,
+        last_if_stored: bool = False,
+    ) -> None:
+        self.name = name
+        self.overloads = overloads
+        self.run = run
+        self.result_class = result_class
+        self.guard = guard
+        self.stops_at_error = stops_at_error
+        self.search = search
+        self.folds = folds
+        self.literal_check = literal_check
+        self.cost = cost
+        self.paid_after = paid_after
+        self.bound = bound
+        self.result_size = result_size
+        self.fast = fast
+        self.is_statement = is_statement
+        self.needs_untyped_attributes = needs_untyped_attributes
+        self.last_if_stored = last_if_stored
+        #: what computes a call, by the only overload that is left, or None for any; see `calls.resolve`
+        self.resolved: dict[str | None, Run] = {}
+        self._by_id = {overload.id: overload for overload in overloads}
+        #: how many overloads are of the first library that has it
+        self._own = len(overloads)
+        self._is_read = False
+        for overload in overloads:
+            if overload.estimate is None:
+                overload.estimate = estimate
+            if overload.cost is None:
+                overload.cost = cost
+            if overload.paid_after is None:
+                overload.paid_after = paid_after
+
+    def joined(self, other: Function) -> Function:
+        """The function with the overloads that another library has of it.
+
+        What is not by overload is as the library says that says anything.
+        """
+        joined = Function(
+            self.name,
+            *self.overloads,
+            *other.overloads,
+            bound=self.bound or other.bound,
+            result_size=self.result_size or other.result_size,
+            fast=_first_of(self.fast, other.fast),
+            folds=self.folds or other.folds,
+            literal_check=self.literal_check or other.literal_check,
+        )
+        joined.cost = other.cost if self.cost is None else self.cost
+        joined.last_if_stored, joined._own = self.last_if_stored, len(self.overloads)
+        return joined
+
+    def read(self) -> Function:
+        """The function itself, with the types of all signatures."""
+        if not self._is_read:
+            for overload in self.overloads:
+                overload.read()
+            self._is_read = True
+        return self
+
+    def declared(self, environment: Environment) -> tuple[Overload, ...] | None:
+        """The overloads in the order in which the checker tries them, or None if it is not declared there."""
+        if self.needs_untyped_attributes and not environment.has_untyped_attributes:
+            return None
+        if self.last_if_stored and environment.kind == "stored":
+            return (*self.overloads[self._own :], *self.overloads[: self._own])
+        return self.overloads
+
+    def overload(self, overload_id: str) -> Overload:
+        """The overload of an id."""
+        return self._by_id[overload_id]
+
+    def call_cost(self, overloads: tuple[str, ...]) -> Cost:
+        """What kube-scheduler counts for a call, by the ids of the overloads that the checker left."""
+        cost = self._by_id[overloads[0]].cost if len(overloads) == 1 else self.cost
+        return 1 if cost is None else cost
+
+    def is_paid_after(self, overloads: tuple[str, ...]) -> bool:
+        """Whether a call is paid when it is done, by the ids of the overloads that the checker left."""
+        return bool(self._by_id[overloads[0]].paid_after if len(overloads) == 1 else self.paid_after)
+
+
+def _first_of(first: Fast | None, second: Fast | None) -> Fast | None:
+    """The first form, the second where the arguments do not allow that."""
+    if first is None or second is None:
+        return first or second
+    return lambda code, node, arguments, run: (
+        first(code, node, arguments, run) or second(code, node, arguments, run)
+    )

@@ -1,0 +1,115 @@
+"""CEL's library of optional values.
+
+`or` and `orValue` have no `run`: the interpreter and the generator evaluate their argument only if it is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deviceselectors.libraries import max_sizes
+from deviceselectors.libraries.function import Function, Overload
+from deviceselectors.runtime import effort
+from deviceselectors.runtime.showing import show
+from deviceselectors.runtime.values import (
+    LIST_CLASSES,
+    MAP_CLASSES,
+    MISSING,
+    NONE,
+    CelError,
+    Duration,
+    Optional,
+    Timestamp,
+    Uint,
+)
+
+
+def _of(value: Any) -> Optional:
+    return Optional(value)
+
+
+def _of_non_zero(value: Any) -> Optional:
+    return NONE if _is_zero(value) else Optional(value)
+
+
+def _is_zero(value: Any) -> bool:
+    cls = value.__class__
+    if value is None:
+        return True
+    if cls is Duration:
+        return value.nanoseconds == 0  # type: ignore[no-any-return]
+    if cls is Timestamp:
+        # Go's zero time is the first second of year 1
+        return value.seconds == -62135596800 and value.nanosecond == 0  # type: ignore[no-any-return]
+    if cls in LIST_CLASSES or cls in MAP_CLASSES:
+        return len(value) == 0
+    return cls in (bool, int, Uint, float, str, bytes) and not value
+
+
+def _none() -> Optional:
+    return NONE
+
+
+def _value(value: Optional) -> Any:
+    if value.value is MISSING:
+        raise CelError("optional.none() dereference")
+    return value.value
+
+
+def _has_value(value: Optional) -> bool:
+    return value.value is not MISSING
+
+
+def _unwrap(elements: Any) -> list[Any]:
+    effort.spend(len(elements))
+    values = []
+    for element in elements:
+        if element.__class__ is not Optional:
+            raise CelError(f"value {show(element)} is not optional")
+        if element.value is not MISSING:
+            values.append(element.value)
+    return values
+
+
+def _first(elements: Any) -> Optional:
+    return Optional(elements[0]) if len(elements) else NONE
+
+
+def _last(elements: Any) -> Optional:
+    return Optional(elements[len(elements) - 1]) if len(elements) else NONE
+
+
+FUNCTIONS = (
+    Function("optional.none", Overload("optional_none - > optional(V)", _none), result_size=max_sizes.scalar),
+    Function("optional.of", Overload("optional_of V > optional(V)", _of), result_size=max_sizes.of_first),
+    Function(
+        "optional.ofNonZeroValue",
+        Overload("optional_ofNonZeroValue V > optional(V)", _of_non_zero),
+        result_size=max_sizes.of_first,
+    ),
+    Function(
+        "optional.unwrap",
+        Overload("optional_unwrap list(optional(V)) > list(V)", _unwrap),
+        result_size=max_sizes.of_first,
+    ),
+    Function(
+        "unwrapOpt",
+        Overload(".optional_unwrapOpt list(optional(V)) > list(V)", _unwrap),
+        result_size=max_sizes.of_first,
+    ),
+    Function(
+        "or", Overload(".optional_or_optional optional(V); optional(V) > optional(V)"), is_statement=True
+    ),
+    Function("orValue", Overload(".optional_orValue_value optional(V); V > V"), is_statement=True),
+    Function("hasValue", Overload(".optional_hasValue optional(V) > bool", _has_value), is_statement=True),
+    Function(
+        "value",
+        Overload(".optional_value optional(V) > V", _value),
+        result_size=max_sizes.of_first,
+        is_statement=True,
+    ),
+    Function(
+        "first", Overload(".list_first list(V) > optional(V)", _first), result_size=max_sizes.of_element
+    ),
+    Function("last", Overload(".list_last list(V) > optional(V)", _last), result_size=max_sizes.of_element),
+)
