@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from advice.findings import Result
 from cluster.client import Client
 from cluster.discovery import Discovery
 from cluster.kubeconfig import KubeconfigError, kubeconfig_access
 from commandline.errors import UsageError
 from commandline.reports.escaping import on_one_line
-from commandline.results import Failure, Result
+from commandline.results import Failure
 from documents.errors import DocumentError
 from documents.positions import Place
 from documents.source import Path

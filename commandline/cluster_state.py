@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from advice.findings import Result
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from commandline.reading import readable
-from commandline.results import Failure, Result
+from commandline.results import Failure
 from commandline.treatment import ASK, CONTEXT, treatment
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import KINDS

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from advice.findings import ERROR, Finding, Result
 from commandline.errors import UsageError
-from commandline.results import ERROR, Failure, Finding, Result
+from commandline.results import Failure
 from documents import DocumentError, parse
 from documents.sources import STANDARD_INPUT, find_files, read_file
 from validation.rule_names import MALFORMED

@@ -17,10 +17,11 @@ from commandline.options import (
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from advice.findings import Result
     from allocator.explaining.snapshot import Snapshot
     from commandline.cluster_state import ClusterState
     from commandline.options import Arguments
-    from commandline.results import Failure, Result
+    from commandline.results import Failure
     from commandline.workloads import Workload
     from documents.manifest import Manifest
     from resourceapi.releases import Profile

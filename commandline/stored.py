@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from advice.findings import Result
 from commandline.errors import UsageError
 from commandline.reading import read
-from commandline.results import Failure, Result
+from commandline.results import Failure
 from commandline.treatment import ASK, treatment
 from conversion.hub import hub_object
 from resourceapi.decoding import DecodingError

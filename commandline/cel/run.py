@@ -65,8 +65,9 @@ def _devices(options: Namespace, profile: Profile) -> DeviceInventory:
 
 
 def _manifests(paths: list[str]) -> Iterator[Manifest]:
+    from advice.findings import Result
     from commandline.reading import read
-    from commandline.results import Failure, Result
+    from commandline.results import Failure
 
     for found in read(paths):
         if isinstance(found, Failure):

@@ -11,8 +11,9 @@ from commandline.options import profile_of
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from advice.findings import Result
     from commandline.context import Context
-    from commandline.results import Failure, Result
+    from commandline.results import Failure
     from documents.manifest import Manifest
     from quota.account import Account
     from quota.inventory import Inventory

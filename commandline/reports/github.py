@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from advice.findings import NOTE
 from commandline.reports.escaping import printable
 from commandline.reports.text import summary
-from commandline.results import NOTE, Outcome
+from commandline.results import Outcome
 
 
 def write(outcome: Outcome, stream: TextIO) -> None:

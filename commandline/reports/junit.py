@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
+from advice.findings import ERROR, Finding, Result
 from commandline.reports.escaping import on_one_line, printable, without_commands
-from commandline.results import ERROR, Finding, Outcome, Result, Skipped
+from commandline.results import Outcome, Skipped
 
 
 def write(outcome: Outcome, stream: TextIO) -> None:

@@ -7,8 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TextIO
 from urllib.parse import quote
 
+from advice.findings import Finding, Result
 from commandline.reports.escaping import write_json
-from commandline.results import Finding, Outcome, Result
+from commandline.results import Outcome
 from validation import rule_names
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
+from advice.findings import ERROR, NOTE, WARNING, Finding, Result
 from commandline.reports.escaping import write_json
-from commandline.results import ERROR, NOTE, WARNING, Finding, Outcome, Result
+from commandline.results import Outcome
 
 
 def write(outcome: Outcome, stream: TextIO) -> None:

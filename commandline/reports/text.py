@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from advice.findings import ERROR, NOTE, WARNING, Finding, Result
 from commandline.reports.escaping import on_one_line, printable, without_commands
 from commandline.reports.writing import number
-from commandline.results import ERROR, NOTE, WARNING, Finding, Outcome, Result
+from commandline.results import Outcome
 
 RED, YELLOW, CYAN, BLUE, BOLD = "31", "33", "36", "34", "1"
 # Longer lines are cut to this many characters around the column they are shown for.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from advice.findings import Result
 from commandline.context import Context
 from commandline.progress import Progress
 from commandline.reading import readable
-from commandline.results import Failure, Outcome, Result
+from commandline.results import Failure, Outcome
 from commandline.treatment import ASK, CONTEXT, treatment
 from commandline.validate.review import Reviewer
 from validation.server import Server

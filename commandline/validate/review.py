@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.results import Outcome, Result, Skipped
+from advice.findings import Result
+from commandline.results import Outcome, Skipped
 from commandline.treatment import ASK, CONTEXT, NOT_SERVED
 from resourceapi.kinds import KINDS
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 
 if TYPE_CHECKING:
+    from advice.interpreter import Interpreter
     from advice.lints import Facts
     from commandline.context import Context
     from commandline.stored import StoredObjects
-    from commandline.validate.findings import Interpreter
     from documents.manifest import Manifest
     from resourceapi.field_path import Path
     from validation.server import Server
@@ -121,9 +122,9 @@ class Reviewer:
 
     def _interpret(self) -> Interpreter:
         if self._interpreter is None:
-            from commandline.validate.findings import Interpreter
+            from advice.interpreter import Interpreter
 
-            self._interpreter = Interpreter(self.server.profile, self.context)
+            self._interpreter = Interpreter(self.server.profile, self.context.namespaces)
         return self._interpreter
 
     def _lint(self, result: Result, manifest: Manifest, answer: Answer, facts: Facts) -> None:

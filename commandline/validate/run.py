@@ -18,7 +18,8 @@ from documents.sources import STANDARD_INPUT, find_files
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from commandline.results import Failure, Outcome, Result
+    from advice.findings import Result
+    from commandline.results import Failure, Outcome
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from commandline.results import Failure, Finding, Outcome, Result, Skipped
+from advice.findings import Finding, Result
+from commandline.results import Failure, Outcome, Skipped
 from validation.requests import Answer
 
 # Of a result: its identity, the line where it begins, its findings, lines of its source, a refusal's Status.

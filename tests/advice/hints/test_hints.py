@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from advice import interpreter
 from advice.hints import hint_for, hints
 from advice.hints.problem import Problem
 from commandline.main import main
-from commandline.validate import findings
 from tests.case_files import read_yaml
 
 CASES = read_yaml(Path(__file__).parent / "cases.yaml")
@@ -29,7 +29,7 @@ def test_case(
         names[text] = name
         return name, text
 
-    monkeypatch.setattr(findings, "hint_for", recording)
+    monkeypatch.setattr(interpreter, "hint_for", recording)
     file = tmp_path / "manifest.yaml"
     file.write_text(case["manifest"], encoding="utf-8")
     options = ["validate", "--no-lint", "-o", "json", str(file), *case.get("options", ())]

@@ -1,15 +1,15 @@
-"""From the server's answer to findings: where in the source each cause is, and how to mend it."""
+"""Turns the server's answers and the lints' warnings into findings: where in the source, and how to fix them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from advice.findings import ERROR, NOTE, WARNING, Finding, Result
 from advice.hints import hint_for
 from advice.hints.problem import Problem
 from advice.lints.table import DROPPED, IGNORED_TEXT, REPEATED_KEY
-from commandline.results import ERROR, NOTE, WARNING, Finding, Result
 from conversion.paths import to_version
 from resourceapi.field_path import Path, render
 from resourceapi.manifests import MISSING, value_at
@@ -24,30 +24,33 @@ from validation.rule_names import (
 
 if TYPE_CHECKING:
     from advice.lints import Warning
-    from commandline.context import Context
     from documents.errors import DocumentError
     from documents.manifest import Manifest
     from documents.positions import Place
     from resourceapi.releases import Profile
     from validation.requests import Answer
 
-# What is wrong is that the key is there, whatever its value.
-ABOUT_THE_KEY = frozenset((UNKNOWN_FIELD, DUPLICATE_FIELD, DROPPED.code))
-# Whoever has so many mistakes in one object has made one of them over and over.
+# Rules about the presence of a key, whatever its value.
+KEY_RULES = frozenset((UNKNOWN_FIELD, DUPLICATE_FIELD, DROPPED.code))
+# An object with so many errors has the same one over and over.
 MAX_HINTED = 100
 STRICT_DECODING = "strict decoding error: "
 _MOST_REPEATED_KEYS = 100
 
 
 class Interpreter:
-    """Makes findings of answers."""
+    """Adds findings to the results of objects.
 
-    def __init__(self, profile: Profile, context: Context) -> None:
+    :param profile: the release and feature gates of the server.
+    :param namespaces: the labels of namespaces by name.
+    """
+
+    def __init__(self, profile: Profile, namespaces: Mapping[str, dict[str, str]]) -> None:
         self.profile = profile
-        self.context = context
+        self.namespaces = namespaces
 
     def add_answer(self, result: Result, manifest: Manifest, answer: Answer) -> None:
-        """Add to ``result`` what an answer says about a manifest."""
+        """Add the server's answer: its errors and warnings."""
         result.answer = answer
         for rule, path, message in _problems(result, answer):
             hint = self._hint(result, manifest, rule, path, message)
@@ -58,7 +61,7 @@ class Interpreter:
             result.findings.append(_finding(WARNING, SERVER_WARNING, manifest, path, text, hint))
 
     def _hint(self, result: Result, manifest: Manifest, rule: str, path: Path, message: str) -> str:
-        """The hint for a problem; each is given once per object, and the first problems of an object get some."""
+        """The hint for a problem; each hint is given once per object, and only for its first ``MAX_HINTED`` problems."""
         if len(result.findings) >= MAX_HINTED:
             return ""
         problem = Problem(
@@ -68,14 +71,14 @@ class Interpreter:
             manifest.value,
             self.profile,
             namespace=result.namespace,
-            namespace_labels=self.context.namespaces.get(result.namespace),
+            namespace_labels=self.namespaces.get(result.namespace),
             text_of=manifest.written,
         )
         _, advice = hint_for(problem)
         return advice if all(finding.hint != advice for finding in result.findings) else ""
 
     def add_not_served(self, result: Result, manifest: Manifest) -> None:
-        """Add that no release of the group has this version and kind, in kubectl's words."""
+        """Add that no release serves this version and kind, in kubectl's words."""
         value = manifest.value
         kind, api_version = value.get("kind"), value.get("apiVersion")
         if not isinstance(kind, str) or not kind:
@@ -88,7 +91,7 @@ class Interpreter:
         result.findings.append(_finding(ERROR, NOT_SERVED, manifest, path, message, hint, field=""))
 
     def add_lint(self, result: Result, manifest: Manifest, warning: Warning) -> None:
-        """Add a lint's warning, unless a comment says not to."""
+        """Add a lint's warning, unless a comment silences it."""
         known = any(finding.hint == warning.hint for finding in result.findings[-MAX_HINTED:])
         hint = "" if known else warning.hint
         severity = NOTE if warning.is_note else WARNING
@@ -100,7 +103,7 @@ class Interpreter:
             result.findings.append(finding)
 
     def add_notice(self, result: Result, manifest: Manifest, notice: DocumentError) -> None:
-        """Add what kubectl passes over in silence, unless a comment says not to."""
+        """Add what kubectl ignores without a message, unless a comment silences it."""
         code = IGNORED_TEXT.code
         finding = Finding(
             WARNING, code, notice.message, line=notice.line, column=notice.column, hint=notice.hint
@@ -109,7 +112,7 @@ class Interpreter:
             result.findings.append(finding)
 
     def add_repeated_keys(self, result: Result, manifest: Manifest) -> None:
-        """Add the keys that are there more than once, and of too many the number."""
+        """Add the repeated keys; of those beyond a limit only the number."""
         repeated = manifest.locate_repeated_keys()
         for path, first, again in repeated[:_MOST_REPEATED_KEYS]:
             message = f"the key is already in line {first.line}; kubectl sends only the last value"
@@ -131,7 +134,7 @@ class Interpreter:
 
 
 def _problems(result: Result, answer: Answer) -> Iterator[tuple[str, Path, str]]:
-    """Rule, path in the user's version, and message of everything that is wrong."""
+    """Rule, path in the version of the manifest, and message of every error."""
     if answer.accepted:
         return
     prefix, unreadable, reason = answer.message.partition(" cannot be handled as a ")
@@ -164,7 +167,7 @@ def _finding(
     *,
     field: str | None = None,
 ) -> Finding:
-    if rule in ABOUT_THE_KEY and value_at(manifest.value, path) is not MISSING:
+    if rule in KEY_RULES and value_at(manifest.value, path) is not MISSING:
         place = manifest.locate_key(path)
     else:
         place = place_of(manifest, path, message)
@@ -182,9 +185,9 @@ def _finding(
 
 
 def place_of(manifest: Manifest, path: Path, message: str = "") -> Place:
-    """What to underline for a path: a plain value, or the key of anything larger; of what is missing, the key above.
+    """The position for a path: a scalar, the key of a larger value, or the nearest parent of a missing one.
 
-    The server's message about a CEL expression tells where in the expression.
+    :param message: the server's message; for a CEL expression it has the position in the expression.
     """
     value = value_at(manifest.value, path)
     while value is MISSING and path:
@@ -194,15 +197,15 @@ def place_of(manifest: Manifest, path: Path, message: str = "") -> Place:
         offset = _offset_in_expression(value, message)
         if offset is not None:
             return manifest.locate_in_scalar(path, offset)
-    if isinstance(value, dict) and (key := _key_in_question(value, message)):
+    if isinstance(value, dict) and (key := _quoted_key(value, message)):
         return manifest.locate_key((*path, key))
     if isinstance(value, (dict, list)) or value is None:
         return manifest.locate_key(path)
     return manifest.locate(path)
 
 
-def _key_in_question(value: dict[str, Any], message: str) -> str:
-    """The key of a map that the server's message is about; its path ends at the map."""
+def _quoted_key(value: dict[str, Any], message: str) -> str:
+    """The key that the server's message quotes, if its path ends at the map."""
     matched = re.match(r'Invalid value: "([^"\\]+)": ', message)
     return matched[1] if matched is not None and matched[1] in value else ""
 
@@ -219,10 +222,10 @@ def _offset_in_expression(expression: str, message: str) -> int | None:
 
 
 def is_ignored(manifest: Manifest, finding: Finding) -> bool:
-    """Whether a comment on the finding's line, or alone on the line above, switches the lint off there.
+    """Whether a comment on the finding's line, or alone on the line above, silences it.
 
-    ``# claimcheck: ignore[CC001,CC002]`` names the codes, ``# claimcheck: ignore`` means all.  It may also stand behind
-    the ``|`` or ``>`` of a text that begins on the next line, as there are no comments in such a text.
+    ``# claimcheck: ignore[CC001,CC002]`` names the codes, ``# claimcheck: ignore`` means all of them. The comment may
+    follow the ``|`` or ``>`` of a block scalar that begins on the next line, as block scalars have no comments.
     """
     for number in (finding.line, finding.line - 1):
         line = manifest.source_line(number)

@@ -1,0 +1,126 @@
+"""Findings about an object of the input, as reports show them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from validation.requests import Answer
+
+    class Source(Protocol):
+        """Where an object comes from."""
+
+        @property
+        def line(self) -> int:
+            """The line on which the object begins; 0 without a file."""
+
+        def source_line(self, number: int) -> str:
+            """A line of the source, for excerpts."""
+
+
+ERROR, WARNING, NOTE = "error", "warning", "note"
+
+
+class Finding:
+    """An error, warning or note about one position of a source.
+
+    :param rule: the server's reason (``FieldValueInvalid``), a name of :mod:`validation.rule_names`, or a lint's code.
+    :param field: the path in the version of the manifest.
+    :param pointer: the same as JSON pointer (RFC 6901) into the document.
+    :param line: the line of the field or, if it is missing, of its parent; from 1, 0 for the whole file.
+    :param column: the column there, from 1.
+    :param width: the number of characters to underline.
+    :param hint: how to fix it.
+    """
+
+    __slots__ = ("column", "field", "hint", "line", "message", "pointer", "rule", "severity", "width")
+
+    def __init__(
+        self,
+        severity: str,
+        rule: str,
+        message: str,
+        *,
+        field: str = "",
+        pointer: str = "",
+        line: int = 0,
+        column: int = 0,
+        width: int = 1,
+        hint: str = "",
+    ) -> None:
+        self.severity = severity
+        self.rule = rule
+        self.message = message
+        self.field = field
+        self.pointer = pointer
+        self.line = line
+        self.column = column
+        self.width = width
+        self.hint = hint
+
+    @property
+    def text(self) -> str:
+        """The message with its field in front."""
+        return f"{self.field}: {self.message}" if self.field else self.message
+
+
+class Result:
+    """The findings about one object, or about one document that is not a manifest.
+
+    :param document: the number of the document in its file, from 1.
+    """
+
+    __slots__ = (
+        "answer",
+        "api_version",
+        "document",
+        "file",
+        "findings",
+        "kind",
+        "name",
+        "namespace",
+        "source",
+    )
+
+    def __init__(
+        self,
+        file: str,
+        document: int,
+        source: Source,
+        *,
+        api_version: str = "",
+        kind: str = "",
+        namespace: str = "",
+        name: str = "",
+    ) -> None:
+        self.file = file
+        self.document = document
+        self.source = source
+        self.api_version = api_version
+        self.kind = kind
+        self.namespace = namespace
+        self.name = name
+        #: the server's answer; None if the object was not sent to it
+        self.answer: Answer | None = None
+        self.findings: list[Finding] = []
+
+    @property
+    def line(self) -> int:
+        """The line on which the object begins; computed anew every time."""
+        return self.source.line
+
+    @property
+    def valid(self) -> bool:
+        """Whether there are no errors."""
+        return not any(finding.severity == ERROR for finding in self.findings)
+
+    @property
+    def title(self) -> str:
+        """The object by name: ``ResourceClaim default/gpu``."""
+        if not self.kind:
+            return f"document {self.document}"
+        if not self.name:
+            return self.kind
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
