@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from resourceapi.field_path import Path
-from resourceapi.model import claims, slices, taint_rules
+from resourceapi.model import claims, pool_status_requests, slices, taint_rules
 from resourceapi.model.versions import GROUP, V1
 from resourceapi.objects import Object
 from resourceapi.releases import NEWEST
@@ -147,7 +147,23 @@ DEVICE_TAINT_RULE = Kind(
         Column("TimeAdded", ".spec.taint.timeAdded", "date"),
     ),
 )
-KINDS = {kind.name: kind for kind in (CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS, RESOURCE_SLICE, DEVICE_TAINT_RULE)}
+POOL_STATUS_REQUEST = Kind(
+    "ResourcePoolStatusRequest",
+    "resourcepoolstatusrequests",
+    versions={"v1alpha3": Lifecycle(36, 39, 42)},
+    default=pool_status_requests.default_request,
+)
+KINDS = {
+    kind.name: kind
+    for kind in (
+        CLAIM,
+        CLAIM_TEMPLATE,
+        DEVICE_CLASS,
+        RESOURCE_SLICE,
+        DEVICE_TAINT_RULE,
+        POOL_STATUS_REQUEST,
+    )
+}
 
 
 def deprecation_warning(kind: Kind, version: str) -> str:

@@ -25,9 +25,8 @@ SCHEME = "pkg/runtime/scheme.go:111"
 # Go packages of the internal types, by group.
 INTERNAL_PACKAGES = {"": "core", "apps": "apps", "batch": "batch", "resource.k8s.io": "resource"}
 
-# Kinds that the server knows and that need no model here, because none of their fields matters: as a body for
-# another kind they are refused by their name. The kind List is a list of anything.
-OTHER_KINDS = frozenset((("", "v1", ""), (GROUP, "v1alpha3", "ResourcePoolStatusRequest")))
+# As a body it is refused by its name: group, version and kind of a list of anything, without the ``List``.
+ANY_LIST = ("", "v1", "")
 
 # The schema of a kind by group, version and kind; None if the server knows no such kind.
 SchemaOf = Callable[[str, str, str], Schema | None]
@@ -93,7 +92,7 @@ def read(
     schema = schema_of(group, version, body_kind)
     if schema is None:
         listed = body_kind.removesuffix("List")
-        if (group, version, listed) in OTHER_KINDS or schema_of(group, version, listed) is not None:
+        if (group, version, listed) == ANY_LIST or schema_of(group, version, listed) is not None:
             raise BadRequest(refusal + _unconvertible(version, body_kind, api_version, kind))
         known = f"no kind {quote(body_kind)} is registered for version {quote(body_version)} in scheme {quote(SCHEME)}"
         raise BadRequest(refusal + known)

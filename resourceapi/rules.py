@@ -122,6 +122,26 @@ class MaxBytes(Rule):
         self.stage = stage
 
 
+class Minimum(Rule):
+    """A number is at least ``limit``."""
+
+    __slots__ = ("limit",)
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.stage = STANDARD
+
+
+class Maximum(Rule):
+    """A number is at most ``limit``."""
+
+    __slots__ = ("limit",)
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.stage = STANDARD
+
+
 class OneOfValues(Rule):
     """A text is a value of an enumeration."""
 

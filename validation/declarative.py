@@ -50,7 +50,7 @@ class DeclarativePass:
     def _compile_struct(self, struct: Struct) -> Walk | None:
         unions = [rule for rule in struct.rules if self._enforced(rule)]
         steps = [
-            (field.name, field.inline, _what_needs_no_check(field), walk)
+            (field.name, field, _what_needs_no_check(field), walk)
             for field in struct.fields
             if (walk := self._field(field)) is not None
         ]
@@ -60,8 +60,8 @@ class DeclarativePass:
         def walk_struct(new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
             for union in unions:
                 _one_of_fields(union, new, old, path, found)
-            for name, inline, unchecked, walk in steps:
-                if inline:
+            for name, field, unchecked, walk in steps:
+                if field.inline:
                     walk(new, old, path, found)
                     continue
                 value = new.get(name)
@@ -69,7 +69,7 @@ class DeclarativePass:
                     continue
                 if old is None:
                     walk(value, None, (*path, name), found)
-                elif not equal_fields(name, value, before := old.get(name)):
+                elif not _is_unchanged(field, value, before := old.get(name)):
                     walk(value, _Before(before), (*path, name), found)
 
         return walk_struct
@@ -114,6 +114,8 @@ class DeclarativePass:
             if field.pointer:
                 return lambda new, old, path, found: new is not None
             return lambda new, old, path, found: bool(new)
+        if type(rule) is rules.Required and field.pointer:
+            return _declared_set
         if type(rule) is rules.Unique:
             return lambda new, old, path, found: self._unique(rule, field.type, new, path, found)
         if type(rule) is rules.Subfield:
@@ -183,6 +185,13 @@ class DeclarativePass:
         if not own:
             return None
         return lambda new, old, path, found: _walk_texts(own, new, old, path, found)
+
+
+def _is_unchanged(field: Field, new: Any, old: Any) -> bool:
+    """Whether a field has the value that is stored; a pointer to nothing differs from one to an empty value."""
+    if field.pointer and (new is None or old is None):
+        return new is old
+    return equal_fields(field.name, new, old)
 
 
 _NOTHING, _ABSENT, _EMPTY = range(3)
@@ -267,6 +276,13 @@ def _declared_required(rule: Any, new: Any, old: Any, path: Path, found: list[Fi
     return bool(new)
 
 
+def _declared_set(new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    """A pointer is required: what it points to may be empty."""
+    if new is None:
+        found.append(errors.required(path))
+    return new is not None
+
+
 def _declared_max_items(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
     if new and len(new) > rule.limit:
         found.append(errors.too_many(path, len(new), rule.limit, origin="maxItems"))
@@ -308,6 +324,21 @@ def _declared_max_bytes(rule: Any, new: Any, old: Any, path: Path, found: list[F
     return True
 
 
+def _declared_minimum(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    if new < rule.limit:
+        detail = f"must be greater than or equal to {rule.limit}"
+        found.append(errors.invalid(path, new, detail, origin="minimum"))
+    return True
+
+
+def _declared_maximum(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
+    if new > rule.limit:
+        found.append(
+            errors.invalid(path, new, f"must be less than or equal to {rule.limit}", origin="maximum")
+        )
+    return True
+
+
 def _declared_one_of_values(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
     if new not in rule.values:
         found.append(errors.not_supported(path, new, rule.values))
@@ -344,6 +375,8 @@ _DECLARATIVE: dict[type[rules.Rule], Callable[[Any, Any, Any, Path, list[FieldEr
     rules.EachValue: _declared_each_value,
     rules.MaxLength: _declared_max_length,
     rules.MaxBytes: _declared_max_bytes,
+    rules.Minimum: _declared_minimum,
+    rules.Maximum: _declared_maximum,
     rules.OneOfValues: _declared_one_of_values,
     rules.Immutable: _declared_immutable,
     rules.NotModified: _declared_not_modified,

@@ -7,6 +7,7 @@ from validation.claim_templates import ClaimTemplateRules
 from validation.claims import ClaimRules
 from validation.classes import DeviceClassRules
 from validation.kind_rules import DeviceKindRules, KindRules
+from validation.pool_status_requests import PoolStatusRequestRules
 from validation.slices import ResourceSliceRules
 from validation.taint_rules import DeviceTaintRuleRules
 
@@ -18,6 +19,7 @@ RULES: dict[str, DeviceKindRules] = {
         DeviceClassRules(),
         ResourceSliceRules(),
         DeviceTaintRuleRules(),
+        PoolStatusRequestRules(),
     )
 }
 

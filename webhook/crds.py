@@ -13,7 +13,6 @@ from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.openapi import struct_schema
 
-STORAGE_VERSION = "v1"
 CRD_VERSIONS = ("v1", "v1beta2", "v1beta1")
 SERVICE_PATH = "/convert"
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
@@ -36,6 +35,11 @@ def definitions(
         client["caBundle"] = ca_bundle
     for kind in KINDS.values():
         yield _definition(kind, client)
+
+
+def crd_versions(kind: Kind) -> list[str]:
+    """The versions that a definition serves, the stored one first: stable and beta ones, of a kind without such all."""
+    return [version for version in CRD_VERSIONS if version in kind.versions] or list(kind.versions)
 
 
 def _conversion(client: Object) -> Object:
@@ -61,7 +65,7 @@ def _definition(kind: Kind, client: Object) -> Object:
             },
             "scope": "Namespaced" if kind.namespaced else "Cluster",
             "conversion": _conversion(client),
-            "versions": [_version(kind, version) for version in CRD_VERSIONS if version in kind.versions],
+            "versions": [_version(kind, version) for version in crd_versions(kind)],
         },
     }
 
@@ -74,7 +78,7 @@ def _version(kind: Kind, version: str) -> Object:
     described: Object = {
         "name": version,
         "served": True,
-        "storage": version == STORAGE_VERSION,
+        "storage": version == crd_versions(kind)[0],
         "schema": {
             "openAPIV3Schema": {
                 "type": "object",
@@ -85,9 +89,10 @@ def _version(kind: Kind, version: str) -> Object:
     }
     if warning := deprecation_warning(kind, version):
         described |= {"deprecated": True, "deprecationWarning": warning}
-    if "status" in properties:
-        # the built-in API returns a status even where nobody has written one
-        properties["status"]["default"] = {}
+    if kind.has_status:
+        if not schema[kind.name]["status"].pointer:
+            # the built-in API returns a status even where nobody has written one
+            properties["status"]["default"] = {}
         described["subresources"] = {"status": {}}
     if fields := kind.selectable_fields:
         # Lists that are the same in all versions the API server refuses: it wants them once for all, in a place that

@@ -16,7 +16,7 @@ from commandline.errors import UsageError
 from conversion.documents import ConversionError, convert_document
 from resourceapi.api_client import Api, Listing, Unavailable
 from resourceapi.decoding import DecodingError
-from resourceapi.kinds import KINDS, Kind
+from resourceapi.kinds import CLAIM, KINDS, Kind
 from resourceapi.manifests import mapping, name_of, text
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
@@ -25,7 +25,7 @@ from validation.server import Server
 from webhook.schema_defaults import without_filled_in
 
 # Claims last: what they refer to is there by then.
-ORDER = ("DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourceClaimTemplate", "ResourceClaim")
+ORDER = (*(kind for kind in KINDS if kind != CLAIM.name), CLAIM.name)
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/"
 WRITERS = ("kube-scheduler", "kube-controller-manager")
 # They renew their leases every 2 seconds, unless they are told otherwise.

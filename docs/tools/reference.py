@@ -162,6 +162,10 @@ def _rule(rule: rules.Rule) -> str:
             return f"at most {rule.limit} characters"
         case rules.MaxBytes():
             return f"at most {rule.limit} bytes"
+        case rules.Minimum():
+            return f"at least {rule.limit}"
+        case rules.Maximum():
+            return f"at most {rule.limit}"
         case rules.Unique():
             return (
                 f"unique by {', '.join(f'`{key}`' for key in rule.keys)}" if rule.keys else "no entry twice"

@@ -14,6 +14,11 @@ def _worded(name: str, rule: Callable[..., list[Problem]], *, stage: str = BETA)
     return Format(name, rule, partial(rule, wording=HANDWRITTEN), stage=stage)
 
 
+def always(format_: Format) -> Format:
+    """The same format where the declarative generation enforces it in every release that has the field."""
+    return Format(format_.origin.removeprefix("format="), format_.problems, stage=STANDARD)
+
+
 SHORT_NAME = _worded("k8s-short-name", names.short_name)
 LONG_NAME = _worded("k8s-long-name", names.long_name)
 LONG_NAME_CASELESS = Format("k8s-long-name-caseless", names.long_name_caseless)
@@ -23,7 +28,5 @@ POOL_NAME = _worded("k8s-resource-pool-name", names.resource_pool_name)
 FULLY_QUALIFIED_NAME = _worded("k8s-resource-fully-qualified-name", names.fully_qualified_name)
 EXTENDED_RESOURCE_NAME = _worded("k8s-extended-resource-name", names.extended_resource_name)
 # of fields that are newer than the declarative generation
-GROUP_NAME = Format("k8s-short-name", names.short_name, stage=STANDARD)
-FULLY_QUALIFIED_NAME_ALWAYS = Format(
-    "k8s-resource-fully-qualified-name", names.fully_qualified_name, stage=STANDARD
-)
+GROUP_NAME = always(SHORT_NAME)
+FULLY_QUALIFIED_NAME_ALWAYS = always(FULLY_QUALIFIED_NAME)

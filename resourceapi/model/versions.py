@@ -5,7 +5,7 @@ The hub, to which every version is converted and over which hand-written rules a
 
 from __future__ import annotations
 
-from resourceapi.model import claims, classes, core, meta, slices, taint_rules
+from resourceapi.model import claims, classes, core, meta, pool_status_requests, slices, taint_rules
 from resourceapi.rules import Optional
 from resourceapi.schema import STRING, Field, Schema, Struct, list_of, map_of, ref
 
@@ -13,7 +13,15 @@ GROUP = "resource.k8s.io"
 
 V1 = Schema(
     "v1",
-    (*meta.STRUCTS, *core.STRUCTS, *claims.STRUCTS, *classes.STRUCTS, *slices.STRUCTS, *taint_rules.STRUCTS),
+    (
+        *meta.STRUCTS,
+        *core.STRUCTS,
+        *claims.STRUCTS,
+        *classes.STRUCTS,
+        *slices.STRUCTS,
+        *taint_rules.STRUCTS,
+        *pool_status_requests.STRUCTS,
+    ),
 )
 
 

@@ -160,8 +160,9 @@ def test_what_cannot_be_converted_is_named(document: Object, version: str, error
 @given(seed=st.integers(min_value=0), kind=st.sampled_from(sorted(KINDS)))
 def test_conversion_there_and_back_loses_nothing(seed: int, kind: str) -> None:
     """Every version gives back the document that it was made from."""
-    document = valid_object(Parts(random.Random(seed)), kind, "v1", with_status=True)
+    newest = next(iter(KINDS[kind].versions))
+    document = valid_object(Parts(random.Random(seed)), kind, newest, with_status=True)
     for version in KINDS[kind].versions:
         there = convert_document(document, version)
         assert there["apiVersion"] == f"resource.k8s.io/{version}"
-        assert convert_document(there, "v1") == document
+        assert convert_document(there, newest) == document

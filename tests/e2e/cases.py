@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from resourceapi.kinds import KINDS
 from resourceapi.objects import Object
 from tests.conformance.answers import WORKLOADS, Case
 from tests.conformance.profiles import PROFILES
@@ -18,7 +19,7 @@ from tests.e2e.tables import FIELDS, NAMESPACES, WEIGHTS, pick
 
 _GROUP = "resource.k8s.io"
 _NAMESPACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod", *WORKLOADS)
-_WITH_STATUS = ("ResourceClaim", "DeviceTaintRule")
+_WITH_STATUS = tuple(kind.name for kind in KINDS.values() if kind.has_status)
 _OTHER_GROUPS = {
     **dict.fromkeys(("Pod", "PodTemplate", "ReplicationController"), ""),
     **dict.fromkeys(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), "apps"),
@@ -87,6 +88,7 @@ def valid_object(
         "DeviceClass": parts.class_spec,
         "ResourceSlice": parts.slice_spec,
         "DeviceTaintRule": parts.taint_rule_spec,
+        "ResourcePoolStatusRequest": parts.pool_status_request_spec,
         "Pod": parts.pod_spec,
     }[kind]()
     if with_status and kind in _WITH_STATUS:
@@ -100,7 +102,9 @@ def _api_version(kind: str, version: str) -> str:
 
 
 def valid_status(parts: Parts, kind: str, spec: Object) -> Object:
-    return parts.claim_status(spec) if kind == "ResourceClaim" else parts.taint_rule_status()
+    if kind == "ResourceClaim":
+        return parts.claim_status(spec)
+    return parts.taint_rule_status() if kind == "DeviceTaintRule" else parts.pool_status_request_status()
 
 
 def _template(parts: Parts) -> Object:

@@ -16,7 +16,7 @@ from tests.e2e.client import Client
 from tests.e2e.control_plane import ApiServer, control_plane
 from tests.e2e.deployed import LONGEST_WAIT, add_account, configuration, objects_of
 from tests.webhook.running import Running, running
-from webhook.crds import CRD_VERSIONS, definitions
+from webhook.crds import crd_versions, definitions
 
 GROUP = "resource.k8s.io"
 WEBHOOKS = Path(__file__).parents[2] / "manifests" / "overlays" / "crd-served" / "webhooks.yaml"
@@ -74,8 +74,7 @@ def install(client: Client, service: Running, bundle: str | None = None) -> None
     paths = [
         f"/apis/{GROUP}/{version}/{kind.resource}"
         for kind in KINDS.values()
-        for version in CRD_VERSIONS
-        if version in kind.versions
+        for version in crd_versions(kind)
     ]
     _until(lambda: all(client.ask("GET", path).code == 200 for path in paths))
     _until(lambda: _webhooks_answer(client))

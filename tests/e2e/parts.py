@@ -291,7 +291,7 @@ class Parts:
         self.maybe(0.2, condition, "observedGeneration", lambda: self.source.randrange(3))
         return condition
 
-    # --- classes, taint rules, pods
+    # --- classes and taint rules
 
     def class_spec(self) -> Object:
         spec: Object = {}
@@ -319,6 +319,56 @@ class Parts:
 
     def taint_rule_status(self) -> Object:
         return {"conditions": self.few(1, 8, self.condition)}
+
+    # --- requests for the status of pools
+
+    def pool_status_request_spec(self) -> Object:
+        spec: Object = {"driver": self.driver()}
+        self.maybe(0.4, spec, "poolName", lambda: self.source.choice(("node-a", "rack/1")))
+        self.maybe(0.5, spec, "limit", lambda: self.source.choice((1, 100, 1000)))
+        self.maybe(0.3, spec, "defaultPartitionTypeAttribute", self.attribute)
+        return spec
+
+    def pool_status_request_status(self) -> Object:
+        status: Object = {"poolCount": self.source.choice((0, 1, 2**31 - 1))}
+        self.maybe(0.8, status, "pools", lambda: self.some(1, 3, lambda _: self.pool_status()))
+        self.maybe(0.6, status, "conditions", lambda: self.few(1, 10, self.condition))
+        return status
+
+    def pool_status(self) -> Object:
+        status: Object = {
+            "driver": self.driver(),
+            "poolName": self.source.choice(("node-a", "rack/1")),
+            "generation": self.source.choice((1, 7, 10**12)),
+        }
+        for name in ("totalDevices", "allocatedDevices", "availableDevices", "unavailableDevices"):
+            self.maybe(0.6, status, name, lambda: self.source.choice((0, 1, 8)))
+        self.maybe(0.5, status, "resourceSliceCount", lambda: self.source.choice((1, 2)))
+        self.maybe(0.3, status, "nodeName", lambda: "node-a")
+        self.maybe(0.2, status, "validationError", lambda: "2 of 3 slices are published")
+        self.maybe(0.4, status, "partitionSummary", lambda: self.few(1, 32, self.partition_type))
+        self.maybe(0.4, status, "shareableSummary", self.shareable_summary)
+        return status
+
+    def partition_type(self, index: int) -> Object:
+        counts = {"total": self.source.choice((0, 8)), "allocatable": self.source.choice((0, 4))}
+        return {"attribute": "gpu.example.com/profile", "type": f"type-{index}", **counts}
+
+    def shareable_summary(self) -> Object:
+        summary: Object = {
+            "fullyAvailableDevices": self.source.choice((0, 2)),
+            "partiallyAvailableDevices": self.source.choice((0, 1)),
+        }
+        self.maybe(0.7, summary, "capacity", lambda: self.few(1, 32, self.shareable_capacity))
+        return summary
+
+    def shareable_capacity(self, index: int) -> Object:
+        return {
+            "name": f"c-{index}",
+            **{name: self.quantity() for name in ("total", "consumed", "available")},
+        }
+
+    # --- pods
 
     def pod_spec(self) -> Object:
         names = [f"claim-{index}" for index in range(self.source.randint(1, 4))]

@@ -25,6 +25,7 @@ from tests.e2e.kubectl import Kubectl
 from tests.e2e.prober import Prober
 from validation.requests import CREATE, STATUS, UPDATE, Request
 from validation.server import Server
+from webhook.crds import crd_versions
 from webhook.schema_defaults import without_filled_in
 
 FILES = ("resourceclaim", "resourceclaimtemplate", "deviceclass", "resourceslice")
@@ -76,6 +77,7 @@ SPECS: dict[str, Any] = {
         "deviceSelector": {"driver": "gpu.example.com"},
         "taint": {"key": "k", "value": "v", "effect": "NoExecute", "timeAdded": TIME},
     },
+    "ResourcePoolStatusRequest": {"driver": "gpu.example.com", "poolName": "rack/1", "limit": 5},
 }
 BAD: dict[str, Any] = {
     "ResourceClaim": {
@@ -85,6 +87,7 @@ BAD: dict[str, Any] = {
     "DeviceClass": {"selectors": [{"cel": {"expression": "device.nothing"}}, {}]},
     "ResourceSlice": {**SPECS["ResourceSlice"], "driver": "-", "allNodes": True},
     "DeviceTaintRule": {"taint": {"key": "", "effect": "Never", "timeAdded": TIME}},
+    "ResourcePoolStatusRequest": {"driver": "-", "poolName": "", "limit": 0},
 }
 # A claim that has been given a device, and for whom.
 STATUS_OF_CLAIM = {
@@ -99,8 +102,7 @@ STATUS_OF_CLAIM = {
 SERVED = [
     pytest.param(kind.name, version, id=f"{kind.name}-{version}")
     for kind in KINDS.values()
-    for version in kind.versions
-    if version != "v1alpha3"
+    for version in crd_versions(kind)
 ]
 
 

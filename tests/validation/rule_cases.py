@@ -5,8 +5,8 @@ A file has `about`, perhaps `defaults` for keys that its cases have in common, a
 * `case`: its name; `base`: the fixture; `at`: what paths stand under (a path that starts with `/` stands on its own)
 * `set`: {path: value}; `remove`: [path]
 * `verb`: create (the default), create-warn, update, status. For update and status `stored` has `set` and `remove` of its
-  own that make the stored object out of the fixture; `set` and `remove` make the request out of the stored object.
-  Objects are stored by a server with all gates on.
+  own that make the stored object out of the fixture; `set` and `remove` make the request out of the stored object, or
+  out of the fixture `request`. Objects are stored by a server with all gates on.
 * `namespace`: the request's, with the labels that it has in `tests/e2e/tables.json`
 * `deleted`: the stored object is being deleted (and has a finalizer that keeps it); `noResourceVersion`: the request has none
 * `profiles`: the servers that are asked (see `tests.validation.profiles`)
@@ -86,6 +86,8 @@ class RuleCase:
             base = patched(base, {"metadata.namespace": namespace})
         if case["verb"] in ("update", "status"):
             base = case["old"] = self._patched(base, settings.get("stored", {}))
+        if "request" in settings:
+            base = fixture(settings["request"])
         case["object"] = self._patched(base, settings)
         case.update({key: settings[key] for key in ("deleted", "noResourceVersion") if key in settings})
         return case

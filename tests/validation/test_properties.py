@@ -179,6 +179,7 @@ SPECS = {
     "DeviceClass": "DeviceClassSpec",
     "ResourceSlice": "ResourceSliceSpec",
     "DeviceTaintRule": "DeviceTaintRuleSpec",
+    "ResourcePoolStatusRequest": "ResourcePoolStatusRequestSpec",
 }
 
 

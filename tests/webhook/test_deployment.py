@@ -19,7 +19,7 @@ from serving.supervisor import KILL_AFTER_SECONDS
 from tests.case_files import read_all
 from tests.webhook.examples import context
 from webhook.config import load_config
-from webhook.crds import CRD_VERSIONS
+from webhook.crds import CRD_VERSIONS, crd_versions
 from webhook.injection import COLLECTIONS
 from webhook.label_guard import BUILT_IN
 from webhook.metrics import Metrics
@@ -97,14 +97,15 @@ def test_pod_has_time_to_drain(overlay: str, pod: Object) -> None:
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_webhooks_are_narrow(overlay: str) -> None:
     """They are about kinds and versions that there are, at paths that the service has, and not about its own namespace."""
-    resources = {kind.resource for kind in KINDS.values()}
+    versions = {kind.resource: crd_versions(kind) for kind in KINDS.values()}
     paths = {route.path for route in make_routes(context(), Metrics(), ReviewLimits())}
     for webhook in webhooks_of(overlay):
         assert webhook["clientConfig"]["service"]["path"] in paths
         for rule in webhook["rules"]:
             assert rule["apiGroups"] == [GROUP]
-            assert rule["apiVersions"] == list(CRD_VERSIONS)
-            assert {name.removesuffix("/status") for name in rule["resources"]} <= resources
+            for name in rule["resources"]:
+                assert set(versions[name.removesuffix("/status")]) <= set(rule["apiVersions"])
+                assert set(rule["apiVersions"]) <= {"v1alpha3"} or rule["apiVersions"] == list(CRD_VERSIONS)
         if any(rule.get("scope") == "Namespaced" for rule in webhook["rules"]):
             (excluded,) = webhook["namespaceSelector"]["matchExpressions"]
             assert excluded["values"] == ["kube-system", "claimcheck-system"]
@@ -123,7 +124,8 @@ def test_timeouts_leave_time_for_quota(overlay: str) -> None:
 
 def test_crds_are_asked_about_as_a_whole() -> None:
     """Where CRDs serve the kinds, both webhooks see all of them, and each status."""
-    wanted = {kind.resource for kind in KINDS.values()} | {"resourceclaims/status", "devicetaintrules/status"}
+    wanted = {kind.resource for kind in KINDS.values()}
+    wanted |= {f"{kind.resource}/status" for kind in KINDS.values() if kind.has_status}
     for webhook in webhooks_of("crd-served"):
         assert {name for rule in webhook["rules"] for name in rule["resources"]} == wanted
         assert webhook["failurePolicy"] == "Fail"

@@ -29,15 +29,14 @@ from tests.webhook.examples import (
 from validation.requests import Request
 from webhook.context import Context
 from webhook.converting import convert
+from webhook.crds import crd_versions
 from webhook.mutating import mutate
 from webhook.reviews import WebhookError
 from webhook.validating import validate
 
 STORED = {**claim(allocationMode="ExactCount", count=1), "status": {}}
 EXACT: list[dict[str, Any]] = [{}, {"count": 3}, {"allocationMode": "All"}, {"tolerations": []}]
-SERVED = [
-    (kind.name, version) for kind in KINDS.values() for version in kind.versions if version != "v1alpha3"
-]
+SERVED = [(kind.name, version) for kind in KINDS.values() for version in crd_versions(kind)]
 
 
 def test_good_claim_is_admitted() -> None:
