@@ -6,6 +6,7 @@ import json
 import ssl
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,7 +20,12 @@ from resourceapi.api_client import TooLarge, Unavailable
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms, advance
 from tests.webhook.running import PATIENCE_SECONDS
 
+EVENTS = b"".join(json.dumps({"type": "ADDED", "object": number}).encode() + b"\n" for number in range(3))
 ODD = {
+    "/watch?watch=true": (200, EVENTS + b"\n"),
+    "/watch?watch=large": (200, b'{"type": "' + b"x" * 2000),
+    "/watch?watch=refused": (410, b'{"kind": "Status", "message": "too old"}'),
+    "/html": (502, b"<html>Bad Gateway</html>"),
     "/plain": (404, b"404 page not found\n"),
     "/garbage": (200, b"<html>"),
     "/empty": (200, b""),
@@ -119,6 +125,39 @@ def test_no_json(api: Client, path: str) -> None:
     """An answer that should be JSON and is not is none."""
     with pytest.raises(Unavailable, match=f"GET {path}"):
         api.request("GET", path)
+
+
+def test_html_is_no_message(api: Client) -> None:
+    """An error page of a proxy is told by the reason of its status."""
+    assert api.request("GET", "/html") == (502, {"message": "Bad Gateway"})
+
+
+def test_events(api: Client) -> None:
+    """A watch gives the objects of its lines, until the server ends it; then the client can be asked again."""
+    found = list(api.events("/watch", {"watch": "true"}, PATIENCE_SECONDS))
+    assert [event["object"] for event in found] == [0, 1, 2]
+    assert api.request("GET", "/")[0] == 200
+
+
+def test_watch_that_is_left(api: Client) -> None:
+    """Whoever closes the generator gets no more events, and leaves nothing of them to the next request."""
+    with closing(api.events("/watch", {"watch": "true"}, PATIENCE_SECONDS)) as events:
+        assert next(events)["object"] == 0
+    assert api.request("GET", "/")[1]["path"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("watch", "code", "reason"),
+    [("refused", 410, "too old"), ("large", 0, "GET /watch: an event has more than 1,000 bytes")],
+)
+def test_watch_that_fails(
+    api: Client, watch: str, code: int, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refusal has its status; an event beyond the bound is not read to its end."""
+    monkeypatch.setattr(client, "ANSWER_BYTES", 1000)
+    with pytest.raises(Unavailable) as caught:
+        list(api.events("/watch", {"watch": watch}, PATIENCE_SECONDS))
+    assert (caught.value.code, caught.value.reason) == (code, reason)
 
 
 def test_unreachable(api: Client, tmp_path: Path) -> None:
