@@ -44,6 +44,11 @@ class ClusterState(ClusterObjects):
             other.put("DeviceTaintRule", rule)
         return other
 
+    def why_unread(self, kind: str, namespace: str) -> str:
+        """Why objects of a kind in a namespace could not be read; empty if they were read."""
+        unread = self.unread.get(kind)
+        return "" if unread is None or unread.read_namespace == namespace else unread.reason
+
     def learn(
         self, found: Iterable[Manifest | Result | Failure], *, new: bool = False, live: bool = False
     ) -> list[Manifest]:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from advice.findings import Result
     from allocator.explaining.snapshot import Snapshot
+    from cluster.workloads import Workload
     from commandline.cluster_state import ClusterState
     from commandline.options import Arguments
     from commandline.results import Failure
-    from commandline.workloads import Workload
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -70,9 +70,9 @@ def read_scenario(options: Namespace) -> Scenario:
 
     :raises UsageError: for options that contradict each other, or if nothing requests devices.
     """
+    from cluster.workloads import WorkloadReader
     from commandline.cluster_state import ClusterState
     from commandline.reading import insist_on_one_reader, read, read_named
-    from commandline.workloads import WorkloadReader
 
     if options.kubeconfig is not None and options.inventory:
         raise UsageError("--kubeconfig and --inventory: use only one of them")
@@ -84,7 +84,7 @@ def read_scenario(options: Namespace) -> Scenario:
     else:
         state.learn(_live(options, profile, state), live=True)
     requesting = state.learn(read(options.filename), new=True)
-    workloads = WorkloadReader(state, options.namespace).workloads(requesting)
+    workloads = WorkloadReader(state, options.namespace, state.why_unread).workloads(requesting)
     if not workloads and not state.failures:
         raise UsageError(
             f"{', '.join(options.filename)}: nothing requests devices with resource claims "

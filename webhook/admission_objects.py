@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from conversion.crd_list_keys import without_empty_list_keys
 from conversion.hub import to_hub
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.defaults import apply_defaults
@@ -17,7 +18,6 @@ from validation import requests
 from validation.requests import Answer, Request
 from validation.server import Server
 from webhook.reviews import CREATE, UPDATE, AdmissionRequest, WebhookError
-from webhook.schema_defaults import without_filled_in
 from webhook.verdict_cache import KnownSpecs
 
 IGNORE = "Ignore"  # unknown fields are the API server's business: it has pruned or refused them before
@@ -42,8 +42,8 @@ def server_request(review: AdmissionRequest) -> Request | None:
         api_version=review.api_version,
         kind=review.kind,
         namespace=review.namespace,
-        body=without_filled_in(review.kind, review.object),
-        old=without_filled_in(review.kind, review.old),
+        body=without_empty_list_keys(review.kind, review.object),
+        old=without_empty_list_keys(review.kind, review.old),
         name=review.name,
         field_validation=IGNORE,
         deleted=deleted,

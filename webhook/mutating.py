@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from conversion.crd_list_keys import without_empty_list_keys
 from resourceapi.field_errors import DUPLICATE, FieldError
 from resourceapi.manifests import mapping
 from resourceapi.model.versions import SCHEMAS
@@ -21,7 +22,6 @@ from webhook.admission_objects import ask
 from webhook.context import Context
 from webhook.json_patch import Operation, difference
 from webhook.reviews import UPDATE, AdmissionRequest, allow, deny, parse_admission
-from webhook.schema_defaults import without_filled_in
 
 BAD_REQUEST = 400
 # Names, revisions and managers are filled in by the API server itself, whoever serves the kind.
@@ -72,7 +72,7 @@ def _is_every_resources(error: FieldError) -> bool:
 
 def _patch(request: AdmissionRequest, answer: Answer) -> list[Operation]:
     # what the API server fills in need not be taken out: it would be filled in again
-    sent = without_filled_in(request.kind, request.object or {})
+    sent = without_empty_list_keys(request.kind, request.object or {})
     wanted = dict(sent)
     if answer.accepted and answer.object is not None:
         kept = {name: sent[name] for name in _NOT_OURS if name in sent}

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from allocator.explaining.explanation import FITS, UNDECIDED, Explanation, explain
 from allocator.explaining.snapshot import Snapshot, allocation_of
 from allocator.pod_nodes import excluded, host_name, named_node, passed_over
+from cluster.workloads import Workload
 from commandline.results import Failure
 from commandline.scenario import Scenario
-from commandline.workloads import Workload
 
 INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"
 

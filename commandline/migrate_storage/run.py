@@ -20,8 +20,8 @@ FORMAT = {"apiVersion": "v1", "kind": "List"}
 
 def run(options: Namespace) -> int:
     """Save, clear or restore."""
+    from cluster.storage_migration import Refused, check_controllers_stopped, clear, restore, saved
     from commandline.cluster import LiveCluster
-    from commandline.migrate_storage.storage_move import Refused, clear, insist_on_quiet, restore, saved
     from commandline.reports.escaping import complain, write_lines
     from resourceapi.api_client import Unavailable
 
@@ -34,13 +34,13 @@ def run(options: Namespace) -> int:
         if options.action == SAVE:
             if os.path.lexists(options.file):
                 raise UsageError(f"migrate-storage: {options.file} already exists")
-            insist_on_quiet(api)
+            check_controllers_stopped(api)
             objects = list(saved(api))
             _write(options.file, objects)
             tell(f"{options.file}: {len(objects)} objects")
         else:
             objects = _read(options.file)
-            insist_on_quiet(api)
+            check_controllers_stopped(api)
             if options.action == CLEAR:
                 count = clear(api, objects, tell)
                 tell(f"{cluster.name}: deleted all {count} objects, which are in {options.file}")
@@ -87,7 +87,7 @@ def _read(file: str) -> list[dict[str, Any]]:
 
 def _is_saved(item: object) -> bool:
     """Whether it is an object of the group with kind, name and namespace."""
-    from commandline.migrate_storage.storage_move import key_of
+    from cluster.storage_migration import key_of
     from resourceapi.kinds import KINDS
     from resourceapi.model.versions import GROUP
     from resourceapi.releases import split_api_version

@@ -12,9 +12,9 @@ from allocator.packing import pack
 from allocator.pod_nodes import excluded
 from allocator.scheduling import SchedulingState
 from allocator.simulation import MODES, Limits, Placement, Pod, Simulation
+from cluster.workloads import Workload
 from commandline.results import Failure
 from commandline.scenario import Scenario
-from commandline.workloads import Workload
 
 BATCH = "batch"
 #: The most pods of one workload.

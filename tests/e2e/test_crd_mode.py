@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from conversion.crd_list_keys import without_empty_list_keys
 from resourceapi.kinds import KINDS
 from resourceapi.releases import Profile
 from tests.conformance.answers import Case, same_json, without_storage_fields
@@ -26,7 +27,6 @@ from tests.e2e.prober import Prober
 from validation.requests import CREATE, STATUS, UPDATE, Request
 from validation.server import Server
 from webhook.crds import crd_versions
-from webhook.schema_defaults import without_filled_in
 
 FILES = ("resourceclaim", "resourceclaimtemplate", "deviceclass", "resourceslice")
 PROFILE = "1.37"
@@ -162,7 +162,7 @@ def expected(obj: dict[str, Any], verb: str = CREATE, old: dict[str, Any] | None
 
 def content(obj: Any) -> Any:
     """An object without what an API server sets when it stores one, and without the keys that a CRD fills in."""
-    return without_filled_in("ResourceClaim", without_storage_fields(obj))
+    return without_empty_list_keys("ResourceClaim", without_storage_fields(obj))
 
 
 def causes(details: dict[str, Any]) -> list[tuple[str, str, str]]:

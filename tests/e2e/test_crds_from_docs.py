@@ -11,12 +11,12 @@ from typing import Any
 
 import yaml
 
+from conversion.crd_list_keys import without_empty_list_keys
 from resourceapi.objects import Object
 from tests.e2e.client import Client
 from tests.e2e.control_plane import ApiServer, component, control_plane, free_port
 from tests.e2e.deployed import apply, objects_of
 from tests.e2e.documented import Shell, blocks, flags, shell
-from webhook.schema_defaults import without_filled_in
 
 PAGE = "how-to/crds.md"
 FLAGS = flags(PAGE, "The control plane")
@@ -168,7 +168,7 @@ def state(client: Client) -> dict[str, Any]:
     kept = {}
     for claim in client.ask("GET", CLAIMS).body["items"]:
         metadata = claim["metadata"]
-        claim = without_filled_in("ResourceClaim", claim)
+        claim = without_empty_list_keys("ResourceClaim", claim)
         names = ("labels", "annotations", "ownerReferences", "finalizers")
         kept[metadata["name"]] = {
             **{name: metadata.get(name) for name in names},

@@ -11,18 +11,17 @@ from typing import Any
 import pytest
 
 from cluster.client import Client
-from commandline.errors import UsageError
-from commandline.main import main
-from commandline.migrate_storage.storage_move import (
+from cluster.storage_migration import (
     LEASES,
     Key,
     Refused,
+    check_controllers_stopped,
     clear,
-    insist_on_quiet,
     key_of,
     restore,
     saved,
 )
+from commandline.main import main
 from resourceapi.kinds import KINDS
 from resourceapi.objects import Object
 
@@ -173,10 +172,10 @@ def test_what_was_left_behind_goes() -> None:
     assert list(target.objects) == [Key("ResourceClaim", "n", "used")]
     assert "allocation" in target.objects[Key("ResourceClaim", "n", "used")]["status"]
     assert sorted(told) == [
+        "created ResourceClaim n/used",
         "deleted DeviceClass gone",
         "deleted ResourceClaim n/old",
         "deleted ResourceClaim n/used",
-        "made ResourceClaim n/used",
     ]
 
 
@@ -210,7 +209,8 @@ def test_clearing_loses_nothing() -> None:
     objects = [a_class("c"), a_claim("a", finalizers=[FINALIZER]), a_claim("b")]
     cluster = FakeCluster(*copy.deepcopy(objects))
     with pytest.raises(
-        Refused, match="ResourceClaim n/b: the cluster does not hold it as it was saved: save everything"
+        Refused,
+        match="ResourceClaim n/b: the cluster has it with other content than was saved: save everything",
     ):
         clear(cluster, objects[:2], quiet)
     del (changed := copy.deepcopy(objects[2]))["status"]["allocation"]
@@ -261,14 +261,14 @@ def test_a_running_scheduler_is_refused() -> None:
     """One that renews its lease; a lease that nobody renews was left by one that has ended."""
     cluster = FakeCluster()
     waited: list[float] = []
-    insist_on_quiet(cluster, waited.append)
+    check_controllers_stopped(cluster, waited.append)
     assert waited == []
     cluster.leases = {"kube-scheduler": ["1", "1"]}
-    insist_on_quiet(cluster, waited.append)
+    check_controllers_stopped(cluster, waited.append)
     assert len(waited) == 1
     cluster.leases = {"kube-controller-manager": ["1", "2"]}
-    with pytest.raises(UsageError, match="kube-controller-manager is running"):
-        insist_on_quiet(cluster, waited.append)
+    with pytest.raises(Refused, match="kube-controller-manager is running"):
+        check_controllers_stopped(cluster, waited.append)
 
 
 @pytest.fixture
@@ -324,7 +324,7 @@ def test_what_a_server_says_steers_no_terminal(
     file.write_text(json.dumps({"items": [a_claim("a\n::error::a\x1b"), a_claim("b")]}))
     assert main(["migrate-storage", "restore", str(file), "--kubeconfig", kubeconfig]) == 2
     out, err = capsys.readouterr()
-    assert "made ResourceClaim n/a" in out
+    assert "created ResourceClaim n/a" in out
     assert "403 no" in err
     for text in (out, err):
         assert "\x1b" not in text

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from commandline.cluster_state import CLAIM, TEMPLATE, ClusterState
+from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from resourceapi.decoding import DecodingError
 from resourceapi.manifests import (
     claim_from_template,
@@ -62,10 +62,18 @@ class Workload:
 
 
 class WorkloadReader:
-    """Finds the workloads in manifests, whose claims and templates join those of the cluster."""
+    """Finds the workloads in manifests, and adds their claims and templates to those of the cluster.
 
-    def __init__(self, state: ClusterState, default_namespace: str) -> None:
-        self._state = state
+    :param objects: the objects of the cluster.
+    :param default_namespace: the namespace of manifests that do not name one.
+    :param unread: why objects of a kind in a namespace could not be read; empty if they were read.
+    """
+
+    def __init__(
+        self, objects: ClusterObjects, default_namespace: str, unread: Callable[[str, str], str]
+    ) -> None:
+        self._objects = objects
+        self._unread = unread
         self._default_namespace = default_namespace
         self._used: set[tuple[str, str]] = set()
         #: why the server rejects claims and templates in the files
@@ -89,7 +97,7 @@ class WorkloadReader:
 
     def _read(self, manifest: Manifest) -> tuple[Object, str]:
         """The object as the server stores it, or why it rejects it. Claims and templates are added to the cluster."""
-        answer = self._state.server.handle(create_request(manifest.value, self._default_namespace))
+        answer = self._objects.server.handle(create_request(manifest.value, self._default_namespace))
         if not answer.accepted or answer.object is None:
             named = (
                 f"{namespace_of(manifest.value, self._default_namespace)}/{displayed_name(manifest.value)}"
@@ -99,17 +107,17 @@ class WorkloadReader:
         if group_of(manifest.value) != GROUP:
             return answer.object, ""
         try:
-            obj = self._state.normal_form(answer.object)
-            given = self._state.normal_form(manifest.value)
+            obj = self._objects.normal_form(answer.object)
+            given = self._objects.normal_form(manifest.value)
         except DecodingError as error:
             return manifest.value, error.text
         kind = manifest.value["kind"]
         namespace = namespace_of(manifest.value, self._default_namespace)
         obj = {**obj, "metadata": {**obj["metadata"], "namespace": namespace}}
-        known = self._state.of(kind).get(f"{namespace}/{displayed_name(obj)}", given)
+        known = self._objects.of(kind).get(f"{namespace}/{displayed_name(obj)}", given)
         if kind == CLAIM and "status" in known:
             obj = {**obj, "status": known["status"]}
-        self._state.put(kind, obj)
+        self._objects.put(kind, obj)
         return obj, ""
 
     def _pod(self, manifest: Manifest, obj: Object, problem: str) -> Workload:
@@ -133,7 +141,7 @@ class WorkloadReader:
         claim_name = created.get(name) or entry.get("resourceClaimName")
         if claim_name:
             self._used.add((CLAIM, f"{workload.namespace}/{claim_name}"))
-            claim = self._state.of(CLAIM).get(f"{workload.namespace}/{claim_name}")
+            claim = self._objects.of(CLAIM).get(f"{workload.namespace}/{claim_name}")
             if claim is not None:
                 workload.claims.append(claim)
             else:
@@ -141,7 +149,7 @@ class WorkloadReader:
             return
         template_name = entry.get("resourceClaimTemplateName", "")
         self._used.add((TEMPLATE, f"{workload.namespace}/{template_name}"))
-        template = self._state.of(TEMPLATE).get(f"{workload.namespace}/{template_name}")
+        template = self._objects.of(TEMPLATE).get(f"{workload.namespace}/{template_name}")
         if template is None:
             workload.problem = self._missing("template", TEMPLATE, f"{workload.namespace}/{template_name}")
             return
@@ -152,9 +160,8 @@ class WorkloadReader:
         """Why a claim or template is missing."""
         if refused := self._refused.get((kind, name)):
             return f"{noun} {name} is not valid: {refused}"
-        unread = self._state.unread.get(kind)
-        if unread is not None and unread.read_namespace != name.partition("/")[0]:
-            return f"{noun} {name} could not be read ({unread.reason})"
+        if reason := self._unread(kind, name.partition("/")[0]):
+            return f"{noun} {name} could not be read ({reason})"
         return f"{noun} {name} is not in the files or the inventory"
 
     def _claim(self, manifest: Manifest, obj: Object, problem: str) -> Workload | None:

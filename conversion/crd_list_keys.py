@@ -1,7 +1,7 @@
-"""Keys that the CRDs' schemas fill in, which the built-in API leaves unset.
+"""List keys that the schemas of CRDs default to ``""``, and that the built-in API leaves unset.
 
-API servers tell the entries of a custom resource's list apart by keys that are all there.  So where one is optional (the
-``shareID`` of a device's status) the schema gives it the default ``""``, which is no value of it.
+For custom resources, all keys of a list entry (``x-kubernetes-list-map-keys``) must be present. The schema therefore gives
+an optional key, such as the ``shareID`` of a device's status, the default ``""``, which is not a valid value of it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from resourceapi.schema import Schema
 _Place = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def without_filled_in(kind: str, obj: Any) -> Any:
-    """The object (JSON of any version) without such empty keys; what holds none is shared with the one given."""
+def without_empty_list_keys(kind: str, obj: Any) -> Any:
+    """The object without such empty keys; the same object if it has none.
+
+    :param obj: JSON of any version.
+    """
     for path, keys in _PLACES.get(kind, ()):
         parent = mapping(obj, *path[:-1])
         entries = parent.get(path[-1])

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from conversion.crd_list_keys import without_empty_list_keys
 from resourceapi.kinds import KINDS
 from webhook.crds import definitions
-from webhook.schema_defaults import without_filled_in
 
 DEVICE = {"driver": "gpu.example.com", "pool": "p", "device": "d"}
 
@@ -23,7 +23,7 @@ def test_an_empty_share_is_none() -> None:
     shared = {**DEVICE, "shareID": "3f2504e0-4f89-41d3-9a0c-0305e82c3301"}
     given = claim({**DEVICE, "shareID": "", "conditions": []}, shared)
     before = copy.deepcopy(given)
-    assert without_filled_in("ResourceClaim", given) == claim({**DEVICE, "conditions": []}, shared)
+    assert without_empty_list_keys("ResourceClaim", given) == claim({**DEVICE, "conditions": []}, shared)
     assert given == before
 
 
@@ -42,7 +42,7 @@ def test_an_empty_share_is_none() -> None:
 )
 def test_all_else_stays_the_same_object(obj: Any) -> None:
     """Whatever a stranger sends."""
-    assert without_filled_in("ResourceClaim", obj) is obj
+    assert without_empty_list_keys("ResourceClaim", obj) is obj
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -57,7 +57,7 @@ def test_every_optional_key_that_a_schema_fills_in_is_known(kind: str) -> None:
     if kind == "ResourceClaim":
         assert keys == {"uid", "type", "driver", "device", "pool", "shareID"}
         empty = {"driver": "", "device": "", "pool": "", "shareID": ""}
-        left = without_filled_in(kind, claim(empty))["status"]["devices"]
+        left = without_empty_list_keys(kind, claim(empty))["status"]["devices"]
         assert left == [{"driver": "", "device": "", "pool": ""}]
     else:
         assert keys <= {"type"}

@@ -1,8 +1,8 @@
-"""A cluster's DRA objects, taken from where one API server keeps them to where another one does.
+"""Saves and restores a cluster's DRA objects when CRDs start or stop serving the group.
 
-Where CRDs serve the group an API server keeps its objects under other keys than where it is built in: what is in one
-place is not seen in the other.  So all objects are saved before the change and made anew after it, with their status.
-Nothing may allocate devices in between, which is why a running scheduler is refused.
+API servers store custom resources under other keys than built-in ones, so objects of one are not visible in the other.
+All objects are therefore saved before the change and created again after it, with their status. As nothing may allocate
+devices in between, a running scheduler is an error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from cluster.discovery import Discovery
-from commandline.errors import UsageError
+from conversion.crd_list_keys import without_empty_list_keys
 from conversion.documents import ConversionError, convert_document
 from resourceapi.api_client import Api, Listing, Unavailable
 from resourceapi.decoding import DecodingError
@@ -22,13 +22,12 @@ from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from validation.server import Server
-from webhook.schema_defaults import without_filled_in
 
-# Claims last: what they refer to is there by then.
+# Claims last, when the objects that they refer to exist.
 ORDER = (*(kind for kind in KINDS if kind != CLAIM.name), CLAIM.name)
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/"
 WRITERS = ("kube-scheduler", "kube-controller-manager")
-# They renew their leases every 2 seconds, unless they are told otherwise.
+# By default they renew their leases every 2 seconds.
 LEASE_SECONDS = 6.0
 KEPT_METADATA = (
     "name",
@@ -40,8 +39,8 @@ KEPT_METADATA = (
     "finalizers",
 )
 NOT_FOUND, FORBIDDEN = 404, 403
-# What the server says of a quota, and what helps while nobody runs that would look at the quota's spec.  Webhooks, which
-# the server quotes, look at the spec themselves.
+# The server's message about an exceeded quota. The hint is for the built-in quota, which goes by the status that
+# kube-controller-manager writes; webhooks, whose messages the server quotes, go by the spec.
 EXCEEDED, BY_WEBHOOK = "exceeded quota: ", "denied the request"
 HINT_FOR_QUOTA = (
     "\n  hint: raise the limit where it counts while kube-controller-manager is stopped: "
@@ -52,11 +51,11 @@ _READER = Server(Profile(PROPOSALS))
 
 
 class Refused(Exception):
-    """What the cluster does not let us do, with the object that it is about."""
+    """The cluster does not allow a step; the message names the object."""
 
 
 class Key(NamedTuple):
-    """Which object it is."""
+    """Identifies an object."""
 
     kind: str
     namespace: str
@@ -66,9 +65,11 @@ class Key(NamedTuple):
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
-def insist_on_quiet(api: Api, pause: Callable[[float], None] = time.sleep) -> None:
-    """
-    :raises UsageError: if a scheduler or controller manager renews its lease.
+def check_controllers_stopped(api: Api, pause: Callable[[float], None] = time.sleep) -> None:
+    """Check that no scheduler or controller manager runs, by whether it renews its lease.
+
+    :param pause: waits for a number of seconds.
+    :raises Refused: if one of them runs.
     """
     before = {name: _renewed(api, name) for name in WRITERS}
     if not any(before.values()):
@@ -76,7 +77,7 @@ def insist_on_quiet(api: Api, pause: Callable[[float], None] = time.sleep) -> No
     pause(LEASE_SECONDS)
     for name, then in before.items():
         if then and _renewed(api, name) != then:
-            raise UsageError(f"migrate-storage: {name} is running (it renews its lease): stop it first")
+            raise Refused(f"{name} is running (it renews its lease): stop it first")
 
 
 def _renewed(api: Api, name: str) -> str:
@@ -91,19 +92,20 @@ def saved(api: Api) -> Iterator[Object]:
     """
     for kind, version in _served(api).items():
         for obj in _listed(api, KINDS[kind], version):
-            yield without_filled_in(kind, obj)
+            yield without_empty_list_keys(kind, obj)
 
 
 def restore(api: Api, objects: Iterable[Object], tell: Callable[[str], None]) -> int:
-    """Make the cluster hold these objects and no other DRA objects; how many it holds in the end.
+    """Create these objects and delete all other DRA objects.
 
-    What is there already as it should be stays, so that it can be done again after a failure.
+    Objects that are as they should be are left alone, so that it can be repeated after a failure.
 
-    :param tell: is told of every object that is made or deleted.
-    :raises Refused: for the first object that the cluster does not take, or holds otherwise in the end; before any,
-        where versions are discovered that are not served.
+    :param tell: is called for every object that is created or deleted.
+    :returns: the number of objects in the cluster.
+    :raises Refused: before the first change, if the cluster lists versions that it does not serve; then for the first
+        object that it does not accept, or that differs in the end.
     """
-    _insist_on_discovery(api)
+    _check_discovery(api)
     served = _served(api)
     wanted = _wanted(objects, served)
     there = _all(api, served)
@@ -114,31 +116,34 @@ def restore(api: Api, objects: Iterable[Object], tell: Callable[[str], None]) ->
     for name in ORDER:
         for key, obj in wanted.items():
             if key.kind == name and not (key in there and same(there[key], obj)):
-                _make(api, key, obj)
-                tell(f"made {key}")
+                _create(api, key, obj)
+                tell(f"created {key}")
     there = _all(api, served)
     for key in wanted.keys() | there.keys():
         if key not in wanted or key not in there or not same(there[key], wanted[key]):
-            raise Refused(f"{key}: the cluster does not hold it as it was saved; something else writes to it")
+            raise Refused(
+                f"{key}: the cluster has it with other content than was saved: something else writes to it"
+            )
     return len(there)
 
 
 def clear(api: Api, objects: Iterable[Object], tell: Callable[[str], None]) -> int:
-    """Delete all DRA objects of a cluster, none of which may be lost by that: how many there were.
+    """Delete all DRA objects of a cluster, provided that they have been saved. It can be repeated.
 
-    It can be repeated: objects that have been saved need not be there any more.
-
-    :param objects: what has been saved.
-    :param tell: is told of every object that is deleted.
-    :raises Refused: before the first is deleted, if the cluster holds one that has not been saved as it is; for the
-        first that cannot be deleted.
+    :param objects: the saved objects.
+    :param tell: is called for every object that is deleted.
+    :returns: the number of deleted objects.
+    :raises Refused: before the first change, if an object is not saved or was changed since; then for the first that
+        cannot be deleted.
     """
     served = _served(api)
     kept = _wanted(objects, served)
     there = _all(api, served)
     for key, obj in there.items():
         if key not in kept or not same(_undeleted(obj), _undeleted(kept[key])):
-            raise Refused(f"{key}: the cluster does not hold it as it was saved: save everything again")
+            raise Refused(
+                f"{key}: the cluster has it with other content than was saved: save everything again"
+            )
     for key, obj in there.items():
         _delete(api, served[key.kind], key, obj)
         tell(f"deleted {key}")
@@ -146,16 +151,17 @@ def clear(api: Api, objects: Iterable[Object], tell: Callable[[str], None]) -> i
 
 
 def key_of(obj: Object) -> Key:
+    """The key of an object with ``kind`` and ``metadata``."""
     return Key(text(obj, "kind"), text(mapping(obj, "metadata"), "namespace"), name_of(obj))
 
 
 def same(one: Object, other: Object) -> bool:
-    """Whether two objects of one version say the same, whoever serves them."""
+    """Whether two objects of one version have the same content, whether CRDs or the built-in API serve them."""
     return _content(one) == _content(other)
 
 
 def _content(obj: Object) -> Object:
-    whole = without_filled_in(text(obj, "kind"), obj)
+    whole = without_empty_list_keys(text(obj, "kind"), obj)
     metadata = mapping(obj, "metadata")
     kept: Object = {name: metadata[name] for name in KEPT_METADATA if metadata.get(name)}
     kept["deleted"] = "deletionTimestamp" in metadata
@@ -168,7 +174,7 @@ def _content(obj: Object) -> Object:
 
 
 def _undeleted(obj: Object) -> Object:
-    """An object whose deletion may have begun: nothing of it is lost by that yet."""
+    """An object without its deletionTimestamp: a deletion that waits for finalizers has not changed it yet."""
     metadata = {
         name: value for name, value in mapping(obj, "metadata").items() if name != "deletionTimestamp"
     }
@@ -176,7 +182,7 @@ def _undeleted(obj: Object) -> Object:
 
 
 def _wanted(objects: Iterable[Object], served: Mapping[str, str]) -> dict[Key, Object]:
-    """What has been saved, in the versions that are served."""
+    """The saved objects, in the versions that are served."""
     wanted: dict[Key, Object] = {}
     for obj in objects:
         kind = text(obj, "kind")
@@ -209,7 +215,7 @@ def _served(api: Api) -> dict[str, str]:
     return {kind.name: version for kind, version in _discovered(api).kinds()}
 
 
-def _insist_on_discovery(api: Api) -> None:
+def _check_discovery(api: Api) -> None:
     """Refuse CRDs in a group that is built in, which are listed and not served.
 
     Then the garbage collector, which goes by the list, sees no objects of the group at all.
@@ -247,7 +253,7 @@ def _path(version: str, key: Key, *, named: bool = True) -> str:
 
 
 def _delete(api: Api, version: str, key: Key, obj: Object) -> None:
-    """Delete an object, whatever its finalizers wait for: it is about to be made anew, or was left behind."""
+    """Delete an object without waiting for its finalizers, as it will be created again or is not needed."""
     path = _path(version, key)
     uid = text(mapping(obj, "metadata"), "uid")
     options = {"preconditions": {"uid": uid}} if uid else {}
@@ -258,24 +264,24 @@ def _delete(api: Api, version: str, key: Key, obj: Object) -> None:
         raise Refused(f"{key}: not deleted: {code} {answer.get('message')}")
 
 
-def _make(api: Api, key: Key, obj: Object) -> None:
+def _create(api: Api, key: Key, obj: Object) -> None:
     version = split_api_version(text(obj, "apiVersion"))[1]
     metadata = mapping(obj, "metadata")
     body = {name: value for name, value in obj.items() if name != "status"}
     body["metadata"] = {name: metadata[name] for name in KEPT_METADATA if name in metadata}
-    made = _insisted(api, "POST", _path(version, key, named=False), body, key)
+    created = _written(api, "POST", _path(version, key, named=False), body, key)
     if mapping(obj, "status"):
-        made["status"] = obj["status"]
-        _insisted(api, "PUT", _path(version, key) + "/status", made, key)
+        created["status"] = obj["status"]
+        _written(api, "PUT", _path(version, key) + "/status", created, key)
     if "deletionTimestamp" in metadata:
-        _insisted(api, "DELETE", _path(version, key), {}, key)
+        _written(api, "DELETE", _path(version, key), {}, key)
 
 
-def _insisted(api: Api, verb: str, path: str, body: Object, key: Key) -> Object:
+def _written(api: Api, verb: str, path: str, body: Object, key: Key) -> Object:
     code, answer = api.request(verb, path, body)
     if code not in (200, 201):
         message = str(answer.get("message"))
         by_server = code == FORBIDDEN and EXCEEDED in message and BY_WEBHOOK not in message
         raise Refused(f"{key}: {verb}: {code} {message}" + (HINT_FOR_QUOTA if by_server else ""))
-    made: Object = answer
-    return made
+    created: Object = answer
+    return created
