@@ -10,7 +10,7 @@ from serving.certificate_store import CURRENT, DirectoryStore, Keeper
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms
 from serving.config_file import Config
 from serving.tls import CertificateError, ServerTLS
-from webhook.assembly import make_client, own_namespace
+from webhook.cluster_setup import make_client, own_namespace
 from webhook.injection import COLLECTIONS, Injection, Target
 
 # The API server must not hold up the one who looks after the workers.

@@ -14,7 +14,8 @@ from commandline.main import main
 from serving.config_file import ConfigError
 from tests.webhook.examples import admission
 from webhook.application import check
-from webhook.assembly import make_context, own_namespace, watched_files
+from webhook.assembly import make_context, watched_files
+from webhook.cluster_setup import own_namespace
 from webhook.config import load_config, schema_of_config
 from webhook.label_guard import BUILT_IN, LabelGuard
 from webhook.labels import LabelRule

@@ -1,0 +1,53 @@
+"""From a configuration to the API server: which one, by whose rights, and as whose release."""
+
+from __future__ import annotations
+
+from cluster.access import service_account
+from cluster.client import TIMEOUT, Client
+from resourceapi.gates import GateError
+from resourceapi.releases import Profile, UnknownRelease
+from serving.config_file import Config
+
+NAMESPACE = "claimcheck-system"
+
+
+def make_profile(config: Config) -> Profile:
+    """The release and gates of the configuration's API server.
+
+    :raises ConfigError: if there is no such release or gate.
+    """
+    try:
+        return Profile(config.get("apiServer", "release"), config.get("apiServer", "featureGates"))
+    except UnknownRelease as error:
+        raise config.error(("apiServer", "release"), f"apiServer.release: {error}") from None
+    except GateError as error:
+        raise config.error(("apiServer", "featureGates"), f"apiServer.featureGates: {error}") from None
+
+
+def make_client(config: Config, timeout: float = TIMEOUT) -> Client:
+    """A client of the configuration's API server.
+
+    :param timeout: seconds for an answer.
+    :raises ConfigError: if the CA certificates cannot be read.
+    """
+    try:
+        access = service_account(
+            config.get("apiServer", "address"),
+            token_file=config.path(config.get("apiServer", "tokenFile")),
+            ca_file=config.path(config.get("apiServer", "caFile")),
+        )
+    except OSError as error:
+        raise config.error(("apiServer", "caFile"), f"apiServer.caFile: {error.strerror or error}") from None
+    return Client(access, timeout=timeout)
+
+
+def own_namespace(config: Config, *path: str) -> str:
+    """The namespace at a path of the configuration; if there is none, that of the service's pod."""
+    named: str | None = config.get(*path)
+    if named is not None:
+        return named
+    try:
+        beside = config.path(config.get("apiServer", "tokenFile")).with_name("namespace")
+        return beside.read_text("utf-8").strip() or NAMESPACE
+    except (OSError, ValueError):
+        return NAMESPACE

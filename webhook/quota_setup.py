@@ -1,0 +1,59 @@
+"""From a configuration to the quota check."""
+
+from __future__ import annotations
+
+import logging
+
+from quota.cluster import ClusterNamespaces
+from quota.config_maps import ConfigMapStore
+from quota.controller import RecountController
+from quota.enforcement import ObservedQuota, QuotaCheck, ReservedQuota, held_for_custom_resources
+from quota.reservations import Reservations
+from resourceapi.releases import Profile
+from serving.config_file import Config
+from serving.logs import log
+from validation.server import Server
+from webhook.cluster import DEVICES, WatchedCluster
+from webhook.cluster_setup import make_client, own_namespace
+from webhook.context import OFF
+
+_NO_CLIENTS = (
+    "quota.mode: only the API server may ask for it, since that asks the cluster, and tells who uses what: name the "
+    "authority of its client certificate in tls.clientAuthorityFile (or set quota.insecureSkipClientVerify: then everybody "
+    "who reaches the port can read the quotas of any namespace and, where CRDs serve the kinds, use them up)"
+)
+
+
+def make_quota(config: Config, profile: Profile, watched: WatchedCluster) -> QuotaCheck | None:
+    """The quota check that a configuration asks for; None if it is off.
+
+    :raises ConfigError: if anybody could ask for it, or the API server's CA certificates cannot be read.
+    """
+    if config.get("quota", "mode") == OFF:
+        return None
+    reserves = config.get("apiServer", "serves") == "CustomResources"
+    trusts_everybody = config.get("quota", "insecureSkipClientVerify")
+    if not trusts_everybody and config.get("tls", "clientAuthorityFile") is None:
+        raise config.error(("quota", "mode"), _NO_CLIENTS)
+    api = make_client(config)
+    classes = watched.devices.device_classes.objects if DEVICES in watched.parts else None
+    namespaces = ClusterNamespaces(api, Server(profile), watched_classes=classes)
+    if not reserves:
+        return ObservedQuota(namespaces, is_for_known_clients=not trusts_everybody)
+    store = ConfigMapStore(api, own_namespace(config, "quota", "namespace"))
+    reservations = Reservations(
+        store,
+        namespaces,
+        is_enforced=held_for_custom_resources,
+        is_deleted=watched.claim_counts.deleted.__contains__,
+        grace=config.get("quota", "graceSeconds"),
+    )
+    controller = RecountController(
+        reservations,
+        namespaces.namespaces_with_quota,
+        interval=config.get("quota", "recountSeconds"),
+        report=lambda namespace, error: log(
+            logging.WARNING, "quota not recounted", namespace=namespace, reason=str(error)
+        ),
+    )
+    return ReservedQuota(reservations, namespaces, controller, is_for_known_clients=not trusts_everybody)
