@@ -41,11 +41,12 @@ run: setup ## validate the shipped examples, then serve the webhooks on loopback
 test: setup ## unit tests, in parallel
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n auto --dist worksteal -m "not e2e and not bench" tests
 
-check: setup ## style, types and the direction of imports
+check: setup ## style, types, the direction of imports, and the words of the glossary
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m docs.tools.glossary
 
 format: setup ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix-only --quiet .

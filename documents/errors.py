@@ -8,7 +8,7 @@ class DocumentError(Exception):
 
     `file` is the name as the user gave it (`-` is standard input); `line` and `column` count from 1,
     in code points, and are 0 when the trouble is with the whole file; `message` is one sentence
-    without the position; `hint` says how to mend it, or is empty.
+    without the position; `hint` says how to fix it, or is empty.
     """
 
     def __init__(self, file: str, line: int, column: int, message: str, hint: str = "") -> None:

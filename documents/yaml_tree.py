@@ -1,7 +1,7 @@
 """The full reader's first half: YAML text to nodes, by libyaml.
 
 libyaml's grammar is the one kubectl's YAML library (go-yaml v2) was ported from; the few places where
-the two part are mended here. As kubectl does, only the first document of the text is read (the text has
+the two part are handled here. As kubectl does, only the first document of the text is read (the text has
 been cut at its separator lines before); what follows it goes unnoticed there.
 """
 
@@ -23,8 +23,8 @@ _FLOW = "flow"
 # Stand-ins for a character that libyaml would refuse: code points for private use, and each one long.
 _QUOTE, _COLON = "\ue010", "\ue011"
 # Every place takes another attempt to read the text.
-_MENDED_PLACES = 20
-_MENDED_TEXT = 100_000
+_REPLACED_PLACES = 20
+_REPLACED_TEXT = 100_000
 
 _properties = re.compile(r"(?:[!&]\S*\s*)*").match
 
@@ -39,20 +39,20 @@ def read_nodes(text: str) -> tuple[Node | None, int]:
         raise MalformedText(
             mark.start(), "a byte order mark in the middle of the file", "remove the character"
         )
-    retries = 0 if _QUOTE in text or _COLON in text or len(text) > _MENDED_TEXT else _MENDED_PLACES
-    mended = False
+    retries = 0 if _QUOTE in text or _COLON in text or len(text) > _REPLACED_TEXT else _REPLACED_PLACES
+    replaced = False
     while True:
         try:
-            return _Events(text, mended).read()
+            return _Events(text, replaced).read()
         except yaml.YAMLError as error:
             malformed = _malformed(error, text)
-            other = _mended(text, malformed) if retries else None
+            other = _replaced(text, malformed) if retries else None
             if other is None:
                 raise malformed from None
-            text, mended, retries = other, True, retries - 1
+            text, replaced, retries = other, True, retries - 1
 
 
-def _mended(text: str, malformed: MalformedText) -> str | None:
+def _replaced(text: str, malformed: MalformedText) -> str | None:
     r"""The text with the place of an error that go-yaml does not see written otherwise, or None.
 
     go-yaml takes `\'` in double quotes for a quote, and a colon in front of a flow indicator for text.
@@ -79,9 +79,9 @@ def offset_of_ignored_text(text: str, end: int) -> int | None:
 class _Events:
     """Builds the tree from libyaml's events, with a stack instead of recursion."""
 
-    def __init__(self, text: str, mended: bool) -> None:
+    def __init__(self, text: str, replaced: bool) -> None:
         self.text = text
-        self.mended = mended
+        self.replaced = replaced
         self.next_event: Callable[[], Any] = CParser(text).get_event
         self.anchors: dict[str, Node] = {}
         self.count = 0
@@ -141,7 +141,7 @@ class _Events:
         node.tag = event.tag or ""
         node.plain = event.implicit[0] and not node.tag
         node.style = event.style or ""
-        if self.mended:
+        if self.replaced:
             node.value = node.value.replace(_QUOTE, "").replace(_COLON, ":")
         if node.style == '"' and r"\/" in self.text[node.start : node.end]:
             self._refuse_escaped_slash(node)

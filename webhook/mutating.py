@@ -41,7 +41,7 @@ def mutate(review: Any, context: Context) -> Object:
     Refused is what the API server would refuse before it asks a validating webhook: what cannot be decoded, and objects
     with mistakes that it looks for in every custom resource, which then get all their causes.  Any other object that the
     rules refuse is left as it is, but for its revision: refusing it is for the validating webhook, as another mutating
-    one may mend it before (then this one is asked again, with ``reinvocationPolicy: IfNeeded``).
+    one may fix it before (then this one is asked again, with ``reinvocationPolicy: IfNeeded``).
 
     :raises WebhookError: if it is no AdmissionReview.
     """

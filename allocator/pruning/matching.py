@@ -23,7 +23,7 @@ class Matching:
         merged: dict[int, int] = {}
         for wanted, devices in demands:
             merged[devices] = merged.get(devices, 0) + wanted
-        # The most particular come first: then there is little to be mended.
+        # The most particular come first: then there is little to change.
         self._demands = sorted(
             ((n, devices) for devices, n in merged.items()), key=lambda d: d[1].bit_count()
         )

@@ -34,7 +34,7 @@ _RULES = {
 # to a location of the report by its number, or to another site
 _link = re.compile(r"\[(?=[^\[\]]*\]\((?:\d+\)|[A-Za-z][A-Za-z0-9+.-]*:|/))")
 _HELP = (
-    "The message is what kubectl or kube-apiserver answers; a hint says how to mend it, where there is one."
+    "The message is what kubectl or kube-apiserver answers; a hint says how to fix it, where there is one."
 )
 
 

@@ -151,9 +151,9 @@ def cluster(
     return made
 
 
-def ask(world: SchedulingState, *claims: Object) -> NodeAnswer:
+def ask(state: SchedulingState, *claims: Object) -> NodeAnswer:
     """What the first node has for a pod with these claims."""
-    return world.place(claims, Mode.ALL_NODES).nodes[0]
+    return state.place(claims, Mode.ALL_NODES).nodes[0]
 
 
 def devices_of(answer: NodeAnswer) -> list[str] | None:

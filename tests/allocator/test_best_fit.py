@@ -30,8 +30,8 @@ from tests.allocator.test_brute_force import claim_of, holder, inventory_of, pod
 EXAMPLES = 100
 
 
-def place(world: SchedulingState, mode: Mode, *claims: Object) -> PodAnswer:
-    return world.place([{**each, "status": {}} for each in claims], mode)
+def place(state: SchedulingState, mode: Mode, *claims: Object) -> PodAnswer:
+    return state.place([{**each, "status": {}} for each in claims], mode)
 
 
 def taken(answer: PodAnswer) -> list[str] | None:
@@ -57,9 +57,9 @@ def test_rules(block: int) -> None:
         pod = pod_of(random)
         answers = []
         for mode in (Mode.FIRST_FIT, Mode.BEST_FIT):
-            world = cluster(*slices_of(parts, counters), holders=[holder(part) for part in held_parts])
+            state = cluster(*slices_of(parts, counters), holders=[holder(part) for part in held_parts])
             answers.append(
-                place(world, mode, *(claim_of(each, f"c{index}") for index, each in enumerate(pod)))
+                place(state, mode, *(claim_of(each, f"c{index}") for index, each in enumerate(pod)))
             )
         first, best = (_picks(answer, pod, parts) for answer in answers)
         assert (first is None) == (best is None)
@@ -121,10 +121,10 @@ def test_partition_that_costs_least() -> None:
     for each in halves:
         each["attributes"] = {"size": {"int": 2}}
     slices = [counter_slice(sets), slice_of(*quarters, *halves, count=2)]
-    world = cluster(*slices, holders=[held("quarter-3")])
-    assert taken(place(world, Mode.FIRST_FIT, small)) == ["r=quarter-0"]
-    world = cluster(*slices, holders=[held("quarter-3")])
-    assert taken(place(world, Mode.BEST_FIT, small)) == ["r=quarter-2"]
+    state = cluster(*slices, holders=[held("quarter-3")])
+    assert taken(place(state, Mode.FIRST_FIT, small)) == ["r=quarter-0"]
+    state = cluster(*slices, holders=[held("quarter-3")])
+    assert taken(place(state, Mode.BEST_FIT, small)) == ["r=quarter-2"]
 
 
 def _draw(start: int, size: int) -> Object:
@@ -139,8 +139,8 @@ def test_unused_sets_stay_unused() -> None:
         for index in range(3)
     ]
     slices = [counter_slice({"a": {"m": "3"}, "b": {"m": "3"}}), slice_of(*parts, count=2)]
-    world = cluster(*slices, holders=[held("b-0")])
-    assert taken(place(world, Mode.BEST_FIT, claim(exactly()))) == ["r=b-1"]
+    state = cluster(*slices, holders=[held("b-0")])
+    assert taken(place(state, Mode.BEST_FIT, claim(exactly()))) == ["r=b-1"]
 
 
 def test_smallest_device_that_will_do() -> None:
@@ -148,8 +148,8 @@ def test_smallest_device_that_will_do() -> None:
     sizes = {"large": "80Gi", "small": "40Gi", "tiny": "10Gi"}
     devices = [device(name, capacity={"memory": {"value": value}}) for name, value in sizes.items()]
     enough = f"device.capacity['{DRIVER}'].memory.compareTo(quantity('20Gi')) > 0"
-    world = cluster(slice_of(*devices))
-    assert taken(place(world, Mode.BEST_FIT, claim(exactly(selectors=[enough])))) == ["r=small"]
+    state = cluster(slice_of(*devices))
+    assert taken(place(state, Mode.BEST_FIT, claim(exactly(selectors=[enough])))) == ["r=small"]
 
 
 def test_full_shared_devices_first() -> None:
@@ -160,24 +160,24 @@ def test_full_shared_devices_first() -> None:
         held(name, name=name, shareID=f"share-{name}", consumedCapacity={"memory": amount})
         for name, amount in (("b", "40"), ("c", "75"))
     ]
-    world = cluster(slice_of(*devices), holders=used)
-    assert taken(place(world, Mode.BEST_FIT, claim(exactly(capacity={"memory": "10"})))) == ["r=b"]
+    state = cluster(slice_of(*devices), holders=used)
+    assert taken(place(state, Mode.BEST_FIT, claim(exactly(capacity={"memory": "10"})))) == ["r=b"]
 
 
 def test_groups_stay_whole() -> None:
     """Devices that belong together stay together: the rest of a broken group goes first."""
     root = "resource.kubernetes.io/pcieRoot"
     devices = [device(f"{name}{index}", attributes={root: name}) for name in "ab" for index in range(2)]
-    world = cluster(slice_of(*devices), holders=[held("b0")])
-    assert taken(place(world, Mode.BEST_FIT, claim(exactly()))) == ["r=b1"]
+    state = cluster(slice_of(*devices), holders=[held("b0")])
+    assert taken(place(state, Mode.BEST_FIT, claim(exactly()))) == ["r=b1"]
 
 
 def test_nodes_fill_up() -> None:
     """With nothing else to choose by, a node that is in use already comes first."""
     slices = [slice_of("d0", "d1", name=name, pool=name, nodeName=name) for name in ("n1", "n2")]
-    world = _two_nodes(*slices)
-    world.hold(held("d0", pool="n2"))
-    assert taken(place(world, Mode.BEST_FIT, claim(exactly()))) == ["r=n2/d1"]
+    state = _two_nodes(*slices)
+    state.hold(held("d0", pool="n2"))
+    assert taken(place(state, Mode.BEST_FIT, claim(exactly()))) == ["r=n2/d1"]
 
 
 def test_errors_as_in_first_fit() -> None:
@@ -196,8 +196,8 @@ def test_more_pods_fit(family: str, arrival: str) -> None:
         profiles = wanted(16, LAYOUTS[family], arrival, Random(f"{family} {seed}"))
         numbers = []
         for mode in (Mode.FIRST_FIT, Mode.BEST_FIT):
-            world = gpus(4, 4)
-            placed = [place(world, mode, *pod.claims.values()).placed for pod in pods(profiles)]
+            state = gpus(4, 4)
+            placed = [place(state, mode, *pod.claims.values()).placed for pod in pods(profiles)]
             numbers.append(sum(map(bool, placed)))
         first, best = numbers
         assert best > first or best == first == len(profiles), (first, best, len(profiles))
@@ -212,5 +212,5 @@ def test_many_partitions() -> None:
         for second in range(first)
     ]
     slices = [slice_of(*parts[at : at + 64], name=f"s{at}", count=9) for at in range(0, len(parts), 64)]
-    world = cluster(counter_slice({"s": dict.fromkeys(places, "1")}, count=9), *slices)
-    assert taken(place(world, Mode.BEST_FIT, claim(exactly(count=3)))) is not None
+    state = cluster(counter_slice({"s": dict.fromkeys(places, "1")}, count=9), *slices)
+    assert taken(place(state, Mode.BEST_FIT, claim(exactly(count=3)))) is not None

@@ -137,8 +137,8 @@ def compare(inventory: tuple[list[Part], dict[str, int]], pod: list[Claim], take
     # Whole devices only: a share that is held comes with an ID and capacity, which the rules' own tests cover.
     held_parts = [part for part in parts if part.name in taken and part.memory is None]
     whole = [part.name for part in held_parts]
-    world = cluster(*slices_of(parts, counters), holders=[holder(part) for part in held_parts])
-    answer = ask(world, *(claim_of(each, f"c{index}") for index, each in enumerate(pod)))
+    state = cluster(*slices_of(parts, counters), holders=[holder(part) for part in held_parts])
+    answer = ask(state, *(claim_of(each, f"c{index}") for index, each in enumerate(pod)))
     if answer.error_kind == FATAL:
         assert "cannot add device" in answer.error, answer.error
         return  # a constraint that refuses one of all devices is an error, and ends the search early

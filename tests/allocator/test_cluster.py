@@ -42,23 +42,23 @@ def rule(name: str, **selector: str) -> Object:
 
 def test_slices() -> None:
     """A slice that comes, changes or goes is noticed by the next pod."""
-    world = cluster()
-    assert devices_of(ask(world, claim(exactly()))) is None
-    world.put_slice(slice_of("d"))
-    assert devices_of(ask(world, claim(exactly()))) == ["r=d"]
-    world.put_slice(slice_of("e"))
-    assert devices_of(ask(world, claim(exactly()))) == ["r=e"]
-    world.remove_slice("slice")
-    assert devices_of(ask(world, claim(exactly()))) is None
+    state = cluster()
+    assert devices_of(ask(state, claim(exactly()))) is None
+    state.put_slice(slice_of("d"))
+    assert devices_of(ask(state, claim(exactly()))) == ["r=d"]
+    state.put_slice(slice_of("e"))
+    assert devices_of(ask(state, claim(exactly()))) == ["r=e"]
+    state.remove_slice("slice")
+    assert devices_of(ask(state, claim(exactly()))) is None
 
 
 def test_a_changed_device_is_another_kind() -> None:
     """What was known of a device does not outlive its change."""
-    world = cluster(slice_of(device("d", attributes={"x": 1})))
+    state = cluster(slice_of(device("d", attributes={"x": 1})))
     wanted = claim(exactly(selectors=[f"device.attributes['{DRIVER}'].x == 1"]))
-    assert devices_of(ask(world, wanted)) == ["r=d"]
-    world.put_slice(slice_of(device("d", attributes={"x": 2})))
-    assert devices_of(ask(world, wanted)) is None
+    assert devices_of(ask(state, wanted)) == ["r=d"]
+    state.put_slice(slice_of(device("d", attributes={"x": 2})))
+    assert devices_of(ask(state, wanted)) is None
 
 
 def test_capacity_of_a_changed_device() -> None:
@@ -67,111 +67,111 @@ def test_capacity_of_a_changed_device() -> None:
     def shared(total: str) -> Object:
         return slice_of(device("d", allowMultipleAllocations=True, capacity={"m": {"value": total}}))
 
-    world = cluster(shared("4"), holders=[held("d", shareID="s", consumedCapacity={"m": "3"})])
+    state = cluster(shared("4"), holders=[held("d", shareID="s", consumedCapacity={"m": "3"})])
     wanted = claim(exactly(capacity={"m": "2"}))
-    assert devices_of(ask(world, wanted)) is None
-    world.put_slice(shared("5"))
-    assert devices_of(ask(world, wanted)) == ["r=d"]
+    assert devices_of(ask(state, wanted)) is None
+    state.put_slice(shared("5"))
+    assert devices_of(ask(state, wanted)) == ["r=d"]
 
 
 def test_nodes() -> None:
     """Nodes come, change and go; one that changes keeps its place."""
     zone = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["1"]}]}]}
-    world = cluster(slice_of("d", nodeSelector=zone), nodes=[node("a"), node("b")])
-    fitting = [answer.result is not None for answer in world.place([claim(exactly())], Mode.ALL_NODES).nodes]
+    state = cluster(slice_of("d", nodeSelector=zone), nodes=[node("a"), node("b")])
+    fitting = [answer.result is not None for answer in state.place([claim(exactly())], Mode.ALL_NODES).nodes]
     assert fitting == [False, False]
-    world.put_node(node("a", {"zone": "1"}))
-    world.put_node(node("c", {"zone": "1"}))
-    answers = world.place([claim(exactly())], Mode.ALL_NODES).nodes
+    state.put_node(node("a", {"zone": "1"}))
+    state.put_node(node("c", {"zone": "1"}))
+    answers = state.place([claim(exactly())], Mode.ALL_NODES).nodes
     assert [(answer.node, answer.result is not None) for answer in answers] == [
         ("a", True),
         ("b", False),
         ("c", True),
     ]
-    world.remove_node("a")
-    world.remove_node("a")
-    assert world.place([claim(exactly())], Mode.FIRST_FIT).placed == "c"
+    state.remove_node("a")
+    state.remove_node("a")
+    assert state.place([claim(exactly())], Mode.FIRST_FIT).placed == "c"
 
 
 def test_rules() -> None:
     """A rule taints devices that come before and after it; without it they are as they were."""
-    world = cluster(own("n", "d", device("e", taints=[{"key": "own", "effect": "NoSchedule"}])))
-    world.put_rule(rule("all", driver=DRIVER))
-    assert devices_of(ask(world, claim(exactly()))) is None
-    world.put_slice(own("n", "d", "f"))
-    assert devices_of(ask(world, claim(exactly()))) is None
-    world.put_rule(rule("all", driver=DRIVER, pool="n", device="d"))
-    assert devices_of(ask(world, claim(exactly()))) == ["r=f"]
-    world.remove_rule("all")
-    world.remove_rule("all")
-    assert devices_of(ask(world, claim(exactly()))) == ["r=d"]
+    state = cluster(own("n", "d", device("e", taints=[{"key": "own", "effect": "NoSchedule"}])))
+    state.put_rule(rule("all", driver=DRIVER))
+    assert devices_of(ask(state, claim(exactly()))) is None
+    state.put_slice(own("n", "d", "f"))
+    assert devices_of(ask(state, claim(exactly()))) is None
+    state.put_rule(rule("all", driver=DRIVER, pool="n", device="d"))
+    assert devices_of(ask(state, claim(exactly()))) == ["r=f"]
+    state.remove_rule("all")
+    state.remove_rule("all")
+    assert devices_of(ask(state, claim(exactly()))) == ["r=d"]
 
 
 def test_own_taints_outlive_a_rule() -> None:
     """Only what the rule added goes with it."""
     own_taint = {"key": "own", "effect": "NoSchedule"}
-    world = cluster(own("n", device("d", taints=[own_taint])))
-    world.put_rule(rule("r", driver=DRIVER))
-    world.remove_rule("r")
+    state = cluster(own("n", device("d", taints=[own_taint])))
+    state.put_rule(rule("r", driver=DRIVER))
+    state.remove_rule("r")
     tolerant = exactly(tolerations=[{"key": "own", "operator": "Exists"}])
-    assert devices_of(ask(world, claim(exactly()))) is None
-    assert devices_of(ask(world, claim(tolerant))) == ["r=d"]
+    assert devices_of(ask(state, claim(exactly()))) is None
+    assert devices_of(ask(state, claim(tolerant))) == ["r=d"]
 
 
 def test_classes() -> None:
     """A class that changes is another question."""
-    world = cluster(slice_of("d"))
+    state = cluster(slice_of("d"))
     wanted = claim(exactly(device_class="new"))
-    assert ask(world, wanted).error
-    world.put_class(device_class("new"))
-    assert devices_of(ask(world, wanted)) == ["r=d"]
-    world.put_class(device_class("new", ["false"]))
-    assert devices_of(ask(world, wanted)) is None
-    world.remove_class("new")
-    assert ask(world, wanted).error
+    assert ask(state, wanted).error
+    state.put_class(device_class("new"))
+    assert devices_of(ask(state, wanted)) == ["r=d"]
+    state.put_class(device_class("new", ["false"]))
+    assert devices_of(ask(state, wanted)) is None
+    state.remove_class("new")
+    assert ask(state, wanted).error
 
 
 def test_claims() -> None:
     """A claim counts with what it holds now; to be told of it twice, or of what was placed here, changes nothing."""
-    world = cluster(slice_of("d", "e"))
+    state = cluster(slice_of("d", "e"))
     placed = claim(exactly(), name="placed")
-    assert world.place([placed], Mode.FIRST_FIT).placed
-    world.put_claim(placed)
-    assert devices_of(ask(world, claim(exactly()))) == ["r=e"]
+    assert state.place([placed], Mode.FIRST_FIT).placed
+    state.put_claim(placed)
+    assert devices_of(ask(state, claim(exactly()))) == ["r=e"]
     holder = held("e")
-    world.put_claim(holder)
-    world.put_claim(copy.deepcopy(holder))
-    assert devices_of(ask(world, claim(exactly()))) is None
-    world.put_claim({"metadata": holder["metadata"]})
-    assert devices_of(ask(world, claim(exactly()))) == ["r=e"]
-    world.remove_claim("ns", "placed")
-    world.remove_claim("ns", "placed")
-    assert devices_of(ask(world, claim(exactly()))) == ["r=d"]
+    state.put_claim(holder)
+    state.put_claim(copy.deepcopy(holder))
+    assert devices_of(ask(state, claim(exactly()))) is None
+    state.put_claim({"metadata": holder["metadata"]})
+    assert devices_of(ask(state, claim(exactly()))) == ["r=e"]
+    state.remove_claim("ns", "placed")
+    state.remove_claim("ns", "placed")
+    assert devices_of(ask(state, claim(exactly()))) == ["r=d"]
 
 
 def test_a_pool_of_many_nodes() -> None:
     """What one node takes of a shared pool, or of counters that several nodes draw from, is gone for the others."""
     nodes = [node("a"), node("b")]
-    world = cluster(slice_of("d"), nodes=nodes)
-    assert world.place([claim(exactly(), name="1")], Mode.FIRST_FIT, "b").placed
-    assert not world.place([claim(exactly(), name="2")], Mode.FIRST_FIT).placed
+    state = cluster(slice_of("d"), nodes=nodes)
+    assert state.place([claim(exactly(), name="1")], Mode.FIRST_FIT, "b").placed
+    assert not state.place([claim(exactly(), name="2")], Mode.FIRST_FIT).placed
 
     def part(name: str) -> Object:
         drawing = device(name, consumesCounters=[draws("s", {"x": "2"})])
         return slice_of(drawing, name=name, count=3, nodeName=name)
 
-    world = cluster(counter_slice({"s": {"x": "3"}}, count=3), part("a"), part("b"), nodes=nodes)
-    assert world.place([claim(exactly(), name="1")], Mode.FIRST_FIT, "b").placed
-    assert not world.place([claim(exactly(), name="2")], Mode.FIRST_FIT).placed
+    state = cluster(counter_slice({"s": {"x": "3"}}, count=3), part("a"), part("b"), nodes=nodes)
+    assert state.place([claim(exactly(), name="1")], Mode.FIRST_FIT, "b").placed
+    assert not state.place([claim(exactly(), name="2")], Mode.FIRST_FIT).placed
 
 
 def test_answers_are_of_the_time_of_the_question() -> None:
     """They may be looked at when things have changed, and say the same each time."""
     shared = device("d", allowMultipleAllocations=True, capacity={"m": {"value": "4"}})
-    world = cluster(slice_of(shared, "e"), nodes=[node("a"), node("b")])
-    answers = world.place([claim(exactly(count=2))], Mode.ALL_NODES).nodes
-    world.put_slice(slice_of("f"))
-    world.remove_node("b")
+    state = cluster(slice_of(shared, "e"), nodes=[node("a"), node("b")])
+    answers = state.place([claim(exactly(count=2))], Mode.ALL_NODES).nodes
+    state.put_slice(slice_of("f"))
+    state.remove_node("b")
     assert [devices_of(answer) for answer in answers] == [["r=d", "r=e"]] * 2
     assert answers[0] == answers[0]
     assert [answer.node for answer in answers[1:]] == ["b"]
@@ -190,10 +190,10 @@ def test_feasible_nodes(nodes: int, wanted: int) -> None:
 def test_scheduler_goes_on_where_it_stopped() -> None:
     """Each pod is asked about the nodes after those that were asked before, and gets the first that fits."""
     names = [f"n{index:03}" for index in range(150)]
-    world = cluster(*(own(name, "d") for name in names), nodes=[node(name) for name in names])
+    state = cluster(*(own(name, "d") for name in names), nodes=[node(name) for name in names])
     placed, asked = [], []
     for index in range(4):
-        answer = world.place([claim(exactly(), name=str(index))], Mode.SCHEDULER)
+        answer = state.place([claim(exactly(), name=str(index))], Mode.SCHEDULER)
         placed.append(answer.placed)
         asked.append(len(answer.nodes))
     assert asked == [100, 101, 102, 102]
@@ -202,7 +202,7 @@ def test_scheduler_goes_on_where_it_stopped() -> None:
 
 def test_scheduler_without_nodes() -> None:
     """There is nothing to ask."""
-    world = cluster(nodes=[node()])
-    world.remove_node("n")
-    answer = world.place([claim(exactly())], Mode.SCHEDULER)
+    state = cluster(nodes=[node()])
+    state.remove_node("n")
+    answer = state.place([claim(exactly())], Mode.SCHEDULER)
     assert (list(answer.nodes), answer.placed) == ([], "")

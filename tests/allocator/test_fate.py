@@ -132,7 +132,7 @@ def test_guards() -> None:
 
 
 def test_guard_in_a_class() -> None:
-    """What fails in the class is mended in the class."""
+    """What fails in the class is fixed in the class."""
     found = explained(
         on("a", GOOD), on("b", BARE), asked=claim(exactly()), classes=device_class(selectors=[IS_ONE])
     )

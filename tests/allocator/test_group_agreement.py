@@ -72,7 +72,7 @@ class Story:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.devices = {name: declared(self.random) for name in NAMES}
-        self.world: SchedulingState = cluster(*slices(self.devices))
+        self.state: SchedulingState = cluster(*slices(self.devices))
         #: claims of pods that are placed, with the devices they got and what those declared
         self.placed: list[tuple[list[Object], list[tuple[str, Declared]]]] = []
 
@@ -83,11 +83,11 @@ class Story:
             name = self.random.choice(NAMES)
             self.devices[name] = declared(self.random, self.devices[name])
             for each in slices(self.devices):
-                self.world.put_slice(each)
+                self.state.put_slice(each)
         elif kind < 0.35 and self.placed:
             claims, _ = self.placed.pop(self.random.randrange(len(self.placed)))
             for each in claims:
-                self.world.release(each)
+                self.state.release(each)
         else:
             self.ask(number)
 
@@ -104,7 +104,7 @@ class Story:
             for _, each in (*held, *wanted)
         )
         claims = pod(names, f"pod-{number}", one_claim=self.random.random() < 0.5)
-        assert bool(self.world.place(claims, Mode.FIRST_FIT).placed) == fits
+        assert bool(self.state.place(claims, Mode.FIRST_FIT).placed) == fits
         if fits:
             self.placed.append((claims, wanted))
 
@@ -127,12 +127,12 @@ def test_order_does_not_matter(seed: int) -> None:
     together = agree(devices[name] for name in names)
     for order in permutations(names):
         for sizes in ((1, 1, 1), (2, 1), (1, 2), (3,)):
-            world = cluster(*slices(devices))
+            state = cluster(*slices(devices))
             rest, placed = list(order), []
             for index, size in enumerate(sizes):
                 part, rest = rest[:size], rest[size:]
                 claims = pod(part, f"p{index}", one_claim=random.random() < 0.5)
-                if world.place(claims, Mode.FIRST_FIT).placed:
+                if state.place(claims, Mode.FIRST_FIT).placed:
                     placed += part
             assert agree(devices[name] for name in placed)
             assert (len(placed) == len(names)) == together

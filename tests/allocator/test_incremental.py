@@ -38,7 +38,7 @@ FEATURES = {
 }
 
 
-class World:
+class ChangingCluster:
     """A cluster that follows changes, and everything to make another one from."""
 
     def __init__(self, features: Features, draw: random.Random) -> None:
@@ -169,15 +169,15 @@ def test_answers_are_those_of_a_fresh_allocator(
     if seed % 2:
         # What the plain search cannot tell at once is known of nodes that are alike for the claims.
         monkeypatch.setattr("allocator.solving.PATIENCE", 0)
-    world = World(FEATURES[profile], random.Random(f"{profile} {seed}"))
+    state = ChangingCluster(FEATURES[profile], random.Random(f"{profile} {seed}"))
     for step in range(25):
-        world.step()
+        state.step()
         claims = [
-            random_claim(world.draw, f"question-{step}-{each}")
-            for each in range(world.draw.choice([1, 1, 2]))
+            random_claim(state.draw, f"question-{step}-{each}")
+            for each in range(state.draw.choice([1, 1, 2]))
         ]
-        answers = world.cluster.place(claims, Mode.ALL_NODES).nodes
-        assert without_share_ids(list(answers)) == without_share_ids(world.from_nothing(claims))
+        answers = state.cluster.place(claims, Mode.ALL_NODES).nodes
+        assert without_share_ids(list(answers)) == without_share_ids(state.from_nothing(claims))
 
 
 def _with_serials(draw: random.Random, name: str) -> Object:
@@ -199,14 +199,14 @@ def test_nodes_that_are_alike_for_claims(monkeypatch: pytest.MonkeyPatch, seed: 
     """Serial numbers do not keep nodes from being alike; what selectors and constraints look at does."""
     monkeypatch.setattr("allocator.solving.PATIENCE", 0)
     draw = random.Random(seed)
-    world = World(FEATURES["all"], draw)
-    for name in list(world.slices):
-        world.cluster.remove_slice(name)
-    world.slices.clear()
+    state = ChangingCluster(FEATURES["all"], draw)
+    for name in list(state.slices):
+        state.cluster.remove_slice(name)
+    state.slices.clear()
     for number in range(8):
-        world.nodes[f"n{number}"] = node(f"n{number}")
-        world.cluster.put_node(world.nodes[f"n{number}"])
-        world.put_slice(_with_serials(draw, f"n{number}"))
+        state.nodes[f"n{number}"] = node(f"n{number}")
+        state.cluster.put_node(state.nodes[f"n{number}"])
+        state.put_slice(_with_serials(draw, f"n{number}"))
     for step in range(15):
         kinds = [draw.choice(["x", "y"]) for _ in range(draw.choice([2, 2, 3]))]
         requests = [
@@ -216,7 +216,7 @@ def test_nodes_that_are_alike_for_claims(monkeypatch: pytest.MonkeyPatch, seed: 
         constraint = draw.choice(["matchAttribute", "matchAttribute", "distinctAttribute"])
         on = draw.choice(["root", "root", "root", "serial"])
         wanted = claim(*requests, name=f"c{step}", constraints=[{constraint: f"{DRIVER}/{on}"}])
-        answers = world.cluster.place([wanted], Mode.ALL_NODES).nodes
-        assert without_share_ids(list(answers)) == without_share_ids(world.from_nothing([wanted]))
-        if draw.random() < 0.5 and world.cluster.place([wanted], Mode.SCHEDULER).placed:
-            world.claims.append(wanted)
+        answers = state.cluster.place([wanted], Mode.ALL_NODES).nodes
+        assert without_share_ids(list(answers)) == without_share_ids(state.from_nothing([wanted]))
+        if draw.random() < 0.5 and state.cluster.place([wanted], Mode.SCHEDULER).placed:
+            state.claims.append(wanted)

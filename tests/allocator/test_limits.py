@@ -52,8 +52,8 @@ def test_parts_of_a_budget() -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_pod_out_of_time(mode: Mode) -> None:
     """It gets nothing, and the next one is placed."""
-    world, slow, easy = hard()
-    first, second = Simulation(world, limits=Limits(looks(inf), 3)).run([slow, easy], mode)
+    state, slow, easy = hard()
+    first, second = Simulation(state, limits=Limits(looks(inf), 3)).run([slow, easy], mode)
     assert (first.node, first.undecided, first.results) == ("", True, {})
     assert first.error == "not decided within 3 seconds whether it fits"
     assert (second.node, second.undecided) == ("n", False)
@@ -61,16 +61,16 @@ def test_pod_out_of_time(mode: Mode) -> None:
 
 def test_with_time_it_is_decided() -> None:
     """The same pod, when nobody counts."""
-    world, slow, _ = hard()
-    (found,) = Simulation(world).run([slow], Mode.ATTEMPT)
+    state, slow, _ = hard()
+    (found,) = Simulation(state).run([slow], Mode.ATTEMPT)
     assert not found.undecided
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_all_time_over(mode: Mode) -> None:
     """Nothing is decided any more, easy or not."""
-    world, slow, easy = hard()
-    found = Simulation(world, limits=Limits(looks(3))).run([slow, easy, easy], mode)
+    state, slow, easy = hard()
+    found = Simulation(state, limits=Limits(looks(3))).run([slow, easy, easy], mode)
     assert [each.undecided for each in found] == [True, True, True]
     assert {each.error for each in found} == {
         "the time for all pods was over before it was decided whether it fits"
@@ -79,8 +79,8 @@ def test_all_time_over(mode: Mode) -> None:
 
 def test_batch_out_of_time() -> None:
     """Packing ends, too, with what it has come to."""
-    world, slow, easy = hard()
-    found = pack(Simulation(world, limits=Limits(looks(2))), [slow, easy])
+    state, slow, easy = hard()
+    found = pack(Simulation(state, limits=Limits(looks(2))), [slow, easy])
     assert [(each.pod, each.undecided) for each in found] == [("hard", True), ("easy", True)]
 
 

@@ -46,8 +46,8 @@ def pruned(attempt: Any, claims: Any, candidates: Any, all_devices: Any, feature
 def answer_of(make: Callable[[Random], Any], seed: int) -> tuple[Any, str, str]:
     slices, taken, claims = make(Random(seed))
     features = ALL_FEATURES if seed % 3 else without("DRAListTypeAttributes")
-    world = cluster(*slices, holders=[held(*taken)] if taken else [], features=features)
-    answer = ask(world, *claims)
+    state = cluster(*slices, holders=[held(*taken)] if taken else [], features=features)
+    answer = ask(state, *claims)
     results: Any = answer.result and [
         [
             {key: each[key] for key in each if key != "shareID"}
@@ -84,10 +84,10 @@ def test_same_answer_as_the_plain_search(
 def test_alternatives_that_are_left_out_bind_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other alternative, which the constraint does not concern, need not agree in its stead."""
     monkeypatch.setattr("allocator.allocation.solve", pruned)
-    world = cluster(slice_of(device("d", attributes={"a": 1}), "e"))
+    state = cluster(slice_of(device("d", attributes={"a": 1}), "e"))
     bound = {"matchAttribute": "gpu.example.com/a", "requests": ["r", "s/bound"]}
     either = first_of("s", alternative("bound"), alternative("free"))
-    assert devices_of(ask(world, claim(exactly(), either, constraints=[bound]))) == ["r=d", "s/free=e"]
+    assert devices_of(ask(state, claim(exactly(), either, constraints=[bound]))) == ["r=d", "s/free=e"]
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -97,7 +97,7 @@ def test_alternatives_may_take_less_of_other_devices_with_the_same_left(
     """One request takes all of one device, five a tenth of the other one: what a request takes depends on the device."""
     memory = {"memory": {"value": "10", "requestPolicy": {"default": "1"}}}
     shared = {"allowMultipleAllocations": True, "capacity": memory}
-    world = cluster(slice_of(*(device(f"d{n}", attributes={"size": n}, **shared) for n in order)))
+    state = cluster(slice_of(*(device(f"d{n}", attributes={"size": n}, **shared) for n in order)))
     own = f"device.attributes['{DRIVER}'].size"
     ways = (
         alternative("all", selectors=[f"{own} == 1"], capacity={"memory": "10"}),
@@ -106,7 +106,7 @@ def test_alternatives_may_take_less_of_other_devices_with_the_same_left(
     demand = claim(*(first_of(f"r{number}", *ways) for number in range(6)))
     monkeypatch.setattr("allocator.allocation.solve", pruned)
     expected = ["r0/all=d1", *(f"r{number}/little=d0" for number in range(1, 6))]
-    assert devices_of(ask(world, demand)) == expected
+    assert devices_of(ask(state, demand)) == expected
 
 
 def test_amounts_finer_than_those_that_are_looked_at_in_advance(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,9 +120,9 @@ def test_amounts_finer_than_those_that_are_looked_at_in_advance(monkeypatch: pyt
         for number in range(3)
     ]
     monkeypatch.setattr("allocator.allocation.solve", pruned)
-    world = cluster(slice_of(shared, sizeless))
-    assert devices_of(ask(world, claim(first, *others[:2]))) == ["r=d", "s0=d", "s1=d"]
-    assert ask(world, claim(first, *others)).result is None
+    state = cluster(slice_of(shared, sizeless))
+    assert devices_of(ask(state, claim(first, *others[:2]))) == ["r=d", "s0=d", "s1=d"]
+    assert ask(state, claim(first, *others)).result is None
 
 
 FAMILIES: dict[str, Callable[[int, Random], Scene]] = {

@@ -36,8 +36,8 @@ ALL_D = slice_of("d", "e", "f")
 
 def result_of(*slices: Object, wanted: Object, features: Features = ALL_FEATURES, **fields: Any) -> Object:
     """The AllocationResult of the only claim, as JSON."""
-    world = cluster(*slices, features=features, classes=CLASSES, nodes=[node(**fields)])
-    answer = ask(world, wanted)
+    state = cluster(*slices, features=features, classes=CLASSES, nodes=[node(**fields)])
+    answer = ask(state, wanted)
     assert answer.result is not None, answer.error
     return encode(SCHEMAS["v1"], "AllocationResult", answer.result[0])
 

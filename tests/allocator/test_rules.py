@@ -29,7 +29,7 @@ from tests.allocator.objects import (
 
 
 class Scenario(NamedTuple):
-    """What a cluster has, what is asked for, and which devices are found (None: does not fit)."""
+    """What a cluster has, what is requested, and which devices are found (None: does not fit)."""
 
     id: str
     slices: list[Object]
@@ -45,13 +45,13 @@ def parametrised(scenarios: list[Scenario]) -> pytest.MarkDecorator:
 
 
 def check(scenario: Scenario) -> None:
-    world = cluster(
+    state = cluster(
         *scenario.slices,
         features=scenario.features,
         holders=scenario.holders,
         nodes=[scenario.node or node()],
     )
-    assert devices_of(ask(world, *scenario.claims)) == scenario.found
+    assert devices_of(ask(state, *scenario.claims)) == scenario.found
 
 
 ADMIN = exactly("a", adminAccess=True)
@@ -424,6 +424,6 @@ def test_node_and_selection(scenario: Scenario) -> None:
 def test_class_selects() -> None:
     """Selectors of the class and of the request must both choose the device."""
     classes = [device_class("gpu", ["device.attributes['gpu.example.com'].a > 1"])]
-    world = cluster(*attributed(d=1, e=2, f=3), classes=classes)
+    state = cluster(*attributed(d=1, e=2, f=3), classes=classes)
     wanted = claim(exactly(device_class="gpu", selectors=["device.attributes['gpu.example.com'].a != 2"]))
-    assert devices_of(ask(world, wanted)) == ["r=f"]
+    assert devices_of(ask(state, wanted)) == ["r=f"]

@@ -27,18 +27,18 @@ def per_node() -> list[Object]:
 
 def test_first_fit_keeps_what_it_finds() -> None:
     """Nodes are asked in order until one fits; later pods see what is taken."""
-    world = cluster(*per_node(), nodes=NODES)
-    pods = [world.place([claim(exactly(), name=name)], Mode.FIRST_FIT) for name in ("1", "2", "3")]
+    state = cluster(*per_node(), nodes=NODES)
+    pods = [state.place([claim(exactly(), name=name)], Mode.FIRST_FIT) for name in ("1", "2", "3")]
     assert [pod.placed for pod in pods] == ["a", "b", ""]
     assert [[answer.node for answer in pod.nodes] for pod in pods] == [["a"], ["a", "b"], ["a", "b"]]
 
 
 def test_all_nodes_keeps_nothing() -> None:
     """Every node answers, and answers the same again."""
-    world = cluster(*per_node(), nodes=NODES)
+    state = cluster(*per_node(), nodes=NODES)
     wanted = claim(exactly())
     for _ in range(2):
-        pod = world.place([wanted], Mode.ALL_NODES)
+        pod = state.place([wanted], Mode.ALL_NODES)
         assert [answer.result is not None for answer in pod.nodes] == [True, True]
         assert not pod.placed
     assert "status" not in wanted
@@ -53,13 +53,13 @@ def test_one_node_only() -> None:
 
 def test_release() -> None:
     """What a claim held can be had again; a second release changes nothing."""
-    world = cluster(slice_of("d"))
+    state = cluster(slice_of("d"))
     first, second = claim(exactly(), name="1"), claim(exactly(), name="2")
-    assert world.place([first], Mode.FIRST_FIT).placed
-    assert not world.place([second], Mode.FIRST_FIT).placed
-    world.release(first)
-    world.release(first)
-    assert world.place([second], Mode.FIRST_FIT).placed
+    assert state.place([first], Mode.FIRST_FIT).placed
+    assert not state.place([second], Mode.FIRST_FIT).placed
+    state.release(first)
+    state.release(first)
+    assert state.place([second], Mode.FIRST_FIT).placed
 
 
 def test_shares_are_counted_and_released() -> None:
@@ -70,24 +70,24 @@ def test_shares_are_counted_and_released() -> None:
         capacity={"m": {"value": "10"}},
         consumesCounters=[draws("s", {"x": "1"})],
     )
-    world = cluster(counter_slice({"s": {"x": "1"}}), slice_of(shared, "e", count=2))
+    state = cluster(counter_slice({"s": {"x": "1"}}), slice_of(shared, "e", count=2))
     claims = [claim(exactly(capacity={"m": "4"}), name=str(index)) for index in range(3)]
-    assert [bool(world.place([each], Mode.FIRST_FIT).placed) for each in claims] == [True, True, False]
-    world.release(claims[0])
-    assert world.place([claims[2]], Mode.FIRST_FIT).placed
+    assert [bool(state.place([each], Mode.FIRST_FIT).placed) for each in claims] == [True, True, False]
+    state.release(claims[0])
+    assert state.place([claims[2]], Mode.FIRST_FIT).placed
     for each in claims:
-        world.release(each)
-    assert not world.allocated.shares
-    assert not world.allocated.capacity
-    assert not world.allocated.whole
+        state.release(each)
+    assert not state.allocated.shares
+    assert not state.allocated.capacity
+    assert not state.allocated.whole
 
 
 def test_allocated_claim_binds_the_pod() -> None:
     """A claim that is allocated is not allocated again, and keeps the pod on its nodes."""
-    world = cluster(*per_node(), nodes=NODES)
+    state = cluster(*per_node(), nodes=NODES)
     first = claim(exactly())
-    world.place([first], Mode.FIRST_FIT, "b")
-    pod = world.place([first], Mode.ALL_NODES)
+    state.place([first], Mode.FIRST_FIT, "b")
+    pod = state.place([first], Mode.ALL_NODES)
     away, here = pod.nodes
     assert (away.error, away.error_kind) == ("allocated claim is not available on the node", NODE)
     assert here.result == []
@@ -103,10 +103,10 @@ def test_fatal_error_ends_first_fit(mode: Mode, asked: list[str]) -> None:
 
 def test_invalid_pool_does_not_end_first_fit() -> None:
     """What is wrong with one node's pool does not concern the next."""
-    world = cluster(
+    state = cluster(
         slice_of("d", "d", nodeName="a"), slice_of("d", name="s2", pool="b", nodeName="b"), nodes=NODES
     )
-    pod = world.place([claim(exactly())], Mode.FIRST_FIT)
+    pod = state.place([claim(exactly())], Mode.FIRST_FIT)
     assert (pod.nodes[0].error_kind, pod.placed) == (NODE, "b")
 
 
@@ -127,17 +127,17 @@ def mig_or_vgpu(first: str, second: str) -> list[str]:
             slice_of(*devices, name=name, pool=name, count=2, nodeName=name),
         ]
 
-    world = cluster(
+    state = cluster(
         *parts("a", {"mig": ["mig"], "vgpu": ["vgpu"]}),
         *parts("b", {"mig": ["both"], "vgpu": ["both"]}),
         nodes=NODES,
     )
-    return [place_kind(world, kind) for kind in (first, second)]
+    return [place_kind(state, kind) for kind in (first, second)]
 
 
-def place_kind(world: SchedulingState, kind: str) -> str:
+def place_kind(state: SchedulingState, kind: str) -> str:
     wanted = exactly(selectors=[f"device.attributes['gpu.example.com'].kind == '{kind}'"])
-    return world.place([claim(wanted, name=kind)], Mode.FIRST_FIT).placed
+    return state.place([claim(wanted, name=kind)], Mode.FIRST_FIT).placed
 
 
 @pytest.mark.parametrize("order", [("mig", "vgpu"), ("vgpu", "mig")])

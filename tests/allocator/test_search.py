@@ -231,24 +231,24 @@ def test_fatal_errors(claims: list[Object], features: Features, text: str) -> No
 
 def test_class_is_named_in_errors() -> None:
     """An error of a class's selector names the class."""
-    world = cluster(THREE, classes=[device_class("any", ["true", "nothing"])])
-    assert ask(world, claim(exactly())).error.startswith("class any: selector #1: CEL compile error: ")
+    state = cluster(THREE, classes=[device_class("any", ["true", "nothing"])])
+    assert ask(state, claim(exactly())).error.startswith("class any: selector #1: CEL compile error: ")
 
 
 def test_expressions_and_shared_devices() -> None:
     """To expressions that the stable allocator evaluates no device allows multiple allocations."""
-    world = slice_of(device("d", allowMultipleAllocations=True))
+    state = slice_of(device("d", allowMultipleAllocations=True))
     shared = claim(exactly(selectors=["device.allowMultipleAllocations"]))
-    assert devices_of(ask(cluster(world), shared)) == ["r=d"]
-    assert devices_of(ask(cluster(world, features=without("DRAConsumableCapacity")), shared)) == ["r=d"]
-    assert devices_of(ask(cluster(world, features=Features()), shared)) is None
+    assert devices_of(ask(cluster(state), shared)) == ["r=d"]
+    assert devices_of(ask(cluster(state, features=without("DRAConsumableCapacity")), shared)) == ["r=d"]
+    assert devices_of(ask(cluster(state, features=Features()), shared)) is None
 
 
 def test_device_in_use_is_not_evaluated() -> None:
     """A run-time error on a device that is held does not matter."""
-    world = cluster(slice_of("c", device("d", attributes={"a": 1})), holders=[held("c")])
+    state = cluster(slice_of("c", device("d", attributes={"a": 1})), holders=[held("c")])
     wanted = claim(exactly(selectors=["device.attributes['gpu.example.com'].a == 1"]))
-    assert devices_of(ask(world, wanted)) == ["r=d"]
+    assert devices_of(ask(state, wanted)) == ["r=d"]
 
 
 TWICE = slice_of("x", "x", name="bad", pool="bad")

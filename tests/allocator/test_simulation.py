@@ -116,10 +116,10 @@ def test_errors() -> None:
 
 def test_left_partitions() -> None:
     """Per kind of partition: what could be placed, what all that is free would suffice for, and an empty cluster."""
-    world = gpus(1, 2)
+    state = gpus(1, 2)
     for gpu in range(2):
-        world.hold(held(f"gpu-{gpu}-3g-40gb-0", pool="node-00", name=f"h{gpu}"))
-    rest = leftover(world.pools(), world.allocated)
+        state.hold(held(f"gpu-{gpu}-3g-40gb-0", pool="node-00", name=f"h{gpu}"))
+    rest = leftover(state.pools(), state.allocated)
     assert [each[1:] for each in rest.partitions] == [
         ("7g.80gb", 0, 1, 2, 0),
         ("4g.40gb", 0, 2, 2, 0),
@@ -134,8 +134,8 @@ def test_left_partitions() -> None:
 def test_left_groups() -> None:
     """Topology groups: how many there are, how many nobody uses, how large the largest rest is."""
     devices = [device(f"{name}{index}", attributes={ROOT: name}) for name in "abc" for index in range(2)]
-    world = cluster(slice_of(*devices), holders=[held("a0", "a1", "b0")])
-    rest = leftover(world.pools(), world.allocated)
+    state = cluster(slice_of(*devices), holders=[held("a0", "a1", "b0")])
+    rest = leftover(state.pools(), state.allocated)
     assert rest.groups == [GroupRest(DRIVER, "", 1, 0, 6, 3, 3), GroupRest(DRIVER, ROOT, 3, 1, 6, 3, 2)]
 
 
@@ -143,8 +143,8 @@ def test_left_shares() -> None:
     """Shared devices: what is free of each capacity, in all and in one."""
     shared = {"allowMultipleAllocations": True, "capacity": {"memory": {"value": "80"}}}
     used = held("a", shareID="share", consumedCapacity={"memory": "60"})
-    world = cluster(slice_of(device("a", **shared), device("b", **shared)), holders=[used])
-    assert leftover(world.pools(), world.allocated).shares == [ShareRest(DRIVER, "memory", 2, 160, 100, 80)]
+    state = cluster(slice_of(device("a", **shared), device("b", **shared)), holders=[used])
+    assert leftover(state.pools(), state.allocated).shares == [ShareRest(DRIVER, "memory", 2, 160, 100, 80)]
 
 
 def template(name: str, *devices: Object | str) -> Template:
@@ -229,6 +229,6 @@ def test_new_nodes_are_closed_as_well() -> None:
 
 def test_classes_are_needed() -> None:
     """The class of a request is the cluster's; a template brings none."""
-    world = cluster(classes=[device_class("other")], nodes=[])
-    found = grow(lambda: world, [pod("p", exactly())], [template("t", "d")], Mode.FIRST_FIT)
+    state = cluster(classes=[device_class("other")], nodes=[])
+    found = grow(lambda: state, [pod("p", exactly())], [template("t", "d")], Mode.FIRST_FIT)
     assert [list(way.left) for way in found.ways] == [["p"]]

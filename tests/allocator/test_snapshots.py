@@ -75,15 +75,15 @@ CASES: dict[str, tuple[list[Object], list[str] | None, Features, bool]] = {
 @pytest.mark.parametrize(("slices", "groups", "features", "fits"), CASES.values(), ids=CASES)
 def test_snapshots(slices: list[Object], groups: list[str] | None, features: Features, fits: bool) -> None:
     """What a claim remembers is authoritative; without the gate nothing is taken that cannot be judged."""
-    world = cluster(*slices, features=features, holders=[remembering(groups)])
-    assert devices_of(ask(world, claim(exactly()))) == (["r=e"] if fits else None)
+    state = cluster(*slices, features=features, holders=[remembering(groups)])
+    assert devices_of(ask(state, claim(exactly()))) == (["r=e"] if fits else None)
 
 
 @pytest.mark.parametrize(("features", "written"), [(ALL_FEATURES, {"s": ["a", "b"]}), (UPSTREAM, None)])
 def test_written(features: Features, written: Object | None) -> None:
     """The result has the groups of a device that declares some, and nothing for others."""
-    world = cluster(*pool(part("d", ["b", "a"]), device("e")), features=features)
-    answer = ask(world, claim(exactly(count=2)))
+    state = cluster(*pool(part("d", ["b", "a"]), device("e")), features=features)
+    answer = ask(state, claim(exactly(count=2)))
     assert answer.result is not None
     first, second = answer.result[0]["devices"]["results"]
     assert first.get("compatibilityGroups") == written
@@ -97,17 +97,17 @@ def test_upgrade_downgrade_upgrade() -> None:
     assert cluster(*slices).place([holder], Mode.FIRST_FIT).placed
     before = holder["status"]["allocation"]
     for features, found in ((KEP_OFF, None), (ALL_FEATURES, ["r=e"])):
-        world = cluster(*slices, features=features, holders=[holder])
-        assert devices_of(ask(world, claim(exactly()))) == found
+        state = cluster(*slices, features=features, holders=[holder])
+        assert devices_of(ask(state, claim(exactly()))) == found
     assert holder["status"]["allocation"] == before
 
 
 def test_released_snapshot_is_forgotten() -> None:
     """When the claim lets go of the device, its groups no longer count."""
     holder = remembering(["vgpu"])
-    world = cluster(*pool(MIG_NOW, WANTED_MIG), holders=[holder])
-    world.release(holder)
-    assert devices_of(ask(world, claim(exactly(count=2)))) == ["r=d", "r=e"]
+    state = cluster(*pool(MIG_NOW, WANTED_MIG), holders=[holder])
+    state.release(holder)
+    assert devices_of(ask(state, claim(exactly(count=2)))) == ["r=d", "r=e"]
 
 
 def shares(*snapshots: Object) -> list[Object]:
@@ -118,13 +118,13 @@ def shares(*snapshots: Object) -> list[Object]:
     ]
 
 
-def joining(world: SchedulingState) -> list[str]:
+def joining(state: SchedulingState) -> list[str]:
     """Which of the devices `a`, `b` and `none` could be taken."""
     name = "device.attributes['gpu.example.com'].name"
     asked = {
         each: claim(exactly(selectors=[f"{name} == '{each}'"]), name=each) for each in ("a", "b", "none")
     }
-    return [each for each, wanted in asked.items() if devices_of(ask(world, wanted))]
+    return [each for each, wanted in asked.items() if devices_of(ask(state, wanted))]
 
 
 def named(name: str, groups: list[str] | None) -> Object:
@@ -140,10 +140,10 @@ def test_shares_with_different_snapshots(other: Object, found: list[str], swappe
     """Every share counts with what its own claim remembers; when that lets go, only the others do."""
     holders = shares({"s": ["b"]}, other)
     slices = pool(named("d", ["b"]) | {"allowMultipleAllocations": True}, *OTHERS)
-    world = cluster(*slices, holders=holders[::-1] if swapped else holders)
-    assert joining(world) == found
-    world.release(holders[1])
-    assert joining(world) == ["b"]
+    state = cluster(*slices, holders=holders[::-1] if swapped else holders)
+    assert joining(state) == found
+    state.release(holders[1])
+    assert joining(state) == ["b"]
 
 
 OTHERS = (named("a", ["a"]), named("b", ["b"]), named("none", None))
@@ -154,8 +154,8 @@ def test_further_share_of_a_device_that_has_changed(features: Features, found: b
     """It joins the first shares, with the groups that the device declares now."""
     now = None if features is KEP_OFF else ["b"]
     slices = pool(part("d", now) | {"allowMultipleAllocations": True})
-    world = cluster(*slices, features=features, holders=shares({"s": ["a"]}))
-    assert devices_of(ask(world, claim(exactly()))) == (["r=d"] if found else None)
+    state = cluster(*slices, features=features, holders=shares({"s": ["a"]}))
+    assert devices_of(ask(state, claim(exactly()))) == (["r=d"] if found else None)
 
 
 @pytest.mark.parametrize("holders", [("grouped", "plain"), ("plain", "grouped")])

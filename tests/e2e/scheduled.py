@@ -19,7 +19,7 @@ from tests.e2e.client import Answer, Client
 
 GROUP = "/apis/resource.k8s.io/v1"
 NAMESPACE = "ns"
-LABEL = "situation"
+LABEL = "scenario"
 #: How long all pods together may take, in seconds.
 PATIENCE = 120.0
 THREADS = 8

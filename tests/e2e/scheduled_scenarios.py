@@ -56,7 +56,7 @@ def setting(name: str, seed: int) -> Setting:
     return Setting(name, nodes, slices, holders, claims)
 
 
-def world_of(asked: Setting) -> Snapshot:
+def snapshot_of(asked: Setting) -> Snapshot:
     """The setting as explanations take it."""
     classes = {each["metadata"]["name"]: each for each in CLASSES}
     return Snapshot(ALL_FEATURES, asked.nodes, classes, asked.slices, asked.holders)
@@ -109,7 +109,7 @@ def helped(asked: Setting, remedy: Remedy) -> tuple[Setting, list[Object]]:
     variation = remedy.variation
     released = variation.released or frozenset()
     change = Change(released, variation.without_taint, None, variation.class_selector)
-    snapshot = world_of(asked).changed(change)
+    snapshot = snapshot_of(asked).changed(change)
     claims, classes = variation.claims, []
     if variation.class_selector is not None:
         old = variation.class_selector[0]

@@ -30,7 +30,7 @@ MERGING = ("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with served_by_crds(tmp_path_factory.mktemp("crds"), {}) as served:
         yield served
 
@@ -77,10 +77,10 @@ def _resolved(schema: Object, schemas: Object) -> Object:
 
 
 def test_drivers_report_their_devices_beside_each_other(
-    world: Served, api_server: Callable[[str], ApiServer]
+    served: Served, api_server: Callable[[str], ApiServer]
 ) -> None:
     """Drivers, and shares of one device, have entries of their own, in any version; a conflict is about one field."""
-    told = [_report(server.client) for server in (api_server(PROFILE), world.server)]
+    told = [_report(server.client) for server in (api_server(PROFILE), served.server)]
     built_in, ours = told
     assert ours == built_in
     assert [len(entries) for _, entries in built_in if entries] == [1, 2, 3, 4, 4, 3]
@@ -141,9 +141,9 @@ def _entries(answer: Answer) -> list[Object]:
 
 
 @pytest.mark.parametrize("version", KINDS["ResourceSlice"].versions)
-def test_slices_are_selected_by_fields_in_every_version(world: Served, version: str) -> None:
+def test_slices_are_selected_by_fields_in_every_version(served: Served, version: str) -> None:
     """As drivers and kubelets ask for their own."""
-    client = world.server.client
+    client = served.server.client
     for name in ("one", "two"):
         spec = {
             "driver": f"{name}.example.com",

@@ -107,7 +107,7 @@ SERVED = [
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with our CRDs, the service that it asks, and the namespaces that the recorded cases use."""
     with served_by_crds(tmp_path_factory.mktemp("crds"), namespaces_of_cases()) as served:
         yield served
@@ -171,9 +171,9 @@ def causes(details: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("kind", "version"), SERVED)
-def test_reads_back_as_the_built_in_api_gives_it(world: Served, kind: str, version: str) -> None:
+def test_reads_back_as_the_built_in_api_gives_it(served: Served, kind: str, version: str) -> None:
     """What is created in one version is returned, read and listed in every version as the built-in API does."""
-    client = world.server.client
+    client = served.server.client
     obj = an_object(kind, version, SPECS[kind], f"created-{version}")
     created = client.ask("POST", path_of(kind, version), obj, {"fieldValidation": "Strict"})
     assert created.code == 201, created.body
@@ -191,10 +191,10 @@ def test_reads_back_as_the_built_in_api_gives_it(world: Served, kind: str, versi
 
 
 @pytest.mark.parametrize(("kind", "version"), SERVED)
-def test_refusal_has_the_causes_of_the_built_in_api(world: Served, kind: str, version: str) -> None:
+def test_refusal_has_the_causes_of_the_built_in_api(served: Served, kind: str, version: str) -> None:
     """Code, reason and all causes, named as in the version that was sent; the message says who refused."""
     obj = an_object(kind, version, BAD[kind], "bad")
-    answer = world.server.client.ask("POST", path_of(kind, version), obj)
+    answer = served.server.client.ask("POST", path_of(kind, version), obj)
     refusal = expected(obj).status()
     assert (answer.code, answer.body["reason"]) == (refusal["code"], refusal["reason"]) == (422, "Invalid")
     assert causes(answer.body["details"]) == causes(refusal["details"])
@@ -205,9 +205,9 @@ def test_refusal_has_the_causes_of_the_built_in_api(world: Served, kind: str, ve
 
 
 @pytest.mark.parametrize(("kind", "version"), SERVED)
-def test_update_follows_the_rules_for_updates(world: Served, kind: str, version: str) -> None:
+def test_update_follows_the_rules_for_updates(served: Served, kind: str, version: str) -> None:
     """Metadata can change; a spec that may not change gets the built-in cause, another one is stored in normal form."""
-    client = world.server.client
+    client = served.server.client
     name = f"updated-{version}"
     stored = client.ask("POST", path_of(kind, version), an_object(kind, version, SPECS[kind], name)).body
     relabelled = {**stored, "metadata": {**stored["metadata"], "labels": {"changed": "yes"}}}
@@ -227,9 +227,9 @@ def test_update_follows_the_rules_for_updates(world: Served, kind: str, version:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1"])
-def test_status_of_a_claim(world: Served, version: str) -> None:
+def test_status_of_a_claim(served: Served, version: str) -> None:
     """A good status is stored, and only the status; a bad one is refused with the built-in causes."""
-    client = world.server.client
+    client = served.server.client
     name = f"allocated-{version}"
     obj = an_object("ResourceClaim", version, SPECS["ResourceClaim"], name)
     stored = client.ask("POST", path_of("ResourceClaim", version), obj).body
@@ -250,12 +250,12 @@ def test_status_of_a_claim(world: Served, version: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_kubectl_shows_the_same_columns(
-    world: Served, api_server: Callable[[str], ApiServer], kind: str, tmp_path: Path
+    served: Served, api_server: Callable[[str], ApiServer], kind: str, tmp_path: Path
 ) -> None:
     """`kubectl get` prints what it prints for the built-in kinds; the state of a claim no path can tell."""
     name = f"listed-{kind.lower()}"
     shown = []
-    for server in (api_server(PROFILE), world.server):
+    for server in (api_server(PROFILE), served.server):
         kubectl = Kubectl(server, tmp_path / str(server.client))
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}
         server.client.ask("POST", "/api/v1/namespaces", namespace)
@@ -271,31 +271,31 @@ def test_kubectl_shows_the_same_columns(
     assert ours == built_in
 
 
-def test_update_without_revision(world: Served) -> None:
+def test_update_without_revision(served: Served) -> None:
     """An update that names no resourceVersion is one of whatever is stored, as for the built-in kinds."""
-    client = world.server.client
+    client = served.server.client
     obj = an_object("DeviceClass", "v1", SPECS["DeviceClass"], "unconditional")
     assert client.ask("POST", path_of("DeviceClass", "v1"), obj).code == 201
     answer = client.ask("PUT", path_of("DeviceClass", "v1", "unconditional"), {**obj, "spec": {}})
     assert (answer.code, answer.body["spec"]) == (200, {})
 
 
-def test_apply_merges_what_several_write(world: Served) -> None:
+def test_apply_merges_what_several_write(served: Served) -> None:
     """Server-side apply: those who reserve a claim do not undo each other's entries."""
-    client = world.server.client
+    client = served.server.client
     obj = an_object("ResourceClaim", "v1", SPECS["ResourceClaim"], "applied")
     allocated = {**client.ask("POST", path_of("ResourceClaim", "v1"), obj).body}
     path = path_of("ResourceClaim", "v1", "applied") + "/status"
     allocated["status"] = {"allocation": STATUS_OF_CLAIM["allocation"]}
     assert client.ask("PUT", path, allocated).code == 200
     for pod in ("one", "two"):
-        answer = _apply_reservation(world, path, pod)
+        answer = _apply_reservation(served, path, pod)
         assert answer.code == 200, answer.body
     reserved = client.ask("GET", path).body["status"]["reservedFor"]
     assert [entry["uid"] for entry in reserved] == ["one", "two"]
 
 
-def _apply_reservation(world: Served, path: str, pod: str) -> Answer:
+def _apply_reservation(served: Served, path: str, pod: str) -> Answer:
     patch = {
         "apiVersion": f"{GROUP}/v1",
         "kind": "ResourceClaim",
@@ -303,16 +303,16 @@ def _apply_reservation(world: Served, path: str, pod: str) -> Answer:
         "status": {"reservedFor": [{"resource": "pods", "name": pod, "uid": pod}]},
     }
     query = {"fieldManager": pod}
-    return world.server.client.ask("PATCH", path, patch, query, content_type="application/apply-patch+yaml")
+    return served.server.client.ask("PATCH", path, patch, query, content_type="application/apply-patch+yaml")
 
 
-def test_recorded_requests_get_the_recorded_answers(world: Served, shared: Path) -> None:
+def test_recorded_requests_get_the_recorded_answers(served: Served, shared: Path) -> None:
     """The measured requests: same verdict, refusals by the webhook with the same causes, objects equal in all versions."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     known = {case["id"]: case for case in recorded()}
     counts: Counter[str] = Counter()
     differing = []
-    for asked in Prober(world.server).record(storable(case, now) for case in known.values()):
+    for asked in Prober(served.server).record(storable(case, now) for case in known.values()):
         case = known[asked["id"]]
         _compare(case["expect"], asked["expect"], counts)
         if case["expect"]["code"] < 400 and asked["expect"]["code"] < 400 and not _same_objects(case, asked):
@@ -323,7 +323,7 @@ def test_recorded_requests_get_the_recorded_answers(world: Served, shared: Path)
 
 
 def test_other_requests_get_the_answers_of_the_built_in_api(
-    world: Served, api_server: Callable[[str], ApiServer]
+    served: Served, api_server: Callable[[str], ApiServer]
 ) -> None:
     """Random requests that nobody has recorded, good and bad: as for the recorded ones, asked of both servers."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -332,7 +332,7 @@ def test_other_requests_get_the_answers_of_the_built_in_api(
     ]
     wanted, given = (
         {case["id"]: case for case in Prober(server).record(made)}
-        for server in (api_server(PROFILE), world.server)
+        for server in (api_server(PROFILE), served.server)
     )
     counts: Counter[str] = Counter()
     differing = []
@@ -377,7 +377,7 @@ def _share(counts: Counter[str], part: str, whole: str) -> str:
 
 
 def test_recorded_objects_read_back_in_every_version(
-    world: Served, api_server: Callable[[str], ApiServer], shared: Path
+    served: Served, api_server: Callable[[str], ApiServer], shared: Path
 ) -> None:
     """Every object that can be created is stored, here and where the group is built in, and read in all versions: the
     same comes back."""
@@ -392,7 +392,7 @@ def test_recorded_objects_read_back_in_every_version(
     ]
     wanted, given = (
         {case["id"]: case["expect"] for case in Prober(server).record(cases)}
-        for server in (built_in, world.server)
+        for server in (built_in, served.server)
     )
     both = wanted.keys() & given.keys()
     stored = [id for id in both if given[id]["code"] == wanted[id]["code"] == 201]

@@ -31,7 +31,7 @@ DEPLOYER = "system:serviceaccount:infra:deployer"
 _PATIENCE_SECONDS = 180
 
 
-class World(NamedTuple):
+class Environment(NamedTuple):
     client: Client
     kubectl: Kubectl
     service: Running
@@ -102,7 +102,7 @@ OBJECTS = [
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
     """The service with the overlay's configuration, webhooks and account, before a server with devices."""
     directory = tmp_path_factory.mktemp("guard")
     with contextlib.ExitStack() as stack:
@@ -118,11 +118,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         service = stack.enter_context(running(directory, **config))
         until(lambda: service.ask("GET", "/readyz")[0] == 200)
         register_overlay(server.client, OVERLAY, service)
-        world = World(server.client, kubectl, service, config)
-        until(lambda: "admin access" in create(world, claim(adminAccess=True)).errors)
-        until(lambda: label(world, "team", f"{DOCS_LABEL}=", "--dry-run=server").code != 0)
-        until(lambda: bool(create(world, pod()).warnings))
-        yield world
+        environment = Environment(server.client, kubectl, service, config)
+        until(lambda: "admin access" in create(environment, claim(adminAccess=True)).errors)
+        until(lambda: label(environment, "team", f"{DOCS_LABEL}=", "--dry-run=server").code != 0)
+        until(lambda: bool(create(environment, pod()).warnings))
+        yield environment
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -132,15 +132,15 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def create(world: World, obj: Object, namespace: str = "team", *, dry_run: bool = True) -> Output:
+def create(environment: Environment, obj: Object, namespace: str = "team", *, dry_run: bool = True) -> Output:
     obj = copy.deepcopy(obj)
     obj["metadata"].pop("namespace", None)
     options = ["--dry-run=server"] if dry_run else []
-    return world.kubectl.send("create", obj, "-n", namespace, "-o", "json", *options)
+    return environment.kubectl.send("create", obj, "-n", namespace, "-o", "json", *options)
 
 
-def label(world: World, namespace: str, change: str, *options: str, user: str = JANE) -> Output:
-    return world.kubectl("label", "namespace", namespace, change, "--overwrite", *options, user=user)
+def label(environment: Environment, namespace: str, change: str, *options: str, user: str = JANE) -> Output:
+    return environment.kubectl("label", "namespace", namespace, change, "--overwrite", *options, user=user)
 
 
 def pod(**spec: Any) -> Object:
@@ -156,21 +156,21 @@ def pod(**spec: Any) -> Object:
 # --- admin access
 
 
-def test_admin_access_is_refused(world: World) -> None:
+def test_admin_access_is_refused(environment: Environment) -> None:
     """kubectl prints who refuses, the field and what is missing; the API server's own rule is fulfilled here."""
-    refused = create(world, claim(adminAccess=True))
+    refused = create(environment, claim(adminAccess=True))
     assert refused.code == 1
     assert refused.errors == (
         'The ResourceClaim "claim" is invalid: spec.devices.requests[0].exactly.adminAccess: Forbidden: admin access '
         f"needs the label `{DOCS_LABEL}` on the namespace, which 'team' does not have\n"
     )
     template = {**claim(), "kind": "ResourceClaimTemplate", "spec": {"spec": claim(adminAccess=True)["spec"]}}
-    assert "spec.spec.devices.requests[0].exactly.adminAccess" in create(world, template).errors
+    assert "spec.spec.devices.requests[0].exactly.adminAccess" in create(environment, template).errors
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1"])
 @pytest.mark.parametrize("kind", ["ResourceClaim", "ResourceClaimTemplate"])
-def test_admin_access_in_each_version(world: World, kind: str, version: str) -> None:
+def test_admin_access_in_each_version(environment: Environment, kind: str, version: str) -> None:
     """No version of the group is a way around the policy; the field is named as it was sent."""
     obj = claim(version, adminAccess=True)
     obj["metadata"].pop("namespace")
@@ -181,7 +181,7 @@ def test_admin_access_in_each_version(world: World, kind: str, version: str) -> 
     codes = {}
     for namespace in ("team", "admins"):
         path = f"/apis/resource.k8s.io/{version}/namespaces/{namespace}/{kind.lower()}s"
-        answer = world.client.ask("POST", path, obj, {"dryRun": "All"})
+        answer = environment.client.ask("POST", path, obj, {"dryRun": "All"})
         codes[namespace] = answer.code
         if answer.code == 422:
             assert [cause["field"] for cause in answer.body["details"]["causes"]] == [field]
@@ -189,20 +189,20 @@ def test_admin_access_in_each_version(world: World, kind: str, version: str) -> 
     assert codes == {"team": 422, "admins": 201}
 
 
-def test_admin_access_where_the_label_is(world: World) -> None:
+def test_admin_access_where_the_label_is(environment: Environment) -> None:
     """The same claim is admitted in a namespace that has both labels, without a remark."""
-    admitted = create(world, claim(adminAccess=True), "admins")
+    admitted = create(environment, claim(adminAccess=True), "admins")
     assert (admitted.code, admitted.errors) == (0, "")
 
 
-def test_namespaces_are_followed(world: World) -> None:
+def test_namespaces_are_followed(environment: Environment) -> None:
     """A label that is set, or taken away, counts within moments."""
-    assert world.kubectl.send("create", of_core("Namespace", "followed", ADMIN)).code == 0
-    assert create(world, claim(adminAccess=True), "followed").code == 1
-    assert label(world, "followed", f"{DOCS_LABEL}=yes", user=DEPLOYER).code == 0
-    until(lambda: create(world, claim(adminAccess=True), "followed").code == 0)
-    assert label(world, "followed", f"{DOCS_LABEL}-", user=DEPLOYER).code == 0
-    until(lambda: create(world, claim(adminAccess=True), "followed").code == 1)
+    assert environment.kubectl.send("create", of_core("Namespace", "followed", ADMIN)).code == 0
+    assert create(environment, claim(adminAccess=True), "followed").code == 1
+    assert label(environment, "followed", f"{DOCS_LABEL}=yes", user=DEPLOYER).code == 0
+    until(lambda: create(environment, claim(adminAccess=True), "followed").code == 0)
+    assert label(environment, "followed", f"{DOCS_LABEL}-", user=DEPLOYER).code == 0
+    until(lambda: create(environment, claim(adminAccess=True), "followed").code == 1)
 
 
 # --- who may set the label
@@ -226,33 +226,35 @@ def test_namespaces_are_followed(world: World) -> None:
         ),
     ],
 )
-def test_label_is_guarded(world: World, namespace: str, change: str, what: str) -> None:
+def test_label_is_guarded(environment: Environment, namespace: str, change: str, what: str) -> None:
     """A superuser who is not named may do all but this."""
-    refused = label(world, namespace, change)
+    refused = label(environment, namespace, change)
     assert refused.code == 1
     assert refused.errors.startswith(
         'Error from server (Forbidden): admission webhook "namespaces.claimcheck.example.com" denied the request: '
         f"namespaces \"{namespace}\" is forbidden: user 'jane' may not {what}"
     )
     assert "(that is left to users system:serviceaccount:infra:deployer and groups " in refused.errors
-    assert label(world, namespace, change, "--dry-run=server", user=DEPLOYER).code == 0
-    assert world.kubectl("label", "ns", namespace, change, "--overwrite", "--dry-run=server").code == 0
+    assert label(environment, namespace, change, "--dry-run=server", user=DEPLOYER).code == 0
+    assert environment.kubectl("label", "ns", namespace, change, "--overwrite", "--dry-run=server").code == 0
 
 
 @pytest.mark.parametrize("change", ["a=b", "resource.kubernetes.io/admin-access=yes"])
-def test_other_labels_are_free(world: World, change: str) -> None:
+def test_other_labels_are_free(environment: Environment, change: str) -> None:
     """What grants nothing can be set by anybody."""
-    answer = label(world, "default", change, "--dry-run=server")
+    answer = label(environment, "default", change, "--dry-run=server")
     assert (answer.code, answer.errors) == (0, "")
 
 
-def test_namespaces_cannot_come_with_the_label(world: World) -> None:
+def test_namespaces_cannot_come_with_the_label(environment: Environment) -> None:
     """Neither as new ones, nor by server-side apply."""
     new = of_core("Namespace", "new", ADMIN)
-    assert "may not set the label" in world.kubectl.send("create", new, user=JANE).errors
-    assert "may not set the label" in world.kubectl.send("apply", new, "--server-side", user=JANE).errors
+    assert "may not set the label" in environment.kubectl.send("create", new, user=JANE).errors
     assert (
-        world.kubectl.send(
+        "may not set the label" in environment.kubectl.send("apply", new, "--server-side", user=JANE).errors
+    )
+    assert (
+        environment.kubectl.send(
             "create", of_core("Namespace", "new", {"a": "b"}), "--dry-run=server", user=JANE
         ).code
         == 0
@@ -260,27 +262,27 @@ def test_namespaces_cannot_come_with_the_label(world: World) -> None:
 
 
 @pytest.mark.parametrize("subresource", ["status", "finalize"])
-def test_subresources_are_no_way_around(world: World, subresource: str) -> None:
+def test_subresources_are_no_way_around(environment: Environment, subresource: str) -> None:
     """An update of a subresource could change labels, too."""
     path = "/api/v1/namespaces/default"
-    stored = world.client.ask("GET", path).body
+    stored = environment.client.ask("GET", path).body
     stored["metadata"]["labels"].update(ADMIN)
-    refused = _as_jane(world, f"{path}/{subresource}", stored)
+    refused = _as_jane(environment, f"{path}/{subresource}", stored)
     assert "may not set the label" in refused.errors
 
 
-def test_name_label_cannot_be_borrowed(world: World) -> None:
+def test_name_label_cannot_be_borrowed(environment: Environment) -> None:
     """Saying to be a namespace that is left out does not help."""
-    stored = world.client.ask("GET", "/api/v1/namespaces/default").body
+    stored = environment.client.ask("GET", "/api/v1/namespaces/default").body
     stored["metadata"]["labels"] = {**ADMIN, "kubernetes.io/metadata.name": "kube-system"}
-    assert "may not set the label" in _as_jane(world, "/api/v1/namespaces/default", stored).errors
+    assert "may not set the label" in _as_jane(environment, "/api/v1/namespaces/default", stored).errors
     new = of_core("Namespace", "borrowed", {**ADMIN, "kubernetes.io/metadata.name": "kube-system"})
-    assert "may not set the label" in world.kubectl.send("create", new, user=JANE).errors
+    assert "may not set the label" in environment.kubectl.send("create", new, user=JANE).errors
 
 
-def _as_jane(world: World, path: str, obj: Object) -> Output:
+def _as_jane(environment: Environment, path: str, obj: Object) -> Output:
     """A PUT, for which kubectl has no better word."""
-    return world.kubectl.send("replace", obj, "--raw", path, user=JANE)
+    return environment.kubectl.send("replace", obj, "--raw", path, user=JANE)
 
 
 # --- parameters, quota, feasibility
@@ -293,32 +295,32 @@ def configured(**parameters: Any) -> Object:
     return obj
 
 
-def test_parameters_are_checked(world: World) -> None:
+def test_parameters_are_checked(environment: Environment) -> None:
     """Of claims and of classes, with all that is wrong; good ones pass."""
-    assert create(world, configured(sharing="MPS")).code == 0
-    refused = create(world, configured(sharing="All", shring="MPS"))
+    assert create(environment, configured(sharing="MPS")).code == 0
+    refused = create(environment, configured(sharing="All", shring="MPS"))
     assert "spec.devices.config[0].opaque.parameters.sharing: Invalid value" in refused.errors
     assert "'shring' was unexpected" in refused.errors
     config = configured(sharing="All")["spec"]["devices"]["config"]
     device_class = of_group("DeviceClass", "configured", {"config": config})
-    refused = world.kubectl.send("create", device_class, "--dry-run=server")
+    refused = environment.kubectl.send("create", device_class, "--dry-run=server")
     assert "spec.config[0].opaque.parameters.sharing" in refused.errors
 
 
-def test_quota_says_what_is_short(world: World) -> None:
+def test_quota_says_what_is_short(environment: Environment) -> None:
     """The refusal names the request, the class, by how much it is short, and who uses the rest."""
-    assert world.kubectl.send("create", of_core("Namespace", "metered")).code == 0
+    assert environment.kubectl.send("create", of_core("Namespace", "metered")).code == 0
     hard = {DEVICES: "3"}
     quota = of_core("ResourceQuota", "gpus", spec={"hard": hard})
-    assert world.kubectl.send("create", quota, "-n", "metered").code == 0
-    stored = world.client.ask("GET", "/api/v1/namespaces/metered/resourcequotas/gpus").body
+    assert environment.kubectl.send("create", quota, "-n", "metered").code == 0
+    stored = environment.client.ask("GET", "/api/v1/namespaces/metered/resourcequotas/gpus").body
     # what kube-controller-manager would do
     stored["status"] = {"hard": hard, "used": {DEVICES: "0"}}
     path = "/api/v1/namespaces/metered/resourcequotas/gpus/status"
-    assert world.client.ask("PUT", path, stored).code == 200
+    assert environment.client.ask("PUT", path, stored).code == 200
     first = claim(count=2)
     first["metadata"]["name"] = "first"
-    until(lambda: create(world, first, "metered", dry_run=False).code == 0)
+    until(lambda: create(environment, first, "metered", dry_run=False).code == 0)
     alternatives = [
         {"name": "many", "deviceClassName": "gpu.example.com", "count": 3},
         {"name": "few", "deviceClassName": "gpu.example.com", "count": 1},
@@ -326,8 +328,8 @@ def test_quota_says_what_is_short(world: World) -> None:
     greedy = claim()
     greedy["spec"]["devices"]["requests"] = [{"name": "gpus", "firstAvailable": alternatives}]
     # what is known of quotas is a moment old; until then it is the API server that refuses, without a reason
-    until(lambda: "admission webhook" in create(world, greedy, "metered").errors)
-    refused = create(world, greedy, "metered")
+    until(lambda: "admission webhook" in create(environment, greedy, "metered").errors)
+    refused = create(environment, greedy, "metered")
     assert refused.code == 1
     for part in (
         "exceeded quota: gpus",
@@ -337,7 +339,7 @@ def test_quota_says_what_is_short(world: World) -> None:
         assert part in refused.errors
 
 
-def test_impossible_claims_are_warned_about(world: World) -> None:
+def test_impossible_claims_are_warned_about(environment: Environment) -> None:
     """The claim is created; kubectl prints why it will never be satisfied."""
     chosen = [{"cel": {"expression": 'device.attributes["gpu.example.com"].model == "h100"'}}]
     begin = (
@@ -345,44 +347,46 @@ def test_impossible_claims_are_warned_about(world: World) -> None:
         "'gpu.example.com' is what the selectors ask for; for example gpu.example.com/worker-1/gpu-0: "
     )
     # a review does not wait for long
-    until(lambda: any(text.startswith(begin) for text in create(world, claim(selectors=chosen)).warnings))
-    assert create(world, claim(selectors=chosen)).code == 0
+    until(
+        lambda: any(text.startswith(begin) for text in create(environment, claim(selectors=chosen)).warnings)
+    )
+    assert create(environment, claim(selectors=chosen)).code == 0
     most = begin.partition("none")[0] + "5 devices are asked for, and no node has more than 4 that match"
-    until(lambda: create(world, claim(count=5)).warnings == [most])
-    assert create(world, claim(count=4)).warnings == []
+    until(lambda: create(environment, claim(count=5)).warnings == [most])
+    assert create(environment, claim(count=4)).warnings == []
 
 
-def test_demands_that_clash_are_warned_about(world: World) -> None:
+def test_demands_that_clash_are_warned_about(environment: Environment) -> None:
     """Each request could be satisfied, but no node has enough for all; the warning names those that clash."""
     obj = claim(count=3)
     more = copy.deepcopy(obj["spec"]["devices"]["requests"][0])
     obj["spec"]["devices"]["requests"].append({**more, "name": "more"})
     wanted = "spec: no node can satisfy this together, even if nobody else used its devices: request 'main', request 'more'"
-    until(lambda: create(world, obj).warnings == [wanted])
+    until(lambda: create(environment, obj).warnings == [wanted])
 
 
-def test_new_devices_are_noticed(world: World) -> None:
+def test_new_devices_are_noticed(environment: Environment) -> None:
     """What a driver publishes on a node makes claims possible, and what it takes back does not."""
-    assert world.kubectl.send("create", of_core("Node", "worker-2")).code == 0
+    assert environment.kubectl.send("create", of_core("Node", "worker-2")).code == 0
     more = copy.deepcopy(SLICE)
     more["metadata"]["name"] = "worker-2-gpu"
     more["spec"].update(
         nodeName="worker-2", pool={"name": "worker-2", "generation": 1, "resourceSliceCount": 1}
     )
     more["spec"]["devices"] = [{"name": f"gpu-{index}"} for index in range(6)]
-    assert world.kubectl.send("create", more).code == 0
-    until(lambda: create(world, claim(count=6)).warnings == [])
-    assert world.kubectl("delete", "resourceslice", "worker-2-gpu").code == 0
-    until(lambda: create(world, claim(count=6)).warnings != [])
+    assert environment.kubectl.send("create", more).code == 0
+    until(lambda: create(environment, claim(count=6)).warnings == [])
+    assert environment.kubectl("delete", "resourceslice", "worker-2-gpu").code == 0
+    until(lambda: create(environment, claim(count=6)).warnings != [])
 
 
 # --- pods
 
 
-def test_node_name_becomes_a_selector(world: World) -> None:
+def test_node_name_becomes_a_selector(environment: Environment) -> None:
     """The pod is stored with the node's host name to be selected; kubectl prints that."""
-    assert world.kubectl.send("create", of_core("Namespace", "pods")).code == 0
-    created = create(world, pod(), "pods", dry_run=False)
+    assert environment.kubectl.send("create", of_core("Namespace", "pods")).code == 0
+    created = create(environment, pod(), "pods", dry_run=False)
     spec = created.value["spec"]
     assert "nodeName" not in spec
     assert spec["nodeSelector"] == {"kubernetes.io/hostname": "host-1"}
@@ -401,33 +405,35 @@ def test_node_name_becomes_a_selector(world: World) -> None:
         pytest.param({"nodeName": None}, None, None, id="without-node"),
     ],
 )
-def test_other_pods(world: World, spec: Object, node: str | None, selector: Object | None) -> None:
+def test_other_pods(
+    environment: Environment, spec: Object, node: str | None, selector: Object | None
+) -> None:
     """A node without a known host name is taken by its name; pods without claims, or node, are left alone."""
     obj = pod(**spec)
     if "resourceClaims" not in obj["spec"]:
         del obj["spec"]["containers"][0]["resources"]
-    stored = create(world, obj).value["spec"]
+    stored = create(environment, obj).value["spec"]
     assert (stored.get("nodeName"), stored.get("nodeSelector")) == (node, selector)
 
 
-def test_scheduler_allocates_for_such_a_pod(world: World, tmp_path: Path) -> None:
+def test_scheduler_allocates_for_such_a_pod(environment: Environment, tmp_path: Path) -> None:
     """kube-scheduler, which would have passed the pod over, binds it to its node, with the claim allocated there."""
-    assert world.kubectl.send("create", of_core("Namespace", "scheduled")).code == 0
+    assert environment.kubectl.send("create", of_core("Namespace", "scheduled")).code == 0
     wanted = claim()
     wanted["metadata"]["name"] = "gpu"
-    assert create(world, wanted, "scheduled", dry_run=False).code == 0
-    assert create(world, pod(), "scheduled", dry_run=False).code == 0
+    assert create(environment, wanted, "scheduled", dry_run=False).code == 0
+    assert create(environment, pod(), "scheduled", dry_run=False).code == 0
     # what kubelet and the node controller would do
     ready = {"conditions": [{"type": "Ready", "status": "True"}], **NODE["status"]}
     node = "/api/v1/nodes/worker-1"
-    stored = world.client.ask("GET", node).body
-    assert world.client.ask("PUT", f"{node}/status", {**stored, "status": ready}).code == 200
-    world.kubectl("taint", "nodes", "worker-1", "node.kubernetes.io/not-ready-")
-    with scheduler(world.kubectl.kubeconfig, tmp_path):
+    stored = environment.client.ask("GET", node).body
+    assert environment.client.ask("PUT", f"{node}/status", {**stored, "status": ready}).code == 200
+    environment.kubectl("taint", "nodes", "worker-1", "node.kubernetes.io/not-ready-")
+    with scheduler(environment.kubectl.kubeconfig, tmp_path):
         path = "/api/v1/namespaces/scheduled/pods/pod"
-        until(lambda: world.client.ask("GET", path).body["spec"].get("nodeName") == "worker-1")
+        until(lambda: environment.client.ask("GET", path).body["spec"].get("nodeName") == "worker-1")
     path = "/apis/resource.k8s.io/v1/namespaces/scheduled/resourceclaims/gpu"
-    status = world.client.ask("GET", path).body["status"]
+    status = environment.client.ask("GET", path).body["status"]
     assert [result["pool"] for result in status["allocation"]["devices"]["results"]] == ["worker-1"]
     assert [user["name"] for user in status["reservedFor"]] == ["pod"]
 
@@ -451,9 +457,9 @@ def scheduler(kubeconfig: Path, directory: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("namespace", ["kube-system", NAMESPACE])
-def test_some_namespaces_are_left_out(world: World, namespace: str) -> None:
+def test_some_namespaces_are_left_out(environment: Environment, namespace: str) -> None:
     """Nothing is asked about claims and pods there."""
-    assert create(world, claim(count=5), namespace).warnings == []
+    assert create(environment, claim(count=5), namespace).warnings == []
     restricted = {
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},
@@ -462,66 +468,68 @@ def test_some_namespaces_are_left_out(world: World, namespace: str) -> None:
     }
     obj = pod()
     obj["spec"]["containers"][0]["securityContext"] = restricted
-    assert create(world, obj, namespace).value["spec"]["nodeName"] == "worker-1"
+    assert create(environment, obj, namespace).value["spec"]["nodeName"] == "worker-1"
 
 
-def test_claims_are_counted(world: World) -> None:
+def test_claims_are_counted(environment: Environment) -> None:
     """Metrics have claims with and without firstAvailable, total and allocated, and verdicts by kind and reason."""
-    assert world.kubectl.send("create", of_core("Namespace", "counted")).code == 0
+    assert environment.kubectl.send("create", of_core("Namespace", "counted")).code == 0
     alternatives = [{"name": "a", "deviceClassName": "gpu.example.com"}]
     for name in ("one", "two"):
         obj = claim()
         obj["metadata"]["name"] = name
         obj["spec"]["devices"]["requests"] = [{"name": "r", "firstAvailable": alternatives}]
-        assert create(world, obj, "counted", dry_run=False).code == 0
+        assert create(environment, obj, "counted", dry_run=False).code == 0
     path = "/apis/resource.k8s.io/v1/namespaces/counted/resourceclaims/one"
-    stored = world.client.ask("GET", path).body
+    stored = environment.client.ask("GET", path).body
     result = {"request": "r/a", "driver": "gpu.example.com", "pool": "worker-1", "device": "gpu-0"}
     stored["status"] = {"allocation": {"devices": {"results": [result]}}}
-    assert world.client.ask("PUT", f"{path}/status", stored).code == 200
+    assert environment.client.ask("PUT", f"{path}/status", stored).code == 200
     labels = 'admin_access="false",{}first_available="true",source=""'
     wanted = [
         "claimcheck_resource_claims{" + labels.format('allocated="true",') + "} 1.0",
         "claimcheck_resource_claims{" + labels.format('allocated="false",') + "} 1.0",
         "claimcheck_allocated_resource_claims{" + labels.format("") + "} 1.0",
     ]
-    until(lambda: set(wanted) <= set(_metrics(world)))
-    refusals = [line for line in _metrics(world) if line.startswith("claimcheck_webhook_verdicts_total")]
+    until(lambda: set(wanted) <= set(_metrics(environment)))
+    refusals = [
+        line for line in _metrics(environment) if line.startswith("claimcheck_webhook_verdicts_total")
+    ]
     assert any('kind="ResourceClaim",reason="Invalid"' in line for line in refusals)
     assert any('kind="Namespace",reason="Forbidden"' in line for line in refusals)
 
 
-def _metrics(world: World) -> list[str]:
-    code, body = world.service.ask("GET", "/metrics")
+def _metrics(environment: Environment) -> list[str]:
+    code, body = environment.service.ask("GET", "/metrics")
     assert code == 200
     return body.decode().splitlines()
 
 
-def test_audit_says_what_was_found(world: World) -> None:
+def test_audit_says_what_was_found(environment: Environment) -> None:
     """Refusals are in the service's log, with the uid under which the API server knows the request."""
     obj = claim(adminAccess=True)
     obj["metadata"]["name"] = "audited"
-    create(world, obj)
-    assert "admin access needs the label" in world.service.wait_for("refused", name="audited")["reason"]
-    assert all(entry["uid"] for entry in world.service.logged if entry.get("message") == "refused")
+    create(environment, obj)
+    assert "admin access needs the label" in environment.service.wait_for("refused", name="audited")["reason"]
+    assert all(entry["uid"] for entry in environment.service.logged if entry.get("message") == "refused")
 
 
 # --- the last: it changes what the others rely on
 
 
-def test_policies_can_be_switched(world: World) -> None:
+def test_policies_can_be_switched(environment: Environment) -> None:
     """Each of them to warnings, and off, while the service runs."""
     asking: dict[str, Callable[[], Output]] = {
-        "adminAccess": lambda: create(world, claim(adminAccess=True)),
-        "adminAccessLabels": lambda: label(world, "team", f"{DOCS_LABEL}=", "--dry-run=server"),
-        "opaqueParameters": lambda: create(world, configured(sharing="All")),
-        "preScheduledPods": lambda: create(world, pod(), "switched"),
-        "feasibility": lambda: create(world, claim(count=9)),
+        "adminAccess": lambda: create(environment, claim(adminAccess=True)),
+        "adminAccessLabels": lambda: label(environment, "team", f"{DOCS_LABEL}=", "--dry-run=server"),
+        "opaqueParameters": lambda: create(environment, configured(sharing="All")),
+        "preScheduledPods": lambda: create(environment, pod(), "switched"),
+        "feasibility": lambda: create(environment, claim(count=9)),
     }
-    assert world.kubectl.send("create", of_core("Namespace", "switched")).code == 0
+    assert environment.kubectl.send("create", of_core("Namespace", "switched")).code == 0
     for mode in ("Warn", "Off"):
-        policies = {name: {**world.config["policies"].get(name, {}), "mode": mode} for name in asking}
-        write_config(world.service.directory, **{**world.config, "policies": policies})
+        policies = {name: {**environment.config["policies"].get(name, {}), "mode": mode} for name in asking}
+        write_config(environment.service.directory, **{**environment.config, "policies": policies})
         for name, ask in asking.items():
             until(partial(_is_as, ask, mode))
             if name == "preScheduledPods":

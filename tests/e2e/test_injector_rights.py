@@ -30,7 +30,7 @@ KINDS = {
 _PATIENCE_SECONDS = 180
 
 
-class World(NamedTuple):
+class Environment(NamedTuple):
     """An administrator and the injector's account."""
 
     admin: Client
@@ -38,7 +38,7 @@ class World(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def environment() -> Iterator[Environment]:
     with ExitStack() as stack:
         server = stack.enter_context(control_plane("1.37", flags=FLAGS))
         for obj in objects_of("crd-served", certificates="own"):
@@ -48,25 +48,28 @@ def world() -> Iterator[World]:
                 assert answer.warnings == [], obj["kind"]
         injector = server.client.with_token(account_token(server.client, account="claimcheck-ca"))
         stack.callback(injector.close)
-        world = World(server.client, injector)
+        environment = Environment(server.client, injector)
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        while try_to(world, KINDS["mutating"], lambda obj: obj["webhooks"].clear()) != DENIED:
+        while try_to(environment, KINDS["mutating"], lambda obj: obj["webhooks"].clear()) != DENIED:
             assert time.monotonic() < deadline, "the policies are not in effect"
             time.sleep(0.2)
-        while try_to(world, KINDS["slices"], lambda obj: obj["metadata"].update(labels={"a": "b"})) != DENIED:
+        while (
+            try_to(environment, KINDS["slices"], lambda obj: obj["metadata"].update(labels={"a": "b"}))
+            != DENIED
+        ):
             assert time.monotonic() < deadline, "the policies are not in effect"
             time.sleep(0.2)
-        yield world
+        yield environment
 
 
 DENIED = "denied"
 
 
-def try_to(world: World, target: Target, change: Callable[[Any], object], **query: str) -> str:
+def try_to(environment: Environment, target: Target, change: Callable[[Any], object], **query: str) -> str:
     """What becomes of a change that the injector wants to make; nothing is stored."""
-    obj = world.admin.ask("GET", target.path).body
+    obj = environment.admin.ask("GET", target.path).body
     change(obj)
-    answer = world.injector.ask("PUT", target.path, obj, {"dryRun": "All", **query})
+    answer = environment.injector.ask("PUT", target.path, obj, {"dryRun": "All", **query})
     if answer.code == 200:
         return "made"
     message = str(answer.body.get("message"))
@@ -74,17 +77,17 @@ def try_to(world: World, target: Target, change: Callable[[Any], object], **quer
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_bundle_is_allowed(world: World, kind: str) -> None:
+def test_bundle_is_allowed(environment: Environment, kind: str) -> None:
     """The bundle of every client configuration can be set, and changed."""
     terms = Terms(("localhost",), timedelta(9), timedelta(9), timedelta(1))
     for _ in range(2):
         bundle = base64.b64encode(advance(None, terms, datetime.now(UTC))[BUNDLE]).decode()
-        obj = world.admin.ask("GET", KINDS[kind].path).body
+        obj = environment.admin.ask("GET", KINDS[kind].path).body
         for config in client_configs(obj):
             config["caBundle"] = bundle
-        answer = world.injector.ask("PUT", KINDS[kind].path, obj)
+        answer = environment.injector.ask("PUT", KINDS[kind].path, obj)
         assert answer.code == 200, answer.body
-        stored = world.admin.ask("GET", KINDS[kind].path).body
+        stored = environment.admin.ask("GET", KINDS[kind].path).body
         assert {config["caBundle"] for config in client_configs(stored)} == {bundle}
 
 
@@ -147,24 +150,25 @@ CHANGES: dict[str, dict[str, Callable[[Any], object]]] = {
     ("kind", "name"),
     [pytest.param(kind, name, id=f"{kind}-{name}") for kind in CHANGES for name in CHANGES[kind]],
 )
-def test_nothing_else_is(world: World, kind: str, name: str) -> None:
+def test_nothing_else_is(environment: Environment, kind: str, name: str) -> None:
     """Whatever else the account's rights would allow is denied; an administrator may do it."""
     target, change = KINDS[kind], CHANGES[kind][name]
-    assert try_to(world, target, change) == DENIED
-    obj = copy.deepcopy(world.admin.ask("GET", target.path).body)
+    assert try_to(environment, target, change) == DENIED
+    obj = copy.deepcopy(environment.admin.ask("GET", target.path).body)
     change(obj)
-    answer = world.admin.ask("PUT", target.path, obj, {"dryRun": "All"})
+    answer = environment.admin.ask("PUT", target.path, obj, {"dryRun": "All"})
     assert answer.code == 200, answer.body
 
 
-def test_no_other_objects(world: World) -> None:
+def test_no_other_objects(environment: Environment) -> None:
     """Nothing is created or deleted, nor is anything else read."""
     for target in KINDS.values():
-        assert world.injector.ask("DELETE", target.path).code == 403
+        assert environment.injector.ask("DELETE", target.path).code == 403
     assert (
-        world.injector.ask("GET", "/api/v1/namespaces/claimcheck-system/secrets/claimcheck-tls").code == 403
+        environment.injector.ask("GET", "/api/v1/namespaces/claimcheck-system/secrets/claimcheck-tls").code
+        == 403
     )
-    assert world.injector.ask("GET", "/api/v1/pods").code == 403
+    assert environment.injector.ask("GET", "/api/v1/pods").code == 403
 
 
 COMPARED = {
@@ -175,10 +179,10 @@ COMPARED = {
 
 
 @pytest.mark.parametrize("schema", COMPARED)
-def test_all_fields_are_compared(world: World, schema: str) -> None:
+def test_all_fields_are_compared(environment: Environment, schema: str) -> None:
     """The policies name every field that this server knows; when a release adds one, this says so."""
     group, start = COMPARED[schema]
-    schemas = world.admin.ask("GET", f"/openapi/v3/apis/{group}/v1").body["components"]["schemas"]
+    schemas = environment.admin.ask("GET", f"/openapi/v3/apis/{group}/v1").body["components"]["schemas"]
     (fields,) = (value["properties"] for name, value in schemas.items() if name.endswith(f".v1.{schema}"))
     text = "".join(
         validation["expression"]
@@ -205,9 +209,11 @@ METADATA_OF_SERVERS = {
 }
 
 
-def test_all_metadata_is_compared(world: World) -> None:
+def test_all_metadata_is_compared(environment: Environment) -> None:
     """Each of the policies names all that a client can set."""
-    schemas = world.admin.ask("GET", "/openapi/v3/apis/apiextensions.k8s.io/v1").body["components"]["schemas"]
+    schemas = environment.admin.ask("GET", "/openapi/v3/apis/apiextensions.k8s.io/v1").body["components"][
+        "schemas"
+    ]
     (fields,) = (value["properties"] for name, value in schemas.items() if name.endswith(".v1.ObjectMeta"))
     policies = [
         obj

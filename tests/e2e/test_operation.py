@@ -92,14 +92,14 @@ def _free_port() -> int:
         return int(free.getsockname()[1])
 
 
-class World(NamedTuple):
+class Environment(NamedTuple):
     client: Client
     replicas: list[Replica]
     balancer: Balancer
 
 
 @contextlib.contextmanager
-def operated(directory: Path, lives: dict[str, float]) -> Iterator[World]:
+def operated(directory: Path, lives: dict[str, float]) -> Iterator[Environment]:
     """An API server that asks two replicas about claims in one namespace."""
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(control_plane("1.37"))
@@ -119,7 +119,7 @@ def operated(directory: Path, lives: dict[str, float]) -> Iterator[World]:
         for replica in replicas:
             stack.callback(replica.stop)
         until(lambda: create(client, claim(adminAccess=True), PLACE).code == 422)
-        yield World(client, replicas, balancer)
+        yield Environment(client, replicas, balancer)
 
 
 def _registration(port: int) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def _registration(port: int) -> dict[str, Any]:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def environment(tmp_path: Path) -> Iterator[Environment]:
     with operated(tmp_path, {}) as made:
         yield made
 
@@ -234,8 +234,8 @@ def bundle(client: Client) -> bytes:
 
 def test_rotation_fails_no_request(tmp_path: Path) -> None:
     """Leaves are renewed and a new authority takes over while the API server asks all the time."""
-    with operated(tmp_path, LIVES) as world:
-        client = world.client
+    with operated(tmp_path, LIVES) as environment:
+        client = environment.client
         first = secret(client, "authority.crt")
         leaves = set()
 
@@ -257,47 +257,47 @@ def test_rotation_fails_no_request(tmp_path: Path) -> None:
         assert len(leaves) >= 4
 
 
-def test_bundle_is_put_back(world: World, tmp_path: Path) -> None:
+def test_bundle_is_put_back(environment: Environment, tmp_path: Path) -> None:
     """What overwrites the bundle, or takes it out, is undone within moments; both replicas have one authority."""
-    good = bundle(world.client)
-    assert good == secret(world.client, "ca.crt")
+    good = bundle(environment.client)
+    assert good == secret(environment.client, "ca.crt")
     terms = Terms(("localhost",), timedelta(9), timedelta(9), timedelta(1))
     other = maintain(DirectoryStore(tmp_path / "other"), terms, datetime.now(UTC))[BUNDLE]
     path = "/webhooks/0/clientConfig/caBundle"
     replace = {"op": "replace", "path": path, "value": base64.b64encode(other).decode()}
     for operation in (replace, {"op": "remove", "path": path}):
-        answer = world.client.ask(
+        answer = environment.client.ask(
             "PATCH", CONFIGURATION, [operation], content_type="application/json-patch+json"
         )
         assert answer.code == 200, answer.body
-        wait_until(lambda: bundle(world.client) == good)
+        wait_until(lambda: bundle(environment.client) == good)
 
 
-def test_deleted_secret_comes_back(world: World) -> None:
+def test_deleted_secret_comes_back(environment: Environment) -> None:
     """A Secret that somebody deletes is made again, with the authority that is trusted already."""
-    before = secret(world.client, "authority.crt")
-    with Load(world.client) as load:
-        assert world.client.ask("DELETE", SECRET_PATH).code == 200
-        wait_until(lambda: world.client.ask("GET", SECRET_PATH).code == 200)
+    before = secret(environment.client, "authority.crt")
+    with Load(environment.client) as load:
+        assert environment.client.ask("DELETE", SECRET_PATH).code == 200
+        wait_until(lambda: environment.client.ask("GET", SECRET_PATH).code == 200)
         time.sleep(2)
-    assert secret(world.client, "authority.crt") == before
+    assert secret(environment.client, "authority.crt") == before
     assert (load.failed, load.admitted_wrongly) == (0, 0), load.problems[:3]
 
 
-def test_reload_and_rolling_restart_fail_no_request(world: World) -> None:
+def test_reload_and_rolling_restart_fail_no_request(environment: Environment) -> None:
     """The configuration changes, then one replica after the other is replaced as a Deployment does it."""
-    with Load(world.client) as load:
-        for replica in world.replicas:
+    with Load(environment.client) as load:
+        for replica in environment.replicas:
             assert replica.running is not None
             replica.reconfigure(lints="Off")
             replica.running.wait_for("configuration changed", 2)
         reloaded = load.asked
-        for replica in world.replicas:
-            world.balancer.backends.remove(replica.port)  # it is no endpoint any more
+        for replica in environment.replicas:
+            environment.balancer.backends.remove(replica.port)  # it is no endpoint any more
             time.sleep(0.5)
             replica.stop()
             replica.start()
-            world.balancer.backends.append(replica.port)
+            environment.balancer.backends.append(replica.port)
             time.sleep(1)
     print(
         f"\nreload: {reloaded} requests, rolling restart: {load.asked - reloaded} requests, {load.failed} failed"
@@ -306,19 +306,19 @@ def test_reload_and_rolling_restart_fail_no_request(world: World) -> None:
     assert load.admitted_wrongly == 0
 
 
-def test_killed_replica_fails_only_what_it_had(world: World) -> None:
+def test_killed_replica_fails_only_what_it_had(environment: Environment) -> None:
     """When one of two replicas is killed, requests fail that were in flight on it, and no others; none passes unchecked."""
-    with Load(world.client) as load:
+    with Load(environment.client) as load:
         for number in range(KILLS):
-            killed = world.replicas[number % 2]  # the one that all have gone to since the last time
+            killed = environment.replicas[number % 2]  # the one that all have gone to since the last time
             time.sleep(2)
-            other = world.replicas[1 - number % 2]
-            failed, lost, elsewhere = load.failed, *map(world.balancer.lost, (killed.port, other.port))
+            other = environment.replicas[1 - number % 2]
+            failed, lost, elsewhere = load.failed, *map(environment.balancer.lost, (killed.port, other.port))
             killed.kill()
             time.sleep(2)
             load.wait_for_all()
-            failed, lost = load.failed - failed, world.balancer.lost(killed.port) - lost
-            assert world.balancer.lost(other.port) == elsewhere
+            failed, lost = load.failed - failed, environment.balancer.lost(killed.port) - lost
+            assert environment.balancer.lost(other.port) == elsewhere
             print(
                 f"\nkill -9, number {number}: {lost} in flight on it, {failed} failed, {load.asked} asked so far"
             )

@@ -31,13 +31,15 @@ DEVICES = ".deviceclass.resource.k8s.io/devices"
 SERVER = Server(Profile("1.37"))
 
 
-class World(NamedTuple):
+class Environment(NamedTuple):
     client: Client
     service: Running
 
 
 @contextlib.contextmanager
-def crd_world(directory: Path, requirement: str, *, shows_certificate: bool = True) -> Iterator[World]:
+def crd_environment(
+    directory: Path, requirement: str, *, shows_certificate: bool = True
+) -> Iterator[Environment]:
     """All of it; `requirement` is `tls.requireClientCertificate`."""
     write_client_certificates(directory, ["kube-apiserver"])
     with socket.socket() as free:
@@ -67,12 +69,12 @@ def crd_world(directory: Path, requirement: str, *, shows_certificate: bool = Tr
         service = stack.enter_context(running(directory, **config))
         if requirement == "Reservations":
             install(server.client, service)
-        yield World(server.client, service)
+        yield Environment(server.client, service)
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with crd_world(tmp_path_factory.mktemp("quota-by-crds"), "Reservations") as made:
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
+    with crd_environment(tmp_path_factory.mktemp("quota-by-crds"), "Reservations") as made:
         # until the service follows the claims, it does not hear of those that are deleted between two recounts
         assert create(made, "default", claim_of("seen", [exactly("gpu")])).code == 201
         until(lambda: follows_claims(made.service))
@@ -117,48 +119,48 @@ def exactly(device_class: str, count: int = 1, **more: Any) -> Object:
     return {"name": "r", "exactly": {"deviceClassName": device_class, "count": count, **more}}
 
 
-def create(world: World, namespace: str, obj: Object, **query: str) -> Answer:
+def create(environment: Environment, namespace: str, obj: Object, **query: str) -> Answer:
     version = obj["apiVersion"].rpartition("/")[2]
-    return world.client.ask("POST", path_of(namespace, version), obj, query or None)
+    return environment.client.ask("POST", path_of(namespace, version), obj, query or None)
 
 
-def test_only_the_api_server_reserves(world: World) -> None:
+def test_only_the_api_server_reserves(environment: Environment) -> None:
     """A stranger's review holds nothing, and is told why; the API server's does, and what changes nothing is answered."""
-    add_namespace(world.client, "held", {f"gpu{DEVICES}": "2"})
-    assert create(world, "held", claim_of("a", [exactly("gpu")])).code == 201
+    add_namespace(environment.client, "held", {f"gpu{DEVICES}": "2"})
+    assert create(environment, "held", claim_of("a", [exactly("gpu")])).code == 201
     stranger = claim(count=1, deviceClassName="gpu")
     stranger["metadata"] = {"name": "b", "namespace": "held", "uid": "stranger"}
     for number in range(5):
         stranger["metadata"]["name"] = f"b{number}"
-        response = world.service.review("/validate", admission(stranger))["response"]
+        response = environment.service.review("/validate", admission(stranger))["response"]
         assert (response["allowed"], response["status"]["code"]) == (False, 403)
         assert "shows its certificate" in response["status"]["message"]
-    assert create(world, "held", claim_of("c", [exactly("gpu")])).code == 201
-    answer = create(world, "held", claim_of("d", [exactly("gpu")]))
+    assert create(environment, "held", claim_of("c", [exactly("gpu")])).code == 201
+    answer = create(environment, "held", claim_of("d", [exactly("gpu")]))
     assert (answer.code, "exceeded quota: q" in answer.body["message"]) == (403, True)
-    assert world.client.ask("GET", path_of("held", "v1beta1", "a")).code == 200
+    assert environment.client.ask("GET", path_of("held", "v1beta1", "a")).code == 200
     bad = claim(count=-1)
-    assert world.service.review("/validate", admission(bad))["response"]["status"]["code"] == 422
+    assert environment.service.review("/validate", admission(bad))["response"]["status"]["code"] == 422
 
 
-def test_names_that_are_taken(world: World) -> None:
+def test_names_that_are_taken(environment: Environment) -> None:
     """Creating what is there already is refused as by the API server, and holds nothing."""
-    add_namespace(world.client, "taken", {f"gpu{DEVICES}": "3"})
-    assert create(world, "taken", claim_of("a", [exactly("gpu")])).code == 201
+    add_namespace(environment.client, "taken", {f"gpu{DEVICES}": "3"})
+    assert create(environment, "taken", claim_of("a", [exactly("gpu")])).code == 201
     for _ in range(5):
-        answer = create(world, "taken", claim_of("a", [exactly("gpu", 2)]))
+        answer = create(environment, "taken", claim_of("a", [exactly("gpu", 2)]))
         assert (answer.code, answer.body["reason"]) == (409, "AlreadyExists")
         assert 'resourceclaims.resource.k8s.io "a" already exists' in answer.body["message"]
     generated = claim_of("", [exactly("gpu")])
     generated["metadata"] = {"generateName": "g-"}
-    assert [create(world, "taken", generated).code for _ in range(3)] == [201, 201, 403]
+    assert [create(environment, "taken", generated).code for _ in range(3)] == [201, 201, 403]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_alternatives_count_their_worst(world: World, version: str) -> None:
+def test_alternatives_count_their_worst(environment: Environment, version: str) -> None:
     """Of each class the largest number that an alternative asks for, in whichever version the claim is written."""
     name = f"either-{version}"
-    add_namespace(world.client, name, {f"big{DEVICES}": "2", f"small{DEVICES}": "6"})
+    add_namespace(environment.client, name, {f"big{DEVICES}": "2", f"small{DEVICES}": "6"})
     either = [
         {
             "name": "r",
@@ -170,40 +172,40 @@ def test_alternatives_count_their_worst(world: World, version: str) -> None:
         }
     ]
     for number in range(2):
-        assert create(world, name, claim_of(f"c{number}", either, version)).code == 201
-    answer = create(world, name, claim_of("c2", either, version))
+        assert create(environment, name, claim_of(f"c{number}", either, version)).code == 201
+    answer = create(environment, name, claim_of("c2", either, version))
     assert answer.code == 403
     assert (
         f"requested: big{DEVICES}=1, used: big{DEVICES}=2, limited: big{DEVICES}=2" in answer.body["message"]
     )
-    assert create(world, name, claim_of("d", [exactly("small", 2)], version)).code == 201
-    assert create(world, name, claim_of("e", [exactly("small")], version)).code == 403
+    assert create(environment, name, claim_of("d", [exactly("small", 2)], version)).code == 201
+    assert create(environment, name, claim_of("e", [exactly("small")], version)).code == 403
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_updates_charge_nothing(world: World, version: str) -> None:
+def test_updates_charge_nothing(environment: Environment, version: str) -> None:
     """With a full quota all that can change of a claim can: labels, annotations, owners, status. Its spec cannot."""
     name = f"update-{version}"
-    add_namespace(world.client, name, {f"gpu{DEVICES}": "2", f"other{DEVICES}": "0"})
-    created = create(world, name, claim_of("a", [exactly("gpu", 2)], version))
+    add_namespace(environment.client, name, {f"gpu{DEVICES}": "2", f"other{DEVICES}": "0"})
+    created = create(environment, name, claim_of("a", [exactly("gpu", 2)], version))
     assert created.code == 201
     at = path_of(name, version, "a")
     metadata = {**created.body["metadata"], "labels": {"a": "b"}, "annotations": {"c": "d"}}
-    changed = world.client.ask("PUT", at, {**created.body, "metadata": metadata})
+    changed = environment.client.ask("PUT", at, {**created.body, "metadata": metadata})
     assert (changed.code, changed.body["metadata"]["labels"]) == (200, {"a": "b"})
     status: Object = {"allocation": {"devices": {"results": []}}}
-    assert world.client.ask("PUT", f"{at}/status", {**changed.body, "status": status}).code == 200
+    assert environment.client.ask("PUT", f"{at}/status", {**changed.body, "status": status}).code == 200
     for request in (exactly("gpu", 3), exactly("gpu", 1), exactly("other", 2)):
-        latest = world.client.ask("GET", at).body
+        latest = environment.client.ask("GET", at).body
         other = claim_of("a", [request], version)["spec"]
-        answer = world.client.ask("PUT", at, {**latest, "spec": other})
+        answer = environment.client.ask("PUT", at, {**latest, "spec": other})
         assert (answer.code, "field is immutable" in answer.body["message"]) == (422, True)
-    assert create(world, name, claim_of("b", [exactly("gpu")], version)).code == 403
-    assert world.client.ask("DELETE", at).code == 200
-    until(lambda: create(world, name, claim_of("b", [exactly("gpu")], version)).code == 201)
+    assert create(environment, name, claim_of("b", [exactly("gpu")], version)).code == 403
+    assert environment.client.ask("DELETE", at).code == 200
+    until(lambda: create(environment, name, claim_of("b", [exactly("gpu")], version)).code == 201)
 
 
-def test_classes_that_get_another_resource(world: World) -> None:
+def test_classes_that_get_another_resource(environment: Environment) -> None:
     """An update of a class charges the claims that are there to the resource that it names now."""
     resource = "requests.example.com/late"
     device_class: Object = {
@@ -213,34 +215,34 @@ def test_classes_that_get_another_resource(world: World) -> None:
         "spec": {},
     }
     path = f"/apis/{GROUP}/v1/deviceclasses"
-    created = world.client.ask("POST", path, device_class)
+    created = environment.client.ask("POST", path, device_class)
     assert created.code == 201, created.body
-    add_namespace(world.client, "classes", {resource: "2", f"late{DEVICES}": "9"})
+    add_namespace(environment.client, "classes", {resource: "2", f"late{DEVICES}": "9"})
     for number in range(2):
-        assert create(world, "classes", claim_of(f"c{number}", [exactly("late")])).code == 201
+        assert create(environment, "classes", claim_of(f"c{number}", [exactly("late")])).code == 201
     spec = {"extendedResourceName": "example.com/late"}
-    assert world.client.ask("PUT", f"{path}/late", {**created.body, "spec": spec}).code == 200
+    assert environment.client.ask("PUT", f"{path}/late", {**created.body, "spec": spec}).code == 200
     more = claim_of("more", [exactly("late")])
-    until(lambda: create(world, "classes", more, dryRun="All").code == 403)
-    answer = create(world, "classes", more)
+    until(lambda: create(environment, "classes", more, dryRun="All").code == 403)
+    answer = create(environment, "classes", more)
     assert f"requested: {resource}=1, used: {resource}=2, limited: {resource}=2" in answer.body["message"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", ["ResourceClaim", "ResourceClaimTemplate"])
-def test_admin_access_in_each_version(world: World, kind: str, version: str) -> None:
+def test_admin_access_in_each_version(environment: Environment, kind: str, version: str) -> None:
     """Admin access needs the namespace's label in every version."""
     whole = claim_of("a", [exactly("gpu", adminAccess=True)])
     if kind == "ResourceClaimTemplate":
         whole = {**whole, "kind": kind, "spec": {"spec": whole["spec"]}}
     obj = SERVER.read(whole, f"{GROUP}/{version}") if version != "v1" else whole
     plain, labelled = (f"{what}-{kind.lower()}-{version}" for what in ("plain", "labelled"))
-    add_namespace(world.client, plain, {})
-    add_namespace(world.client, labelled, {}, ADMIN)
+    add_namespace(environment.client, plain, {})
+    add_namespace(environment.client, labelled, {}, ADMIN)
 
     def ask(namespace: str) -> Answer:
         path = f"/apis/{GROUP}/{version}/namespaces/{namespace}/{kind.lower()}s"
-        return world.client.ask("POST", path, obj, {"dryRun": "All"})
+        return environment.client.ask("POST", path, obj, {"dryRun": "All"})
 
     until(lambda: ask(labelled).code == 201)
     answer = ask(plain)
@@ -252,7 +254,7 @@ def test_admin_access_in_each_version(world: World, kind: str, version: str) -> 
 
 def test_conversions_come_without_a_certificate(tmp_path: Path) -> None:
     """An API server with a certificate for webhooks shows none when it asks for a conversion: it cannot be required."""
-    with crd_world(tmp_path, "Reviews") as (client, service):
+    with crd_environment(tmp_path, "Reviews") as (client, service):
         bundle = base64.b64encode(service.authority.read_bytes()).decode()
         for each in definitions(url=f"https://127.0.0.1:{service.port}", ca_bundle=bundle):
             path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -264,9 +266,9 @@ def test_conversions_come_without_a_certificate(tmp_path: Path) -> None:
 
 def test_api_server_without_a_certificate(tmp_path: Path) -> None:
     """What an operator sees who has forgotten the API server's side: a refusal that says what is missing."""
-    with crd_world(tmp_path, "Reservations", shows_certificate=False) as made_world:
-        add_namespace(made_world.client, "team", {f"gpu{DEVICES}": "2"})
-        answer = create(made_world, "team", claim_of("a", [exactly("gpu")]))
+    with crd_environment(tmp_path, "Reservations", shows_certificate=False) as made:
+        add_namespace(made.client, "team", {f"gpu{DEVICES}": "2"})
+        answer = create(made, "team", claim_of("a", [exactly("gpu")]))
         assert answer.code == 403
         assert answer.body["message"] == (
             'admission webhook "validate.claimcheck.example.com" denied the request: '

@@ -42,7 +42,7 @@ class Balanced(NamedTuple):
     authority: Path
 
 
-class World(NamedTuple):
+class Environment(NamedTuple):
     client: Client
     replicas: list[Running]
 
@@ -54,7 +54,7 @@ def grace() -> int:
 
 
 @pytest.fixture
-def world(tmp_path: Path, grace: int) -> Iterator[World]:
+def environment(tmp_path: Path, grace: int) -> Iterator[Environment]:
     """A server that CRDs serve the claims of, kube-controller-manager, and two replicas behind a balancer."""
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(control_plane("1.37", flags=[OFF]))
@@ -79,7 +79,7 @@ def world(tmp_path: Path, grace: int) -> Iterator[World]:
         )
         add_namespace(client, "ready", 0)
         until(lambda: "exceeded quota" in str(create(client, sized("probe"), "ready").body))
-        yield World(client, replicas)
+        yield Environment(client, replicas)
 
 
 def service_config(server: ApiServer, directory: Path, serves: str = "CustomResources") -> dict[str, Any]:
@@ -180,7 +180,7 @@ def stored(client: Client, in_namespace: str) -> int:
     return len(answer.body["items"])
 
 
-def test_exactly_the_limit(world: World) -> None:
+def test_exactly_the_limit(environment: Environment) -> None:
     """Fifty clients on two replicas against a limit of 100: 100 claims are admitted, no more and no less, each time.
 
     Where the API server did not wait for an answer, no more are admitted either, and the run does not count.
@@ -188,10 +188,10 @@ def test_exactly_the_limit(world: World) -> None:
     exact = late = 0
     while exact < RUNS:
         name = f"flood-{exact}-{late}"
-        add_namespace(world.client, name, LIMIT)
-        codes = flood(world.client, name)
+        add_namespace(environment.client, name, LIMIT)
+        codes = flood(environment.client, name)
         admitted = codes.count(201)
-        assert admitted == stored(world.client, name) <= LIMIT
+        assert admitted == stored(environment.client, name) <= LIMIT
         if 500 in codes and late < 2 * RUNS:
             late += 1
             continue
@@ -202,19 +202,19 @@ def test_exactly_the_limit(world: World) -> None:
     )
 
 
-def test_refusal_names_what_is_short(world: World) -> None:
+def test_refusal_names_what_is_short(environment: Environment) -> None:
     """The message says which request and class, how much, and who has the rest; deletion makes room again."""
-    add_namespace(world.client, "named", 3)
-    assert create(world.client, sized("first", 2), "named", dry_run=False).code == 201
-    answer = create(world.client, sized("second", 2), "named", dry_run=False)
+    add_namespace(environment.client, "named", 3)
+    assert create(environment.client, sized("first", 2), "named", dry_run=False).code == 201
+    answer = create(environment.client, sized("second", 2), "named", dry_run=False)
     assert answer.code == 403
     assert (
         'needed 2 for request "main" (class "gpu.example.com", ExactCount): 2, quota "devices" leaves 1 of 3 '
         '(used by claim "first" 2)'
     ) in answer.body["message"]
     path = f"/apis/{GROUP}/v1/namespaces/named/resourceclaims/first"
-    assert world.client.ask("DELETE", path).code == 200
-    until(lambda: create(world.client, sized("second", 2), "named", dry_run=False).code == 201)
+    assert environment.client.ask("DELETE", path).code == 200
+    until(lambda: create(environment.client, sized("second", 2), "named", dry_run=False).code == 201)
 
 
 def follows_claims(replica: Running) -> bool:
@@ -224,34 +224,34 @@ def follows_claims(replica: Running) -> bool:
 
 
 @pytest.mark.parametrize("grace", [3600])
-def test_claims_that_come_and_go(world: World) -> None:
+def test_claims_that_come_and_go(environment: Environment) -> None:
     """A claim that is deleted before any recount makes room, however long a reservation lasts by itself."""
-    assert create(world.client, sized("seen"), "default", dry_run=False).code == 201
-    until(lambda: all(map(follows_claims, world.replicas)))
-    add_namespace(world.client, "brief", 1)
+    assert create(environment.client, sized("seen"), "default", dry_run=False).code == 201
+    until(lambda: all(map(follows_claims, environment.replicas)))
+    add_namespace(environment.client, "brief", 1)
     path = f"/apis/{GROUP}/v1/namespaces/brief/resourceclaims/brief"
     for _ in range(3):
-        until(partial(_gets, world.client, sized("brief"), "brief", (201,)))
-        assert world.client.ask("DELETE", path).code == 200
+        until(partial(_gets, environment.client, sized("brief"), "brief", (201,)))
+        assert environment.client.ask("DELETE", path).code == 200
 
 
-def test_killed_replica(world: World) -> None:
+def test_killed_replica(environment: Environment) -> None:
     """Killed under load, a replica takes no more than what it held with it, and that only for a while."""
     name = "killed"
-    add_namespace(world.client, name, LIMIT)
-    killer = threading.Timer(0.4, kill, [world.replicas[0]])
+    add_namespace(environment.client, name, LIMIT)
+    killer = threading.Timer(0.4, kill, [environment.replicas[0]])
     killer.start()
-    codes = flood(world.client, name)
+    codes = flood(environment.client, name)
     killer.join()
-    assert stored(world.client, name) == codes.count(201) <= LIMIT
-    missing = LIMIT - stored(world.client, name)
+    assert stored(environment.client, name) == codes.count(201) <= LIMIT
+    missing = LIMIT - stored(environment.client, name)
     admitted, refused = codes.count(201), codes.count(403)
     print(f"\nkilled: {admitted} admitted, {refused} refused, {len(codes) - admitted - refused} failed")
     time.sleep(GRACE)
     for number in range(missing):
-        until(partial(_gets, world.client, sized(f"late-{number}"), name, (201, 409)))
-    until(partial(_gets, world.client, sized("too-many"), name, (403,)))
-    assert stored(world.client, name) == LIMIT
+        until(partial(_gets, environment.client, sized(f"late-{number}"), name, (201, 409)))
+    until(partial(_gets, environment.client, sized("too-many"), name, (403,)))
+    assert stored(environment.client, name) == LIMIT
 
 
 def _gets(client: Client, obj: dict[str, Any], in_namespace: str, codes: tuple[int, ...]) -> bool:

@@ -54,7 +54,7 @@ NAMED = frozenset(
 )
 
 
-class World(NamedTuple):
+class Environment(NamedTuple):
     client: Client
     needed: frozenset[Right]
     needed_by_injector: frozenset[Right]
@@ -86,7 +86,7 @@ def audited(
     register: Callable[[Client, Running], None],
     *,
     with_quota: bool = False,
-) -> Iterator[World]:
+) -> Iterator[Environment]:
     """The service as it is deployed with own certificates, with its account's token, before a server that audits it."""
     (directory / "audit.yaml").write_text(yaml.safe_dump(AUDIT_POLICY))
     audit = directory / "audit.log"
@@ -108,17 +108,17 @@ def audited(
                 assert apply(server.client, obj).code == 201
         stack.enter_context(injecting(directory, rendered, server))
         register(server.client, service)
-        yield World(server.client, needed(mode), needed(f"injector-{mode}"), audit)
+        yield Environment(server.client, needed(mode), needed(f"injector-{mode}"), audit)
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
     """The service that CRDs need; it tells itself whom to trust."""
     directory = tmp_path_factory.mktemp("roles")
     with audited(
         directory, "crd-served", FLAGS, lambda client, service: install(client, service, bundle="")
-    ) as world:
-        yield world
+    ) as environment:
+        yield environment
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
@@ -137,22 +137,22 @@ def post(client: Client, path: str, kind: str, metadata: Object, **content: Any)
 
 
 @pytest.fixture(scope="module")
-def team(world: World) -> str:
-    return add_team(world)
+def team(environment: Environment) -> str:
+    return add_team(environment)
 
 
-def add_team(world: World) -> str:
+def add_team(environment: Environment) -> str:
     """A namespace with a quota of two devices, which counts pods as well, the class and a pod that claims are for."""
     metadata = {"name": "gpu.example.com"}
     device_class = {"apiVersion": f"{GROUP}/v1", "kind": "DeviceClass", "metadata": metadata, "spec": {}}
-    assert apply(world.client, device_class).code == 201
-    post(world.client, "/api/v1/namespaces", "Namespace", {"name": "team"})
+    assert apply(environment.client, device_class).code == 201
+    post(environment.client, "/api/v1/namespaces", "Namespace", {"name": "team"})
     hard = {DEVICES: "2", SHARED: "10"}
     path = "/api/v1/namespaces/team/resourcequotas"
-    quota = post(world.client, path, "ResourceQuota", {"name": "devices"}, spec={"hard": hard}).body
+    quota = post(environment.client, path, "ResourceQuota", {"name": "devices"}, spec={"hard": hard}).body
     # what kube-controller-manager would do
     quota["status"] = {"hard": hard, "used": dict.fromkeys(hard, "0")}
-    assert world.client.ask("PUT", f"{path}/devices/status", quota).code == 200
+    assert environment.client.ask("PUT", f"{path}/devices/status", quota).code == 200
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -160,57 +160,60 @@ def add_team(world: World) -> str:
         "spec": {"containers": [{"name": "c", "image": "i"}]},
     }
     path = "/api/v1/namespaces/team/pods"
-    until(lambda: world.client.ask("POST", path, pod).code == 201, "the quota's status is not known")
+    until(lambda: environment.client.ask("POST", path, pod).code == 201, "the quota's status is not known")
     return "team"
 
 
-def create(world: World, name: str, **metadata: Any) -> Answer:
+def create(environment: Environment, name: str, **metadata: Any) -> Answer:
     obj = copy.deepcopy(claim())
     obj["metadata"] = {"name": name, **metadata}
-    return world.client.ask("POST", f"/apis/{GROUP}/v1/namespaces/team/resourceclaims", obj)
+    return environment.client.ask("POST", f"/apis/{GROUP}/v1/namespaces/team/resourceclaims", obj)
 
 
-def create_of_a_pod(world: World) -> Answer:
+def create_of_a_pod(environment: Environment) -> Answer:
     """A claim that the scheduler makes for a pod that asks for extended resources."""
-    pod = world.client.ask("GET", "/api/v1/namespaces/team/pods/pod").body["metadata"]
+    pod = environment.client.ask("GET", "/api/v1/namespaces/team/pods/pod").body["metadata"]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": pod["uid"], "controller": True}
     marked = {"resource.kubernetes.io/extended-resource-claim": "true"}
-    return create(world, "of-a-pod", annotations=marked, ownerReferences=[owner])
+    return create(environment, "of-a-pod", annotations=marked, ownerReferences=[owner])
 
 
-def test_service_works_with_its_roles(world: World, team: str) -> None:
+def test_service_works_with_its_roles(environment: Environment, team: str) -> None:
     """Limits hold, deleted claims make room, a quota that goes takes its ledger with it."""
-    assert create_of_a_pod(world).code == 201
-    assert create(world, "second").code == 201
-    refused = create(world, "third")
+    assert create_of_a_pod(environment).code == 201
+    assert create(environment, "second").code == 201
+    refused = create(environment, "third")
     assert (refused.code, "exceeded quota" in refused.body["message"]) == (403, True), refused.body
     claims = f"/apis/{GROUP}/v1/namespaces/{team}/resourceclaims"
-    assert world.client.ask("DELETE", f"{claims}/second").code == 200
-    until(lambda: create(world, "third").code == 201, "a claim that is gone still counts")
+    assert environment.client.ask("DELETE", f"{claims}/second").code == 200
+    until(lambda: create(environment, "third").code == 201, "a claim that is gone still counts")
     ledger = f"/api/v1/namespaces/{NAMESPACE}/configmaps/quota-{team}"
-    assert world.client.ask("GET", ledger).code == 200
-    world.client.ask("DELETE", f"/api/v1/namespaces/{team}/resourcequotas/devices")
-    until(lambda: world.client.ask("GET", ledger).code == 404, "the ledger is still there")
-    assert create(world, "fourth").code == 201
+    assert environment.client.ask("GET", ledger).code == 200
+    environment.client.ask("DELETE", f"/api/v1/namespaces/{team}/resourcequotas/devices")
+    until(lambda: environment.client.ask("GET", ledger).code == 404, "the ledger is still there")
+    assert create(environment, "fourth").code == 201
 
 
 @pytest.mark.usefixtures("team")
-def test_rights_are_what_is_used(world: World) -> None:
+def test_rights_are_what_is_used(environment: Environment) -> None:
     """After that, every right has been used, and nothing has been forbidden."""
-    check_rights(world)
+    check_rights(environment)
 
 
-def check_rights(world: World) -> None:
+def check_rights(environment: Environment) -> None:
     """What the service needs, as tests without a cluster compare it with the roles, is what it has asked for."""
-    until(lambda: world.used().keys() >= world.needed, f"unused: {world.needed - world.used().keys()}")
-    assert 403 not in world.used().values()
-    assert world.used().keys() == world.needed
     until(
-        lambda: world.used(INJECTOR).keys() >= world.needed_by_injector,
+        lambda: environment.used().keys() >= environment.needed,
+        f"unused: {environment.needed - environment.used().keys()}",
+    )
+    assert 403 not in environment.used().values()
+    assert environment.used().keys() == environment.needed
+    until(
+        lambda: environment.used(INJECTOR).keys() >= environment.needed_by_injector,
         "the injector has rights that it does not use",
     )
-    assert 403 not in world.used(INJECTOR).values()
-    assert world.used(INJECTOR).keys() == world.needed_by_injector
+    assert 403 not in environment.used(INJECTOR).values()
+    assert environment.used(INJECTOR).keys() == environment.needed_by_injector
 
 
 def test_roles_of_the_guard(tmp_path: Path) -> None:
@@ -221,12 +224,12 @@ def test_roles_of_the_guard(tmp_path: Path) -> None:
         [],
         lambda client, service: register_overlay(client, "built-in-guard", service, bundle=""),
         with_quota=True,
-    ) as world:
-        add_team(world)
-        until(lambda: create_of_a_pod(world).code == 201, "the API server trusts nobody")
-        until(lambda: create(world, "second").code == 201, "no claim can be made")
+    ) as environment:
+        add_team(environment)
+        until(lambda: create_of_a_pod(environment).code == 201, "the API server trusts nobody")
+        until(lambda: create(environment, "second").code == 201, "no claim can be made")
         until(
-            lambda: "admission webhook" in str(create(world, "third").body.get("message")),
+            lambda: "admission webhook" in str(create(environment, "third").body.get("message")),
             "the service does not take notice",
         )
-        check_rights(world)
+        check_rights(environment)

@@ -23,7 +23,7 @@ from tests.e2e.binaries import tool
 from tests.e2e.client import Client
 from tests.e2e.control_plane import control_plane
 from tests.e2e.scheduled import BOUND, FAILED, UNSCHEDULABLE, Setting, schedule
-from tests.e2e.scheduled_scenarios import CLASSES, helped, setting, world_of
+from tests.e2e.scheduled_scenarios import CLASSES, helped, setting, snapshot_of
 
 SEEDS = range(1_000, 1_060)
 _OUTCOMES = {FITS: BOUND, ERROR: FAILED, MISFIT: UNSCHEDULABLE}
@@ -63,15 +63,15 @@ def scheduler(kubeconfig: Path, directory: Path) -> Iterator[None]:
 
 
 def explained(asked: Setting) -> Explanation:
-    return explain(world_of(asked), asked.claims, excluded({}, asked.nodes), UNLIMITED)
+    return explain(snapshot_of(asked), asked.claims, excluded({}, asked.nodes), UNLIMITED)
 
 
 def placed(asked: Setting) -> list[bool]:
     """Whether a simulation places the pod, with each objective."""
-    world = world_of(asked)
+    snapshot = snapshot_of(asked)
     found = []
     for mode in MODES.values():
-        cluster = SchedulingState(world.features, asked.nodes, world.classes, asked.slices)
+        cluster = SchedulingState(snapshot.features, asked.nodes, snapshot.classes, asked.slices)
         for each in asked.holders:
             cluster.hold(each)
         pod = Pod("p", {full_name(each): each for each in asked.claims}, frozenset(excluded({}, asked.nodes)))

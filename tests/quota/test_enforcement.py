@@ -25,7 +25,7 @@ COUNT = "count/resourceclaims.resource.k8s.io"
 EXTENDED = "requests.example.com/gpu"
 
 
-class World:
+class Setup:
     """A fake API server with one quota in the namespace `team`, and both kinds of check."""
 
     def __init__(self, hard: dict[str, str], used: dict[str, str] | None = None) -> None:
@@ -52,12 +52,12 @@ class World:
 
 def test_refusal_says_why() -> None:
     """The server's own message, then request, alternative, class, how much is short and who has the rest."""
-    world = World({GPU: "4"})
-    world.add(CLAIMS, *(claim(exactly("r", "gpu"), name=name) for name in ("x", "y", "z")))
+    setup = Setup({GPU: "4"})
+    setup.add(CLAIMS, *(claim(exactly("r", "gpu"), name=name) for name in ("x", "y", "z")))
     wanted = claim(
         first_of("main", alternative("big", "a100"), alternative("small", "gpu", 2)), name="new", uid="n"
     )
-    answer = world.reserved.check("team", wanted, dry_run=False)
+    answer = setup.reserved.check("team", wanted, dry_run=False)
     assert answer is not None
     assert answer.code == 403
     assert answer.message == (
@@ -71,16 +71,16 @@ def test_refusal_says_why() -> None:
 
 def test_reserved_until_recounted() -> None:
     """A claim that fits is in the ledger before it is stored, and counted once it is."""
-    world = World({GPU: "1"})
+    setup = Setup({GPU: "1"})
     new = claim(exactly("r", "gpu"), name="a", uid="a")
-    assert world.reserved.check("team", new, dry_run=True) is None
-    assert world.store.keys() == []
-    assert world.reserved.check("team", new, dry_run=False) is None
+    assert setup.reserved.check("team", new, dry_run=True) is None
+    assert setup.store.keys() == []
+    assert setup.reserved.check("team", new, dry_run=False) is None
     other = claim(exactly("r", "gpu"), name="b", uid="b")
-    assert world.reserved.check("team", other, dry_run=False) is not None
-    world.add(CLAIMS, new)
-    world.controller.recount_all()
-    stored = world.store.get("team")
+    assert setup.reserved.check("team", other, dry_run=False) is not None
+    setup.add(CLAIMS, new)
+    setup.controller.recount_all()
+    stored = setup.store.get("team")
     assert stored is not None
     ledger = from_json(stored.content)
     assert (str(ledger.counted[GPU]), dict(ledger.reserved)) == ("1", {})
@@ -88,91 +88,91 @@ def test_reserved_until_recounted() -> None:
 
 def test_name_that_is_taken() -> None:
     """A claim whose name another one has gets the server's answer to that, and nothing is reserved."""
-    world = World({GPU: "2"})
-    world.add(CLAIMS, claim(exactly("r", "gpu"), name="a"), claim(exactly("r", "nic"), name="other"))
+    setup = Setup({GPU: "2"})
+    setup.add(CLAIMS, claim(exactly("r", "gpu"), name="a"), claim(exactly("r", "nic"), name="other"))
     new = claim(exactly("r", "gpu"), name="a", uid="new")
-    answer = world.reserved.check("team", new, dry_run=False)
+    answer = setup.reserved.check("team", new, dry_run=False)
     assert answer is not None
     assert (answer.code, answer.reason) == (409, "AlreadyExists")
     assert answer.message == 'resourceclaims.resource.k8s.io "a" already exists'
-    stored = world.store.get("team")
+    stored = setup.store.get("team")
     assert stored is not None
     assert from_json(stored.content).reserved == {}
     large = claim(exactly("r", "gpu", 2), name="a", uid="new")
-    refused = world.reserved.check("team", large, dry_run=False)
+    refused = setup.reserved.check("team", large, dry_run=False)
     assert refused is not None
     assert refused.code == 403
 
 
 def test_number_of_claims_is_left_to_the_server() -> None:
     """Where CRDs serve the claims, the API server counts them as objects; nothing is counted twice."""
-    world = World({COUNT: "0"})
+    setup = Setup({COUNT: "0"})
     new = claim(exactly("r", "gpu"), name="a", uid="a")
-    assert world.reserved.check("team", new, dry_run=False) is None
-    assert world.store.keys() == []
-    assert world.observed.check("team", new, dry_run=False) is not None
+    assert setup.reserved.check("team", new, dry_run=False) is None
+    assert setup.store.keys() == []
+    assert setup.observed.check("team", new, dry_run=False) is not None
 
 
 def test_observed() -> None:
     """Where the server enforces quotas, what their status says is used decides, and the reason comes with it."""
-    world = World({GPU: "4"}, {GPU: "4"})
-    world.add(CLAIMS, claim(exactly("r", "gpu", 3), name="x"))
-    answer = world.observed.check("team", claim(exactly("r", "gpu"), name="new"), dry_run=False)
+    setup = Setup({GPU: "4"}, {GPU: "4"})
+    setup.add(CLAIMS, claim(exactly("r", "gpu", 3), name="x"))
+    answer = setup.observed.check("team", claim(exactly("r", "gpu"), name="new"), dry_run=False)
     assert answer is not None
     assert answer.message.endswith('quota "gpus" has none left of 4 (used by claim "x" 3, others 1)')
-    assert world.observed.check("team", claim(exactly("r", "nic"), name="new"), dry_run=False) is None
-    assert [path for verb, path in world.api.requests if verb != "GET"] == []
+    assert setup.observed.check("team", claim(exactly("r", "nic"), name="new"), dry_run=False) is None
+    assert [path for verb, path in setup.api.requests if verb != "GET"] == []
 
 
 def test_shared_with_pods() -> None:
     """A limit on requests for an extended resource counts pods and claims."""
-    world = World({EXTENDED: "3"})
+    setup = Setup({EXTENDED: "3"})
     asked = {"example.com/gpu": "2"}
-    world.add(PODS, pod(container(asked, asked)))
-    assert world.reserved.check("team", claim(exactly("r", "gpu"), uid="1"), dry_run=False) is None
-    answer = world.reserved.check("team", claim(exactly("r", "gpu"), uid="2", name="d"), dry_run=False)
+    setup.add(PODS, pod(container(asked, asked)))
+    assert setup.reserved.check("team", claim(exactly("r", "gpu"), uid="1"), dry_run=False) is None
+    answer = setup.reserved.check("team", claim(exactly("r", "gpu"), uid="2", name="d"), dry_run=False)
     assert answer is not None
     assert 'used by Pod "p" 2, claim "c" 1' in answer.message
 
 
 def test_claim_for_a_pod_is_not_charged_twice() -> None:
     """The claim that the scheduler makes for a pod's extended resources fits where the pod did."""
-    world = World({EXTENDED: "2"})
+    setup = Setup({EXTENDED: "2"})
     asked = {"example.com/gpu": "2"}
-    world.add(PODS, pod(container(asked, asked)))
+    setup.add(PODS, pod(container(asked, asked)))
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p", "controller": True}
     made = claim(exactly("r", "gpu", 2), uid="m", annotations={ANNOTATION: "true"}, ownerReferences=[owner])
-    assert world.reserved.check("team", made, dry_run=False) is None
+    assert setup.reserved.check("team", made, dry_run=False) is None
     foreign = claim(
         exactly("r", "gpu", 2),
         uid="f",
         annotations={ANNOTATION: "true"},
         ownerReferences=[{**owner, "uid": "q"}],
     )
-    assert world.reserved.check("team", foreign, dry_run=False) is not None
+    assert setup.reserved.check("team", foreign, dry_run=False) is not None
 
 
 def test_quota_that_goes() -> None:
     """The ledger of a namespace without quotas is deleted."""
-    world = World({GPU: "1"})
-    world.reserved.check("team", claim(exactly("r", "gpu"), uid="a"), dry_run=False)
-    world.api.collections[QUOTAS].clear()
-    world.api.collections[ALL_QUOTAS].clear()
-    world.now += 10
-    world.controller.recount_all()
-    assert world.store.keys() == []
+    setup = Setup({GPU: "1"})
+    setup.reserved.check("team", claim(exactly("r", "gpu"), uid="a"), dry_run=False)
+    setup.api.collections[QUOTAS].clear()
+    setup.api.collections[ALL_QUOTAS].clear()
+    setup.now += 10
+    setup.controller.recount_all()
+    assert setup.store.keys() == []
 
 
 def test_server_that_is_down() -> None:
     """Without the API server there is no verdict; the controller reports it and goes on."""
-    world = World({GPU: "1"})
-    world.api.down = True
+    setup = Setup({GPU: "1"})
+    setup.api.down = True
     with pytest.raises(Unavailable):
-        world.reserved.check("team", claim(exactly("r", "gpu"), uid="a"), dry_run=False)
+        setup.reserved.check("team", claim(exactly("r", "gpu"), uid="a"), dry_run=False)
     reported: list[str] = []
     controller = RecountController(
-        world.reservations,
-        world.namespaces.namespaces_with_quota,
+        setup.reservations,
+        setup.namespaces.namespaces_with_quota,
         report=lambda namespace, error: reported.append(f"{namespace}: {error}"),
     )
     controller.recount_all()
@@ -181,24 +181,24 @@ def test_server_that_is_down() -> None:
 
 def test_controller_stops() -> None:
     """The controller ends when told to, in the middle of a round, too."""
-    world = World({GPU: "1"})
+    setup = Setup({GPU: "1"})
     stop = Event()
     stop.set()
-    controller = RecountController(world.reservations, world.namespaces.namespaces_with_quota, interval=0)
+    controller = RecountController(setup.reservations, setup.namespaces.namespaces_with_quota, interval=0)
     controller.recount_all(stop)
     controller.run(stop)
-    assert world.api.collections[LEDGERS] == {}
+    assert setup.api.collections[LEDGERS] == {}
 
 
 def test_quotas_and_classes_are_remembered() -> None:
     """Quotas and classes are read once in two seconds, what is stored as often as it is counted."""
-    world = World({GPU: "9"})
+    setup = Setup({GPU: "9"})
     for number in range(4):
-        world.reserved.check("team", claim(exactly("r", "gpu"), uid=str(number)), dry_run=False)
-    assert [path for _, path in world.api.requests].count(QUOTAS) == 1
-    world.now = 2.0
-    world.reserved.check("team", claim(exactly("r", "gpu"), uid="later"), dry_run=False)
-    assert [path for _, path in world.api.requests].count(QUOTAS) == 2
+        setup.reserved.check("team", claim(exactly("r", "gpu"), uid=str(number)), dry_run=False)
+    assert [path for _, path in setup.api.requests].count(QUOTAS) == 1
+    setup.now = 2.0
+    setup.reserved.check("team", claim(exactly("r", "gpu"), uid="later"), dry_run=False)
+    assert [path for _, path in setup.api.requests].count(QUOTAS) == 2
 
 
 def test_watched_classes_are_not_listed() -> None:
@@ -213,23 +213,23 @@ def test_watched_classes_are_not_listed() -> None:
 
 def test_stored_claims_without_defaults() -> None:
     """What a CRD has stored without defaults counts as if it had them."""
-    world = World({GPU: "1"})
+    setup = Setup({GPU: "1"})
     bare = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
-    world.add(CLAIMS, claim(bare, name="old"))
-    assert world.reserved.check("team", claim(exactly("r", "gpu"), uid="a"), dry_run=False) is not None
+    setup.add(CLAIMS, claim(bare, name="old"))
+    assert setup.reserved.check("team", claim(exactly("r", "gpu"), uid="a"), dry_run=False) is not None
 
 
 def test_cluster_without_classes() -> None:
     """Where the kind DeviceClass is not served (yet), devices are counted all the same."""
-    world = World({GPU: "1"})
-    del world.api.collections[CLASSES]
-    world.api.collections[CLASSES.rpartition("/")[0]] = {}
-    assert world.reserved.check("team", claim(exactly("r", "gpu", 2), uid="a"), dry_run=False) is not None
+    setup = Setup({GPU: "1"})
+    del setup.api.collections[CLASSES]
+    setup.api.collections[CLASSES.rpartition("/")[0]] = {}
+    assert setup.reserved.check("team", claim(exactly("r", "gpu", 2), uid="a"), dry_run=False) is not None
 
 
 def test_both_are_for_known_clients() -> None:
     """Asking costs requests to the API server, and the answer tells who uses what: nothing of that is for strangers."""
-    world = World({GPU: "1"})
-    assert world.observed.is_for_known_clients
-    assert world.reserved.is_for_known_clients
-    assert not ObservedQuota(world.namespaces, is_for_known_clients=False).is_for_known_clients
+    setup = Setup({GPU: "1"})
+    assert setup.observed.is_for_known_clients
+    assert setup.reserved.is_for_known_clients
+    assert not ObservedQuota(setup.namespaces, is_for_known_clients=False).is_for_known_clients

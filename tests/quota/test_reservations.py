@@ -16,8 +16,8 @@ from quota.names import CLAIM_COUNT
 from quota.reservations import MAX_LEDGER_BYTES, Busy, NameTaken, Reservations
 from quota.store import Conflict
 from resourceapi.quantity import Quantity
+from tests.quota.memory_cluster import GPU, NAMESPACE, Cluster, MemoryStore, claim
 from tests.quota.turns import Turns
-from tests.quota.world import GPU, NAMESPACE, Cluster, MemoryStore, claim
 
 GRACE = 100.0
 

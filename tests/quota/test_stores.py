@@ -8,7 +8,7 @@ from quota.config_maps import ConfigMapStore
 from quota.store import Conflict, Store
 from resourceapi.api_client import Unavailable
 from tests.quota.fake_api import LEDGERS, FakeApi
-from tests.quota.world import MemoryStore
+from tests.quota.memory_cluster import MemoryStore
 
 
 @pytest.fixture(params=["memory", "config-maps"])

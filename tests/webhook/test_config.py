@@ -308,10 +308,10 @@ def test_names_that_yaml_takes_for_truth_values(tmp_path: Path, name: str) -> No
     with pytest.raises(ConfigError) as caught:
         make_context(config)
     assert expected in str(caught.value)
-    for mended in (
+    for fixed in (
         "$defs: {'n': {type: string}}",
         'properties: {"y": {}}',
         "properties: {true: {}, 'false': {}}",
     ):
-        (tmp_path / "schema.yaml").write_text(mended)
+        (tmp_path / "schema.yaml").write_text(fixed)
         make_context(config)

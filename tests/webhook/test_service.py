@@ -378,7 +378,7 @@ class Load:
 def test_changes_lose_no_request(tmp_path: Path) -> None:
     """Under load the configuration changes, the certificate is renewed, a broken configuration comes and goes, and
     the service is told to end: every request is answered."""
-    # within the lame duck's time each client has to ask once more, however rarely it gets a processor
+    # within the drain grace each client has to ask once more, however rarely it gets a processor
     config: dict[str, Any] = {"listen": {"workers": 2}, "apiServer": CRDS, "timeouts": {"lameDuck": 10}}
     with running(tmp_path, **config) as service:
         with Load(service) as load:

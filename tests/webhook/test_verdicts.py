@@ -83,7 +83,7 @@ def test_status_has_its_own_rules() -> None:
 
 
 def test_what_cannot_be_decoded_is_refused_first() -> None:
-    """By the mutating webhook, as API servers decode before all webhooks; other mistakes may still be mended."""
+    """By the mutating webhook, as API servers decode before all webhooks; other mistakes may still be fixed."""
     response = mutate(admission(claim(count="many")), context())["response"]
     assert (response["allowed"], response["status"]["code"]) == (False, 400)
     assert "cannot unmarshal string into Go struct field" in response["status"]["message"]

@@ -1,4 +1,4 @@
-"""Random small situations that need explaining, and a way to ask about them that shares nothing with the explanation."""
+"""Random small scenarios that need explaining, and a way to ask about them that shares nothing with the explanation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OWN = f"device.attributes['{DRIVER}']"
 SELECTORS = (f"{OWN}.model == 1", f"'model' in {OWN} && {OWN}.model == 0", f"{OWN}.model > 5")
 
 
-class Situation(NamedTuple):
+class Scenario(NamedTuple):
     """A cluster of two nodes, allocated claims, and the claims of a pod."""
 
     nodes: list[Object]
@@ -42,7 +42,7 @@ class Situation(NamedTuple):
         return Snapshot(features, self.nodes, {"any": device_class()}, self.slices, self.holders)
 
 
-def situation(seed: int) -> Situation:
+def scenario(seed: int) -> Scenario:
     """One of them. Most do not fit, as more is asked than is there."""
     random = Random(seed)
     nodes = [node(f"n{index}") for index in range(2)]
@@ -57,7 +57,7 @@ def situation(seed: int) -> Situation:
         whole = [each["name"] for each in devices if not each.get("allowMultipleAllocations")]
         for number, name in enumerate(random.sample(whole, min(len(whole), random.choice((0, 1, 1, 2))))):
             holders.append(held(name, pool=f"p{index}", name=f"h{index}-{number}"))
-    return Situation(nodes, slices, holders, _claims(random))
+    return Scenario(nodes, slices, holders, _claims(random))
 
 
 def _device(random: Random, name: str, with_groups: bool) -> Object:

@@ -22,18 +22,18 @@ from allocator.ledgers import Ledger
 from allocator.selection import Selectors
 from allocator.time_limit import UNLIMITED
 from resourceapi.objects import Object
-from tests.allocator.explaining.scenarios import Situation, fits, situation
+from tests.allocator.explaining.scenarios import Scenario, fits, scenario
 
 EXAMPLES = 30
-Explained = tuple[Situation, Snapshot, Explanation]
+Explained = tuple[Scenario, Snapshot, Explanation]
 
 
 @cache
 def explained(block: int) -> list[Explained]:
-    """Some random situations with what is said about them."""
+    """Some random scenarios with what is said about them."""
     found = []
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
-        asked = situation(seed)
+        asked = scenario(seed)
         snapshot = asked.snapshot()
         found.append((asked, snapshot, explain(snapshot, asked.claims, time_limit=UNLIMITED)))
     return found
@@ -68,7 +68,7 @@ def test_there_is_a_conflict() -> None:
             assert explanation.conflict is not None, (asked, snapshot)
 
 
-def _fits(asked: Situation, snapshot: Snapshot, conflict: Conflict, kept: Iterable[Member]) -> bool:
+def _fits(asked: Scenario, snapshot: Snapshot, conflict: Conflict, kept: Iterable[Member]) -> bool:
     """Whether only these demands can be met, in the snapshot that the conflict is about."""
     members = list(kept)
     claims = [_only(claim, index, members) for index, claim in enumerate(asked.claims)]
@@ -106,7 +106,7 @@ def test_remedies(block: int) -> None:
     assert len(kinds) >= 3
 
 
-def _helps(asked: Situation, snapshot: Snapshot, remedy: Remedy) -> bool:
+def _helps(asked: Scenario, snapshot: Snapshot, remedy: Remedy) -> bool:
     variation = remedy.variation
     if remedy.kind == RELEASE:
         return fits(snapshot, asked.claims, remedy.subject.split(", "))

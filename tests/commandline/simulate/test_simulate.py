@@ -106,7 +106,7 @@ def test_stray_slice(
 
 
 def test_error_on_another_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """What leaves a pod pending is said: the node with the error and the mend, or that the scheduler passes it over."""
+    """What leaves a pod pending is said: the node with the error and how to fix it, or that the scheduler passes it over."""
     monkeypatch.chdir(DIRECTORY.with_name("explain") / "error-elsewhere")
     arguments = ["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", "-o", "json"]
     assert main(arguments) == 1
