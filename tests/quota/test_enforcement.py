@@ -203,12 +203,12 @@ def test_quotas_and_classes_are_remembered() -> None:
 
 def test_watched_classes_are_not_listed() -> None:
     """Where DeviceClasses are watched, extended resources come from what is held of them."""
-    world = World({"requests.example.com/gpu": "1"})
+    setup = Setup({"requests.example.com/gpu": "1"})
     classes = {"gpu": {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}}}
-    namespaces = ClusterNamespaces(world.api, Server(Profile("1.37")), watched_classes=classes)
+    namespaces = ClusterNamespaces(setup.api, Server(Profile("1.37")), watched_classes=classes)
     check = ObservedQuota(namespaces)
     assert check.check("team", claim(exactly("r", "gpu", 2), uid="a"), dry_run=False) is not None
-    assert CLASSES not in [path for _, path in world.api.requests]
+    assert CLASSES not in [path for _, path in setup.api.requests]
 
 
 def test_stored_claims_without_defaults() -> None:
