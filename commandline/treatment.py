@@ -10,8 +10,6 @@ from resourceapi.model.versions import GROUP
 
 ASK, NOT_SERVED, CONTEXT, SKIP = "ask", "not served", "context", "skip"
 CONTEXT_KINDS = frozenset((("v1", "Namespace"), ("v1", "Node")))
-# Served since 1.36 for a controller's use, and not validated here.
-OTHER_KINDS_OF_GROUP = frozenset(("ResourcePoolStatusRequest",))
 
 
 def treatment(value: dict[str, Any]) -> str:
@@ -20,9 +18,7 @@ def treatment(value: dict[str, Any]) -> str:
     if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
         return _untyped(value)
     if api_version.startswith(GROUP + "/"):
-        if kind in KINDS:
-            return ASK
-        return SKIP if kind in OTHER_KINDS_OF_GROUP else NOT_SERVED
+        return ASK if kind in KINDS else NOT_SERVED
     group, _, version = api_version.rpartition("/")
     if version == "v1" and kind in workloads.KINDS.get(group, ()):
         return ASK

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.defaults import apply_defaults
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, KINDS, RESOURCE_SLICE
 from resourceapi.model import claims, slices
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
@@ -83,11 +83,11 @@ def _convert(
 ) -> Object:
     if version != "v1beta1" or "spec" not in obj:
         return obj
-    if kind == "ResourceClaim":
+    if kind == CLAIM.name:
         return {**obj, "spec": _claim_spec(obj["spec"], request)}
-    if kind == "ResourceClaimTemplate" and "spec" in obj["spec"]:
+    if kind == CLAIM_TEMPLATE.name and "spec" in obj["spec"]:
         return {**obj, "spec": {**obj["spec"], "spec": _claim_spec(obj["spec"]["spec"], request)}}
-    if kind == "ResourceSlice" and "devices" in obj["spec"]:
+    if kind == RESOURCE_SLICE.name and "devices" in obj["spec"]:
         spec = obj["spec"]
         return {**obj, "spec": {**spec, "devices": [device(item or EMPTY) for item in spec["devices"]]}}
     return obj

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from conversion.hub import DEVICE_FIELDS, EXACT_FIELDS
 from resourceapi.field_path import Path
+from resourceapi.kinds import CLAIM_TEMPLATE, KINDS, RESOURCE_SLICE, claim_spec_of
 
-_REQUESTS = (("spec", "devices", "requests"), ("spec", "spec", "devices", "requests"))
+_REQUESTS = tuple((*kind.claim_spec, "devices", "requests") for kind in KINDS.values() if kind.claim_spec)
 _DEVICES = ("spec", "devices")
 
 
@@ -26,7 +27,7 @@ def to_hub(path: Path) -> Path:
 
 def to_version(path: Path, kind: str, version: str) -> Path:
     """A path of the hub (or of the version already) as a user of ``version`` has it."""
-    if kind == "ResourceClaimTemplate" and path[:2] == ("spec", "devices"):
+    if kind == CLAIM_TEMPLATE.name and path[:2] == ("spec", "devices"):
         path = ("spec", *path)  # admin access is reported as if the template were a claim
     if version != "v1beta1":
         return _exactly(path, kind)
@@ -34,17 +35,13 @@ def to_version(path: Path, kind: str, version: str) -> Path:
         at = len(prefix)
         if path[:at] == prefix and path[at + 1 : at + 2] == ("exactly",):
             return (*path[: at + 1], *path[at + 2 :])
-    if kind == "ResourceSlice" and path[:2] == _DEVICES and len(path) > 3 and path[3] in DEVICE_FIELDS:
+    if kind == RESOURCE_SLICE.name and path[:2] == _DEVICES and len(path) > 3 and path[3] in DEVICE_FIELDS:
         return (*path[:3], "basic", *path[3:])
     return path
 
 
 def _exactly(path: Path, kind: str) -> Path:
     """Admin access is reported without the ``exactly`` that it stands in."""
-    if (
-        kind in ("ResourceClaim", "ResourceClaimTemplate")
-        and path[-1:] == ("adminAccess",)
-        and path[0] == "spec"
-    ):
+    if claim_spec_of(kind) and path[-1:] == ("adminAccess",) and path[0] == "spec":
         return to_hub(path)
     return path

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from resourceapi.objects import copied
-from resourceapi.schema import Field, Schema
+from resourceapi.schema import Schema
 
 Gates = tuple[str, ...]
 Visit = Callable[[dict[str, Any], list[tuple[dict[str, Any], str]]], None]
@@ -64,18 +64,10 @@ def _gates_below(schema: Schema, struct: str) -> list[Gates]:
     for field in schema[struct].fields:
         if field.gates:
             found[field.gates] = None
-        inner = _struct_in(field)
+        inner = field.type.struct_within
         if inner:
             found.update(dict.fromkeys(_gates_below(schema, inner)))
     return list(found)
-
-
-def _struct_in(field: Field) -> str:
-    """The struct that a field holds, by itself or in a list or map."""
-    of = field.type
-    while of.element is not None:
-        of = of.element
-    return of.struct
 
 
 def _visitor(schema: Schema, struct: str, gates: Gates) -> Visit | None:
@@ -85,7 +77,7 @@ def _visitor(schema: Schema, struct: str, gates: Gates) -> Visit | None:
     for field in schema[struct].fields:
         if field.gates == gates:
             own.append(field.name)
-        elif (inner := _struct_in(field)) and (visit := _visitor(schema, inner, gates)):
+        elif (inner := field.type.struct_within) and (visit := _visitor(schema, inner, gates)):
             steps.append(("inline" if field.inline else field.type.kind, field.name, visit))
     if not own and not steps:
         return None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from resourceapi.field_path import Path
 from resourceapi.model import claims, pool_status_requests, slices, taint_rules
 from resourceapi.model.versions import GROUP, V1
 from resourceapi.objects import Object
@@ -73,7 +72,7 @@ class Kind:
         namespaced: bool = False,
         versions: Mapping[str, Lifecycle],
         default: Default | None = None,
-        claim_spec: Path | None = None,
+        claim_spec: tuple[str, ...] | None = None,
         columns: tuple[Column, ...] = (),
         selectable_fields: tuple[str, ...] = (),
     ) -> None:
@@ -87,6 +86,11 @@ class Kind:
         self.selectable_fields = selectable_fields
 
     @property
+    def has_expressions(self) -> bool:
+        """Whether its objects can hold CEL expressions."""
+        return _holds(self.name, "CELDeviceSelector")
+
+    @property
     def has_status(self) -> bool:
         """Whether its objects have a status, which is changed through a URL of its own."""
         return "status" in V1[self.name].by_name
@@ -95,6 +99,13 @@ class Kind:
         """Whether release 1.``minor`` can serve the version (perhaps only when asked to)."""
         lifecycle = self.versions.get(version)
         return lifecycle is not None and lifecycle.introduced <= minor
+
+
+def _holds(struct: str, wanted: str) -> bool:
+    """Whether a struct of v1 is, or has in it, another; none of the API contains itself."""
+    return struct == wanted or any(
+        _holds(field.type.struct_within, wanted) for field in V1[struct].fields if field.type.struct_within
+    )
 
 
 _GA_IN_34 = {
@@ -152,6 +163,7 @@ POOL_STATUS_REQUEST = Kind(
     "resourcepoolstatusrequests",
     versions={"v1alpha3": Lifecycle(36, 39, 42)},
     default=pool_status_requests.default_request,
+    columns=(Column("Driver", ".spec.driver"),),
 )
 KINDS = {
     kind.name: kind
@@ -164,6 +176,12 @@ KINDS = {
         POOL_STATUS_REQUEST,
     )
 }
+
+
+def claim_spec_of(kind: str) -> tuple[str, ...] | None:
+    """Where objects of a kind hold the spec of a claim; None for a kind that holds none, and for an unknown one."""
+    row = KINDS.get(kind)
+    return None if row is None else row.claim_spec
 
 
 def deprecation_warning(kind: Kind, version: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from resourceapi.field_path import Path
+from resourceapi.kinds import claim_spec_of
 from resourceapi.model.workloads import POD_COUNTS, TEMPLATES
 from resourceapi.objects import EMPTY, Object
 
@@ -80,9 +81,8 @@ def claim_from_template(template: Any, namespace: str, name: str) -> Object:
 
 def claim_devices(manifest: Any) -> tuple[Path, dict[str, Any]]:
     """Where a claim or template has its ``devices``, and what they are."""
-    if text(manifest, "kind") == "ResourceClaimTemplate":
-        return ("spec", "spec", "devices"), mapping(manifest, "spec", "spec", "devices")
-    return ("spec", "devices"), mapping(manifest, "spec", "devices")
+    path = (*(claim_spec_of(text(manifest, "kind")) or ("spec",)), "devices")
+    return path, mapping(manifest, *path)
 
 
 def request_details(manifest: Any) -> Iterator[tuple[Path, dict[str, Any]]]:

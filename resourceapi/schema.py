@@ -43,6 +43,11 @@ class Type:
         self.enum = enum  # the values of an enumeration, in the order in which errors list them
         self.rules = rules  # rules that the type itself carries, e.g. its enumeration
 
+    @property
+    def struct_within(self) -> str:
+        """The struct that a value is, or that the entries of its list or map are; empty if there is none."""
+        return self.struct if self.element is None else self.element.struct_within
+
     def __repr__(self) -> str:
         return f"<{self.kind} {self.go}>"
 

@@ -9,7 +9,7 @@ from conversion.hub import to_hub
 from resourceapi.decoding import DecodingError, decode
 from resourceapi.defaults import apply_defaults
 from resourceapi.field_path import Path
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import KINDS, claim_spec_of
 from resourceapi.manifests import mapping
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
@@ -124,12 +124,8 @@ def subject_of(review: AdmissionRequest, server: Server) -> Subject | None:
 
 def claim_spec(subject: Subject) -> tuple[Path, Object]:
     """The spec of a claim, or that in a template, and where it is; an empty one for other kinds."""
-    spec = subject.hub.get("spec", EMPTY)
-    if subject.kind == "ResourceClaim":
-        return ("spec",), spec
-    if subject.kind == "ResourceClaimTemplate":
-        return ("spec", "spec"), spec.get("spec", EMPTY)
-    return (), EMPTY
+    path = claim_spec_of(subject.kind)
+    return ((), EMPTY) if path is None else (path, mapping(subject.hub, *path))
 
 
 def _hub(kind: str, api_version: str, obj: Object | None, server: Server) -> Object:

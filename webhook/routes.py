@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from deviceselectors.request_budget import BudgetSpentError, RequestBudget, within
+from resourceapi.kinds import KINDS
 from resourceapi.limits import CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES
 from resourceapi.objects import Object
 from serving.callers import Caller
@@ -24,7 +25,7 @@ CONVERSION_BYTES = 32 * 1024 * 1024
 # Compiling expressions takes up to 10 µs a byte: for an object of this size that may have some, health checks wait no
 # longer than that.
 WITH_EXPRESSIONS_BYTES = 8 * 1024
-_WITH_EXPRESSIONS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+_WITH_EXPRESSIONS = frozenset(kind.name for kind in KINDS.values() if kind.has_expressions)
 # No object that can be stored has more.
 EXPRESSIONS_BYTES = min(CLAIM_EXPRESSIONS_BYTES, STORED_OBJECT_BYTES)
 _ADMISSION, _CONVERSION = "admission", "conversion"

@@ -10,6 +10,7 @@ from advice.hints.problem import Problem
 from advice.hints.snippet import scalar, yaml
 from advice.hints.table import Hint
 from resourceapi.field_errors import FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED
+from resourceapi.kinds import claim_spec_of
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.nearness import nearest
 from validation.rule_names import WRONG_TYPE
@@ -247,7 +248,7 @@ def _node_selection(problem: Problem) -> str:
 
 
 def _immutable(problem: Problem) -> str:
-    if problem.kind in ("ResourceClaim", "ResourceClaimTemplate") and problem.key == "spec":
+    if claim_spec_of(problem.kind) and problem.key == "spec":
         return f"create one with another name, or delete this one first; the spec of a {problem.kind} cannot be changed"
     return ""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from advice.lints.facts import Facts
 from advice.lints.table import LINTS, Lint, Warning
+from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, claim_spec_of
 from resourceapi.manifests import POD_SPECS, has_alternatives
 from resourceapi.model.versions import GROUP
 
@@ -38,7 +39,7 @@ def lint(manifest: dict[str, Any], facts: Facts, *, notes: bool = False) -> Iter
 
 
 def _lint_of_group(manifest: dict[str, Any], kind: str, facts: Facts, notes: bool) -> Iterator[Warning]:
-    if kind in ("ResourceClaim", "ResourceClaimTemplate"):
+    if claim_spec_of(kind):
         from advice.lints import selectors
 
         if has_alternatives(manifest):
@@ -50,11 +51,11 @@ def _lint_of_group(manifest: dict[str, Any], kind: str, facts: Facts, notes: boo
 
             yield from references.check_classes(manifest, facts)
         yield from selectors.check(manifest, facts, notes=notes)
-    elif kind == "DeviceClass":
+    elif kind == DEVICE_CLASS.name:
         from advice.lints import selectors
 
         yield from selectors.check(manifest, facts, notes=notes)
-    elif kind == "ResourceSlice":
+    elif kind == RESOURCE_SLICE.name:
         from advice.lints import counters
 
         yield from counters.check(manifest, facts)

@@ -86,15 +86,9 @@ def _reached(schema: Schema, name: str) -> list[Struct]:
         if struct in found or struct in _NOT_EXPANDED:
             continue
         found[struct] = schema[struct]
-        held = (_struct_of(field.type) for field in _flat_fields(schema, schema[struct]))
+        held = (field.type.struct_within for field in _flat_fields(schema, schema[struct]))
         waiting += [name for name in held if name]
     return list(found.values())
-
-
-def _struct_of(type_: Type) -> str:
-    while type_.element:
-        type_ = type_.element
-    return type_.struct
 
 
 def _struct_blocks(schema: Schema, structs: list[Struct]) -> Iterator[str]:
