@@ -27,7 +27,8 @@ class StoredObjects:
     """
 
     def __init__(self, file: str, server: Server, namespace: str) -> None:
-        """
+        """Read the file.
+
         :param namespace: of objects that name none.
         :raises UsageError: if the file cannot be read.
         """
@@ -70,7 +71,10 @@ class StoredObjects:
         return self.server.present(result.kind, version, hub)
 
     def insist_on_use(self) -> None:
-        """:raises UsageError: if no object of the input was in the file; it is most likely the wrong one."""
+        """Check that the file belongs to the input.
+
+        :raises UsageError: if no object of the input was in the file; it is most likely the wrong one.
+        """
         if not self.used:
             raise UsageError(
                 f"--old {self.file} has none of the given objects (kind, namespace and name must agree)"

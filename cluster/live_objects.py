@@ -1,0 +1,167 @@
+"""The objects of a live cluster that Claimcheck looks at, as if somebody had written them into files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import quote
+
+from cluster.discovery import Discovery
+from documents.errors import DocumentError
+from documents.positions import Place
+from documents.source import Path
+from resourceapi.api_client import Api, Listing, Unavailable, expect
+from resourceapi.field_path import json_pointer
+from resourceapi.kinds import KINDS
+from resourceapi.manifests import pod_spec
+from resourceapi.model import workloads
+from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
+from resourceapi.releases import Profile
+
+_NOWHERE = Place(0, 0, 1, exact=False)
+FORBIDDEN = 403
+# What a server sets itself, and would drop from a new object.
+SERVER_FIELDS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
+
+
+class LiveObject:
+    """Implements :class:`documents.manifest.Manifest`; ``file`` is a name of the object, and there are no lines."""
+
+    index = 0
+    line = 0
+    notices: tuple[DocumentError, ...] = ()
+    has_repeated_keys = False
+
+    def __init__(self, cluster: str, resource: str, value: Object) -> None:
+        self.value = value
+        metadata = value.get("metadata") or {}
+        parts = (cluster, resource, metadata.get("namespace"), metadata.get("name"))
+        self.file = "/".join(str(part) for part in parts if part)
+
+    def locate(self, path: Path) -> Place:
+        """No position."""
+        return _NOWHERE
+
+    locate_key = locate
+
+    def locate_in_scalar(self, path: Path, offset: int, length: int = 1) -> Place:
+        """No position."""
+        return _NOWHERE
+
+    def written(self, path: Path) -> str:
+        """Nothing: nobody has written it."""
+        return ""
+
+    def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
+        """None: JSON from a server has no repeated keys."""
+        return []
+
+    def source_line(self, number: int) -> str:
+        """No line."""
+        return ""
+
+    def json_pointer(self, path: Path) -> str:
+        """A path as JSON pointer (RFC 6901) into the object."""
+        return json_pointer(path)
+
+
+class UnreadList(NamedTuple):
+    """A collection that could not be read.
+
+    ``resource``: the plural, as in URLs.  ``namespace``: of this one the objects were read all the same; empty if of none.
+    """
+
+    resource: str
+    kind: str
+    error: Unavailable
+    namespace: str = ""
+
+
+class _Resource(NamedTuple):
+    """A collection; the path to it begins with that of its version."""
+
+    api_version: str
+    kind: str
+    name: str
+
+    @property
+    def version_path(self) -> str:
+        return f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
+
+    @property
+    def is_namespaced(self) -> bool:
+        return KINDS[self.kind].namespaced if self.kind in KINDS else self.kind in workloads.RESOURCES
+
+
+_CONTEXT = (_Resource("v1", "Namespace", "namespaces"), _Resource("v1", "Node", "nodes"))
+_WORKLOADS = tuple(
+    _Resource(f"{group}/v1".lstrip("/"), kind, workloads.RESOURCES[kind])
+    for group, kinds in workloads.KINDS.items()
+    for kind in kinds
+)
+
+
+def live_objects(
+    api: Api,
+    cluster: str,
+    profile: Profile,
+    *,
+    namespace: str = "",
+    with_workloads: bool = True,
+    fallback_namespace: str = "",
+) -> Iterator[LiveObject | UnreadList]:
+    """Namespaces, nodes and all objects of ``resource.k8s.io``, and the workloads that use claims.
+
+    :param cluster: a name for the cluster, with which names of objects begin.
+    :param profile: the server that will be asked about them; if it can be, objects are read in versions that it serves.
+    :param namespace: of objects that have one, only those in this; empty: in all.
+    :param with_workloads: whether to read workloads, which takes rights and time.
+    :param fallback_namespace: where a list of all namespaces is forbidden, that of this one is read.
+    :raises Unavailable: if the cluster does not tell what it serves.
+    """
+    served = Discovery(api).kinds(profile)
+    group = [_Resource(f"{GROUP}/{version}", kind.name, kind.resource) for kind, version in served]
+    for resource in (*_CONTEXT, *group, *(_WORKLOADS if with_workloads else ())):
+        try:
+            yield from _read(api, cluster, resource, namespace)
+            continue
+        except Unavailable as error:
+            refused = error
+        may_fall_back = refused.code == FORBIDDEN and resource.is_namespaced and not namespace
+        fallback = fallback_namespace if may_fall_back else ""
+        try:
+            if fallback:
+                yield from _read(api, cluster, resource, fallback)
+            yield UnreadList(resource.name, resource.kind, refused, fallback)
+        except Unavailable:
+            yield UnreadList(resource.name, resource.kind, refused)
+
+
+def _read(api: Api, cluster: str, resource: _Resource, namespace: str) -> Iterator[LiveObject]:
+    for item in _items(api, resource, namespace):
+        value = {"apiVersion": resource.api_version, "kind": resource.kind, **_as_sent(item)}
+        if resource.kind not in workloads.RESOURCES or pod_spec(value)[1].get("resourceClaims"):
+            yield LiveObject(cluster, resource.name, value)
+
+
+def _items(api: Api, resource: _Resource, namespace: str) -> Iterator[Object]:
+    """The objects of a collection; in one namespace, if that is given and they are in one."""
+    path, escaped = resource.version_path, quote(namespace, safe="")
+    if namespace and resource.kind == "Namespace":
+        path += f"/namespaces/{escaped}"
+        yield expect(api.request("GET", path), f"GET {path}", 200)
+        return
+    if namespace and resource.is_namespaced:
+        path += f"/namespaces/{escaped}"
+    yield from Listing(api, f"{path}/{resource.name}")
+
+
+def _as_sent(item: Object) -> Object:
+    """An object as a user would have sent it."""
+    metadata = {key: value for key, value in (item.get("metadata") or {}).items() if key not in SERVER_FIELDS}
+    sent = {**item, "metadata": metadata}
+    spec = sent.get("spec")
+    if isinstance(spec, dict) and "ephemeralContainers" in spec:  # never part of a new pod
+        sent["spec"] = {key: value for key, value in spec.items() if key != "ephemeralContainers"}
+    return sent
