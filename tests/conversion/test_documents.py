@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from conversion.documents import ConversionError, convert_document
 from resourceapi.kinds import KINDS
 from resourceapi.objects import Object
-from tests.e2e.cases import valid_object
-from tests.e2e.parts import Parts
+from tests.corpus.cases import valid_object
+from tests.corpus.parts import Parts
 
 
 def claim(*requests: Object, version: str = "v1") -> Object:

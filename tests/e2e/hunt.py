@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from tests.conformance.profiles import PROFILES
-from tests.e2e.cases import cases
+from tests.corpus.cases import cases
 from tests.e2e.control_plane import control_plane
 from tests.e2e.prober import Prober
 

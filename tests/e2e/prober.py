@@ -17,9 +17,9 @@ from tests.conformance.answers import (
     without_storage_fields,
 )
 from tests.conformance.profiles import PROFILES
+from tests.corpus.tables import NAMESPACES
 from tests.e2e.client import Answer
 from tests.e2e.control_plane import ApiServer
-from tests.e2e.tables import NAMESPACES
 
 _STRICT = {"dryRun": "All", "fieldValidation": "Strict"}
 _WARN = {"dryRun": "All", "fieldValidation": "Warn"}

@@ -11,9 +11,9 @@ from typing import Any
 from resourceapi.objects import Object
 from tests.conformance.answers import Case, expectation
 from tests.conformance.profiles import PROFILES
+from tests.corpus.parts import Parts, in_version
 from tests.e2e.client import Answer
 from tests.e2e.control_plane import ApiServer
-from tests.e2e.parts import Parts, in_version
 
 _CLASSES = {
     "gpu": "",

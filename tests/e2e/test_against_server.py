@@ -13,7 +13,7 @@ from tests.conformance.answers import Case
 from tests.conformance.comparison import Comparison, compare
 from tests.conformance.replay import answer
 from tests.conformance.report import difference
-from tests.e2e.cases import cases
+from tests.corpus.cases import cases
 from tests.e2e.control_plane import ApiServer
 from tests.e2e.prober import Prober
 

@@ -18,7 +18,7 @@ from resourceapi.kinds import KINDS
 from resourceapi.releases import Profile
 from tests.conformance.answers import Case, same_json, without_storage_fields
 from tests.conformance.cases import read_cases
-from tests.e2e.cases import cases
+from tests.corpus.cases import cases
 from tests.e2e.client import Answer
 from tests.e2e.control_plane import ApiServer
 from tests.e2e.custom_resources import GROUP, Served, served_by_crds

@@ -27,8 +27,8 @@ from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import PROPOSALS, Profile
 from tests.conformance.profiles import PROFILES
-from tests.e2e.cases import valid_object
-from tests.e2e.parts import Parts
+from tests.corpus.cases import valid_object
+from tests.corpus.parts import Parts
 from tests.fuzz.command import run_command
 from tests.fuzz.memory import peak_megabytes
 from tests.fuzz.mutations import garble, mutate

@@ -7,7 +7,7 @@ A file has `about`, perhaps `defaults` for keys that its cases have in common, a
 * `verb`: create (the default), create-warn, update, status. For update and status `stored` has `set` and `remove` of its
   own that make the stored object out of the fixture; `set` and `remove` make the request out of the stored object, or
   out of the fixture `request`. Objects are stored by a server with all gates on.
-* `namespace`: the request's, with the labels that it has in `tests/e2e/tables.json`
+* `namespace`: the request's, with the labels that it has in `tests/corpus/tables.json`
 * `deleted`: the stored object is being deleted (and has a finalizer that keeps it); `noResourceVersion`: the request has none
 * `profiles`: the servers that are asked (see `tests.validation.profiles`)
 * `source`: where the answer comes from, if it is not a server's (a KEP)
@@ -24,7 +24,7 @@ from typing import Any
 
 from tests.case_files import read_yaml
 from tests.conformance.answers import Case, unordered
-from tests.e2e.tables import NAMESPACES
+from tests.corpus.tables import NAMESPACES
 from tests.validation.patches import changes, patched
 
 CASES = Path(__file__).parent / "cases"

@@ -22,8 +22,8 @@ from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from tests.conformance.replay import NODES
-from tests.e2e.cases import valid_object
-from tests.e2e.parts import Parts
+from tests.corpus.cases import valid_object
+from tests.corpus.parts import Parts
 from tests.fuzz.objects import make_object
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 from validation.server import Server

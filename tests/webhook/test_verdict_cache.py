@@ -12,8 +12,8 @@ import pytest
 from resourceapi.manifests import mapping
 from resourceapi.releases import Profile
 from tests.conformance.profiles import PROFILES
-from tests.e2e.cases import cases, valid_object
-from tests.e2e.parts import Parts
+from tests.corpus.cases import cases, valid_object
+from tests.corpus.parts import Parts
 from tests.webhook.examples import claim, server
 from validation.requests import CREATE, UPDATE, Request
 from validation.server import Server

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from resourceapi.objects import Object
-from tests.e2e.tables import EXPRESSIONS
+from tests.corpus.tables import EXPRESSIONS
 
 _DRIVERS = ("gpu.example.com", "nic.example.org", "d", "x9.dra.test")
 _CLASSES = ("gpu", "gpu.example.com", "a.b.c", "large-gpu", "9")

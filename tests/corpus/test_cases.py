@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from tests.conformance.profiles import PROFILES
-from tests.e2e.cases import cases
+from tests.corpus.cases import cases
 
 
 def test_the_seed_decides() -> None:

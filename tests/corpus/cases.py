@@ -12,10 +12,10 @@ from resourceapi.kinds import KINDS
 from resourceapi.objects import Object
 from tests.conformance.answers import WORKLOADS, Case
 from tests.conformance.profiles import PROFILES
-from tests.e2e.mutations import Mutator, learn
-from tests.e2e.parts import Parts, in_version
-from tests.e2e.raw_bodies import raw_body
-from tests.e2e.tables import FIELDS, NAMESPACES, WEIGHTS, pick
+from tests.corpus.mutations import Mutator, learn
+from tests.corpus.parts import Parts, in_version
+from tests.corpus.raw_bodies import raw_body
+from tests.corpus.tables import FIELDS, NAMESPACES, WEIGHTS, pick
 
 _GROUP = "resource.k8s.io"
 _NAMESPACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod", *WORKLOADS)

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tests.e2e.tables import FIELDS, LIMITS, UNKNOWN, WEIGHTS, pick
+from tests.corpus.tables import FIELDS, LIMITS, UNKNOWN, WEIGHTS, pick
 
 Json = Any
 Node = tuple[Any, Any, tuple[str, ...]]
