@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from threading import Event
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from quota.explanation import User, explain
 from quota.ledger import Charged
 from quota.names import CLAIM_COUNT
 from quota.reservations import NameTaken, Reservations
+from resourceapi.api_client import Unavailable
 from resourceapi.objects import Object
 from validation import statuses
 from validation.requests import Answer
@@ -98,7 +100,9 @@ class ObservedQuota:
         verdict = admit(self._namespaces.quotas(namespace), evaluator, claim)
         if not verdict.message:
             return None
-        users = self._namespaces.users(namespace)
+        users: list[Charged] = []
+        with suppress(Unavailable):  # the refusal is certain; only the names of users are missing
+            users = self._namespaces.users(namespace)
         return refusal(claim, verdict, lambda resource: users, self._namespaces.resources())
 
 

@@ -18,7 +18,7 @@ LEDGERS = "/api/v1/namespaces/system/configmaps"
 
 
 class FakeApi:
-    """Collections by path. Objects have versions; lists come in pages of two; `down` makes every request fail."""
+    """Collections by path. Objects have versions; lists come in pages of two; `down` makes every request fail, `unreadable` those for a path."""
 
     def __init__(self) -> None:
         self.collections: dict[str, dict[str, Object]] = {
@@ -26,6 +26,7 @@ class FakeApi:
         }
         self.requests: list[tuple[str, str]] = []
         self.down = False
+        self.unreadable = ""
         self._version = 0
 
     def add(self, path: str, *objects: Object) -> None:
@@ -36,7 +37,7 @@ class FakeApi:
         self, verb: str, path: str, body: object = None, query: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
         self.requests.append((verb, path))
-        if self.down:
+        if self.down or path == self.unreadable:
             raise Unavailable("connection refused")
         if path in self.collections:
             return self._list(path, query or {}) if verb == "GET" else self._create(path, body)

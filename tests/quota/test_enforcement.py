@@ -124,6 +124,17 @@ def test_observed() -> None:
     assert [path for verb, path in setup.api.requests if verb != "GET"] == []
 
 
+def test_refusal_without_names() -> None:
+    """Where the API server does not say who uses the quota, the refusal is the same without that."""
+    setup = Setup({GPU: "4"}, {GPU: "4"})
+    assert setup.observed.check("team", claim(exactly("r", "nic"), name="other"), dry_run=False) is None
+    setup.api.unreadable = CLAIMS
+    answer = setup.observed.check("team", claim(exactly("r", "gpu"), name="new"), dry_run=False)
+    assert answer is not None
+    assert answer.code == 403
+    assert answer.message.endswith('quota "gpus" has none left of 4 (used by others 4)')
+
+
 def test_shared_with_pods() -> None:
     """A limit on requests for an extended resource counts pods and claims."""
     setup = Setup({EXTENDED: "3"})
