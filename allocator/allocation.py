@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from allocator.allocated import AllocatedState
-from allocator.attempt import Attempt, Taken
+from allocator.attempt import Attempt
+from allocator.attempt_state import Taken
 from allocator.demand import Alternative, ClaimDemand, RequestDemand, read_claim
 from allocator.devices import Device
 from allocator.errors import AllocationError, NodeError, UnreadyPoolError
@@ -15,6 +16,7 @@ from allocator.inventory import Inventory
 from allocator.ledgers import Ledger
 from allocator.pools import Pool, pools_of
 from allocator.results import allocation_result
+from allocator.rules.capacity import could_serve
 from allocator.selection import Selectors
 from allocator.solving import solve
 from allocator.time_limit import UNLIMITED, TimeLimit
@@ -151,6 +153,6 @@ def _everything(alternative: Alternative, pools: Sequence[Pool], attempt: Attemp
                 f"{alternative.place}: asks for all devices, but resource pool {pool.id} is currently {state}"
             )
         for device in pool.devices:
-            if attempt.selects(alternative, device) and attempt.could_serve(alternative, device):
+            if attempt.selects(alternative, device) and could_serve(attempt, alternative, device):
                 found.append(device)
     return found

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator, Arrangement
-from allocator.attempt import Taken
+from allocator.attempt_state import Taken
 from allocator.demand import ClaimDemand
 from allocator.devices import Device
 from allocator.errors import NODE, AllocationError, NodeError

@@ -52,12 +52,17 @@ class Alternative:
         #: what it takes of capacities, as far as it is known
         self.shares: dict[DeviceCapacities, Share] = {}
         self.device_class: Object = EMPTY
-        #: selectors of the class, then its own
-        self.selectors: tuple[Selector, ...] = ()
+        self.class_selectors: tuple[Selector, ...] = ()
+        self.request_selectors: tuple[Selector, ...] = ()
         #: the claim's constraints that concern it, by their place
         self.constraints: tuple[tuple[int, Constraint], ...] = ()
         #: why it can never be served, if so
         self.problem = ""
+
+    @property
+    def selectors(self) -> tuple[Selector, ...]:
+        """Those of the class, then its own."""
+        return self.class_selectors + self.request_selectors
 
     @property
     def place(self) -> str:
@@ -163,10 +168,9 @@ def _complete(alternative: Alternative, classes: Mapping[str, Object], features:
     assert device_class is not None
     alternative.device_class = device_class
     class_name = name_of(device_class)
-    alternative.selectors = (
-        *_selectors(f"class {class_name}", (device_class.get("spec") or EMPTY).get("selectors") or ()),
-        *_selectors(f"claim {alternative.claim.name}", own),
-    )
+    of_class = (device_class.get("spec") or EMPTY).get("selectors") or ()
+    alternative.class_selectors = tuple(_selectors(f"class {class_name}", of_class))
+    alternative.request_selectors = tuple(_selectors(f"claim {alternative.claim.name}", own))
     alternative.constraints = tuple(
         (index, constraint)
         for index, constraint in enumerate(alternative.claim.constraints)

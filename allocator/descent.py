@@ -11,6 +11,8 @@ from allocator.attempt import Attempt
 from allocator.demand import Alternative, ClaimDemand, RequestDemand
 from allocator.devices import Device
 from allocator.errors import AllocationError
+from allocator.rules.capacity import Capacity
+from allocator.rules.exclusive_use import ExclusiveUse
 from resourceapi.limits import ALLOCATION_RESULTS
 
 
@@ -68,18 +70,16 @@ class Descent:
     def _take_first(self, alternative: Alternative) -> bool | None:
         """Whether the alternative has its devices; None if it might have others."""
         attempt = self._attempt
-        is_candidate = attempt.is_candidate
         mark, missing, refused = attempt.mark(), alternative.count, False
         if not missing:
             return True
-        for device in self._candidates:
-            if is_candidate(alternative, device):
-                if not attempt.take(alternative, device, must=False):
-                    refused = True
-                    continue
-                missing -= 1
-                if not missing:
-                    return True
+        for place in attempt.candidates(alternative, self._candidates):
+            if not attempt.take(alternative, self._candidates[place], must=False):
+                refused = True
+                continue
+            missing -= 1
+            if not missing:
+                return True
         if missing < alternative.count and (refused or alternative.derived):
             # Another choice before might let in what has been refused, or meet an error.
             return None
@@ -118,8 +118,8 @@ def _may_be_served(attempt: Attempt, request: RequestDemand, candidates: Sequenc
             device
             for device in candidates
             if attempt.selects(alternative, device)
-            and attempt.is_free(alternative, device)
-            and attempt.has_capacity(alternative, device)
+            and ExclusiveUse.admits(attempt, alternative, device)
+            and Capacity.admits(attempt, alternative, device)
         ]
         enough = enough or len(found) >= alternative.count
     return enough

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allocator.attempt import selects_kind
+from allocator.attempt import selects_shape
 from allocator.bounded_cache import remember
 from allocator.constraint_state import published
 from allocator.demand import Alternative, ClaimDemand
@@ -73,7 +73,7 @@ class NodeEquivalence:
     def _seen_by(self, alternative: Alternative, device: Device) -> object:
         """What matters of a device's attributes to an alternative: None if it is not for it."""
         try:
-            if not selects_kind(alternative, device, self._features, self._selectors):
+            if not selects_shape(alternative, device, self._features, self._selectors):
                 return None
         except AllocationError:
             return _ERROR

@@ -12,12 +12,12 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from weakref import WeakValueDictionary
 
 from allocator.allocated import AllocatedState
-from allocator.attempt import declares_node_operations
 from allocator.devices import DeviceId, PoolId, Slice, node_name
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.pools import Pool, by_pool, pool_of, rank
 from allocator.results import only_on
+from allocator.rules.node_operations import declares_node_operations
 from allocator.shared_pools import ReachingSlices, SharedPools, reaching_slices
 from allocator.states import PoolState
 from resourceapi.objects import Object

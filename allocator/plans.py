@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from allocator.allocation import Allocator, Arrangement
-from allocator.attempt import Taken
+from allocator.attempt_state import Taken
 from allocator.demand import ClaimDemand
 from allocator.errors import FATAL, GAVE_UP, NODE, AllocationError, NodeError
 from allocator.node_equivalence import NodeEquivalence

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from allocator.devices import node_name
-from allocator.taints import tolerates
+from allocator.rules.taints import tolerates
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from allocator.attempt import Taken
+from allocator.attempt_state import Taken
 from allocator.demand import Alternative, ClaimDemand, name_of
 from allocator.devices import Device, node_name
 from allocator.features import Features

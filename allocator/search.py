@@ -132,11 +132,8 @@ class Search:
 
     def _any_device(self, goal: Goal, alternative: Alternative) -> Choice:
         attempt, candidates = self._attempt, self._candidates
-        is_candidate = attempt.is_candidate
-        for index in range(goal.start, len(candidates)):
+        for index in attempt.candidates(alternative, candidates, goal.start):
             device = candidates[index]
-            if not is_candidate(alternative, device):
-                continue
             mark = attempt.mark()
             if not attempt.take(alternative, device, must=False):
                 continue

@@ -1,7 +1,8 @@
-"""Whether CEL selectors choose a device, and attributes that CEL derives; each evaluated once for all devices with the same properties."""
+"""Whether CEL selectors choose a device, and attributes that CEL derives; evaluated once for all identical devices."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from allocator.bounded_cache import remember
@@ -10,6 +11,7 @@ from allocator.errors import AllocationError, ExpressionError
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
+from deviceselectors.runtime.values import with_hint
 
 #: Expressions of which outcomes are kept with the properties of a device; there may be as many as devices.
 _MAX_EXPRESSIONS = 24
@@ -22,6 +24,10 @@ class Selector(NamedTuple):
     expression: str
 
 
+class CompileError(Exception):
+    """An expression is none."""
+
+
 class Selectors:
     """Evaluates expressions of stored objects, which may use whatever the newest release knows.
 
@@ -31,44 +37,59 @@ class Selectors:
     def __init__(self) -> None:
         self._programs: dict[tuple[str, bool], Program | str] = {}
 
-    def match(self, selector: Selector, device: Device) -> bool:
-        """Whether a selector chooses the device. Raises AllocationError if the expression or its evaluation is bad."""
-        known = device.shape.properties.matches
-        outcome = known.get(selector.expression)
-        if outcome is None:
-            outcome = self._evaluate(selector, device)
-            remember(known, selector.expression, outcome, _MAX_EXPRESSIONS)
-        if outcome.__class__ is str:
-            raise ExpressionError(f"{selector.place} on device {device.id}: CEL runtime error: {outcome}")
-        return outcome  # type: ignore[return-value]
+    def match_all(self, selectors: Iterable[Selector], device: Device) -> bool:
+        """Whether all selectors choose the device, looked at in order until one does not.
 
-    def _evaluate(self, selector: Selector, device: Device) -> bool | str:
-        compiled = self._program(selector.expression, derived=False)
-        if isinstance(compiled, str):
-            raise AllocationError(f"{selector.place}: CEL compile error: {compiled}")
+        :raises AllocationError: if an expression or its evaluation is bad.
+        """
+        return all(self._match(selector, device) for selector in selectors)
+
+    def _match(self, selector: Selector, device: Device) -> bool:
         try:
-            return compiled.matches(device.prepared)
-        except EvaluationError as error:
-            return str(error)
+            outcome = self.outcome(selector.expression, device)
+        except CompileError as error:
+            raise AllocationError(f"{selector.place}: CEL compile error: {error}") from None
+        if isinstance(outcome, str):
+            text = with_hint(outcome)
+            raise ExpressionError(f"{selector.place} on device {device.id}: CEL runtime error: {text}")
+        return outcome
+
+    def outcome(self, expression: str, device: Device) -> bool | str:
+        """Whether an expression chooses the device, or the error with which its evaluation fails.
+
+        :raises CompileError: if the expression is not valid.
+        """
+        known = device.shape.properties.matches
+        outcome = known.get(expression)
+        if outcome is None:
+            compiled = self._program(expression, derived=False)
+            try:
+                outcome = compiled.matches(device.prepared)
+            except EvaluationError as error:
+                outcome = error.message
+            remember(known, expression, outcome, _MAX_EXPRESSIONS)
+        return outcome
 
     def derive(self, name: str, expression: str, device: Device) -> dict[str, Any]:
-        """The attribute that an expression derives from a device. Raises AllocationError."""
+        """The attribute that an expression derives from a device.
+
+        :param name: the name of the attribute, for the text of an error.
+        :raises AllocationError: if the expression or its evaluation is bad.
+        """
         known = device.shape.properties.derived
         found = known.get(expression)
         if found is None:
-            compiled = self._program(expression, derived=True)
-            if isinstance(compiled, str):
-                raise AllocationError(f"compile derived attribute {name} failed: {compiled}")
             try:
-                found = compiled.attribute(device.prepared)
+                found = self._program(expression, derived=True).attribute(device.prepared)
+            except CompileError as error:
+                raise AllocationError(f"compile derived attribute {name} failed: {error}") from None
             except EvaluationError as error:
                 text = f"evaluate derived attribute {name} on device {device.id} failed: {error.message}"
                 raise ExpressionError(text) from None
             remember(known, expression, found, _MAX_EXPRESSIONS)
         return found
 
-    def _program(self, expression: str, *, derived: bool) -> Program | str:
-        """The program of an expression, or what is wrong with it."""
+    def _program(self, expression: str, *, derived: bool) -> Program:
         key = (expression, derived)
         found = self._programs.get(key)
         if found is None:
@@ -78,4 +99,6 @@ class Selectors:
             except ProgramError as error:
                 found = str(error)
             remember(self._programs, key, found)
+        if isinstance(found, str):
+            raise CompileError(found)
         return found

@@ -10,6 +10,7 @@ from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device
 from allocator.errors import AllocationError
 from allocator.explaining.steps import NodeView
+from allocator.rules.constraints import attribute_of
 
 
 class Clash(NamedTuple):
@@ -55,7 +56,7 @@ def clashes(
 
 def _values(view: NodeView, alternative: Alternative, name: str, device: Device) -> list[str]:
     try:
-        attribute = view.attribute(alternative, name, device)
+        attribute = attribute_of(view.attempt, alternative, device, name)
     except AllocationError:
         return []
     found = values_of(attribute) if attribute is not None else None

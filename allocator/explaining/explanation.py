@@ -16,12 +16,12 @@ from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraints import Clash
 from allocator.explaining.remedies import Finder, Remedy
-from allocator.explaining.selecting import Expressions
 from allocator.explaining.snapshot import Snapshot, unknown_classes
-from allocator.explaining.steps import NodeView, Passed
+from allocator.explaining.steps import NodeView, Passed, Step
 from allocator.explaining.trials import Trials, Undecided
-from allocator.explaining.verdicts import SELECTING, Step
 from allocator.fate import Fate
+from allocator.rules.selector_outcomes import SelectorOutcomes
+from allocator.selection import Selectors
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
 
@@ -155,18 +155,18 @@ def explain(
 
 
 def _look_closer(explanation: Explanation, trials: Trials, excluded: Mapping[str, Sequence[str]]) -> None:
-    expressions = Expressions()
+    outcomes = SelectorOutcomes(Selectors())
     if explanation.verdict == FITS:
         assert explanation.placed is not None
         node = explanation.placed.node
-        view = NodeView(trials.snapshot, node, expressions)
+        view = NodeView(trials.snapshot, node, outcomes)
         passed = _passed(view, explanation.demand)
         explanation.kinds = [_kind((node,), view, explanation.demand, passed, "")]
         explanation.alternatives = alternatives.chosen(trials, explanation.placed)
         return
     explanation.classes = sorted(trials.snapshot.classes)
     explanation.unknown_classes = unknown_classes(trials.snapshot, explanation.demand)
-    explanation.kinds = _kinds(explanation, trials, expressions)
+    explanation.kinds = _kinds(explanation, trials, outcomes)
     first = explanation.kinds[:MAX_KINDS]
     explanation.alternatives = alternatives.untried(trials, explanation.demand)
     explanation.conflict = conflicts.anywhere(trials)
@@ -180,14 +180,14 @@ def _look_closer(explanation: Explanation, trials: Trials, excluded: Mapping[str
     names = [kind.nodes[0] for kind in first] + [node for kind in first for node in kind.nodes[1:3]]
     # What fails there keeps the pod from all nodes.
     names += [answer.node for answer in explanation.errors[:MAX_FAILING]]
-    views = {name: NodeView(trials.snapshot, name, expressions) for name in names}
+    views = {name: NodeView(trials.snapshot, name, outcomes) for name in names}
     finder = Finder(trials, views, [answer.node for answer in explanation.errors])
     explanation.remedies = list(remedies.on_other_nodes(finder, excluded))
     for remedy in islice(remedies.find(finder), MAX_REMEDIES):
         explanation.remedies.append(remedy)
 
 
-def _kinds(explanation: Explanation, trials: Trials, expressions: Expressions) -> list[NodeKind]:
+def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes) -> list[NodeKind]:
     """The kinds of nodes, those on which least is missing first. Adds up the totals."""
     errors = {answer.node: answer.error for answer in explanation.answers}
     found: dict[object, list[str]] = {}
@@ -196,7 +196,7 @@ def _kinds(explanation: Explanation, trials: Trials, expressions: Expressions) -
     devices: set[DeviceId] = set()
     counted: dict[Alternative, tuple[set[DeviceId], ...]] = {}
     for name in trials.nodes:
-        view = NodeView(trials.snapshot, name, expressions)
+        view = NodeView(trials.snapshot, name, outcomes)
         passed = _passed(view, explanation.demand)
         kind = _kind((name,), view, explanation.demand, passed, errors.get(name, ""))
         key = _signature(kind)
@@ -250,7 +250,7 @@ def _needed(alternative: Alternative, steps: Sequence[Step]) -> int:
 
 def _selected(steps: Sequence[Step]) -> int:
     """How many devices are what is asked for, whether they can be had or not."""
-    return [step.left for step in steps if step.rule in SELECTING][-1]
+    return [step.left for step in steps if step.selects][-1]
 
 
 def _signature(kind: NodeKind) -> object:

@@ -9,11 +9,12 @@ from allocator.explaining import request_remedies
 from allocator.explaining.changes import parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
 from allocator.explaining.snapshot import Taint, taint_of
-from allocator.explaining.steps import NodeView, blocking_taints, taint_text
+from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import MAX_NODES, Trials, Variation
 from allocator.fate import Fate
 from allocator.features import GATES, Features
 from allocator.pod_nodes import HOSTNAME
+from allocator.rules.taints import blocking_taints, spelled
 from resourceapi.objects import Object
 
 NODE, COUNT, CAPACITY, SELECTOR, TOLERATION, TAINT, RELEASE, GATE, ALTERNATIVE = (
@@ -134,7 +135,7 @@ def _tolerations(finder: Finder) -> Iterator[Remedy]:
 def _taints(finder: Finder) -> dict[Taint, str]:
     demanded = finder.trials.snapshot.demand(finder.trials.claims)
     return {
-        taint_of(taint): taint_text(taint)
+        taint_of(taint): spelled(taint)
         for view in finder.views.values()
         for device in view.devices()
         if device.taints

@@ -264,7 +264,7 @@ def _guard(finder: Finder, expression: str) -> str:
     """A condition that keeps the expression from failing on a device that lacks an attribute."""
     for view in finder.views.values():
         for device in view.devices():
-            guard = view.expressions.on(expression, device).guard
+            guard = view.outcomes.on(expression, device).guard
             if guard:
                 return guard
     return ""

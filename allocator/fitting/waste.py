@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from allocator.allocated import AllocatedState
-from allocator.attempt import Taken
+from allocator.attempt_state import Taken
 from allocator.constraint_state import published, values_of
 from allocator.devices import Device, DeviceId, PoolId
 from allocator.fitting.partitions import CounterSet, Filling, as_number, worth

@@ -16,6 +16,7 @@ from allocator.pruning.counters import Left, common_scale, whole_number
 from allocator.pruning.problem import Option, Problem
 from allocator.pruning.prospects import Outlook, Prospect
 from allocator.pruning.state import State
+from allocator.rules.capacity import consumption
 from resourceapi.quantity import Quantity
 
 _MAX_SUM = 1 << 12
@@ -88,7 +89,7 @@ class Capacities:
             for index in bits(option.static & self._devices):
                 key = self._appetites[option], self._rooms[index]
                 if key not in taken:
-                    taken[key] = attempt.consumption(option.alternative, devices[index])
+                    taken[key] = consumption(attempt, option.alternative, devices[index])
         self._scales = _scales([*left.values(), *taken.values()])
         self._draws = {key: self._whole(amounts) for key, amounts in taken.items()}
         self.left = {index: self._whole(amounts) for index, amounts in left.items()}
@@ -112,7 +113,7 @@ class Capacities:
         if not state.in_use >> index & 1:
             return left
         # Requests that are not looked at in advance may have taken finer amounts: they count for less.
-        taken = self._whole(self._problem.attempt.shares(self._problem.devices[index]))
+        taken = self._whole(self._problem.attempt.shares.get(self._problem.devices[index].id, {}))
         return tuple([available - amount for available, amount in zip(left, taken, strict=True)])
 
     def size(self, outlook: Outlook) -> float:

@@ -12,6 +12,7 @@ from allocator.attempt import Attempt
 from allocator.compatibility_groups import Common, admits
 from allocator.devices import Device, PoolId
 from allocator.pruning.bits import bits
+from allocator.rules.counters import draws
 from resourceapi.quantity import Quantity
 
 Left = tuple[int, ...]
@@ -111,7 +112,7 @@ class CounterSets:
         self.of_device: dict[int, tuple[int, ...]] = {}
         #: whether amounts are too different in size to be counted, or negative: nothing is concluded from them then
         self.unfathomable = False
-        drawing = [i for i in bits(relevant) if devices[i].consumes and attempt.pays_counters(devices[i])]
+        drawing = [i for i in bits(relevant) if draws(attempt, devices[i])]
         self._read(attempt, devices, drawing)
         if any(amount < 0 for each in self.sets for drawn in each.draws.values() for amount in drawn):
             self.unfathomable = True

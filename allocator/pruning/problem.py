@@ -13,6 +13,9 @@ from allocator.errors import AllocationError
 from allocator.features import Features
 from allocator.pruning.counters import CounterSets
 from allocator.pruning.values import ValueMap
+from allocator.rules.capacity import Capacity
+from allocator.rules.constraints import attribute_of
+from allocator.rules.exclusive_use import ExclusiveUse
 
 
 class Option:
@@ -95,7 +98,7 @@ class Problem:
         return [self.place[device] for device in self.everything.get(option.alternative, ())]
 
     def _is_shared(self, device: Device) -> bool:
-        return device.multiple and self.features.consumable_capacity
+        return self.attempt.is_shared(device)
 
     def _read(self) -> None:
         for claim, demand in enumerate(self.claims):
@@ -146,12 +149,12 @@ class Problem:
         try:
             for index, device in enumerate(self.devices):
                 if (
-                    attempt.is_free(alternative, device)
+                    ExclusiveUse.admits(attempt, alternative, device)
                     and attempt.selects(alternative, device)
-                    and attempt.has_capacity(alternative, device)
+                    and Capacity.admits(attempt, alternative, device)
                 ):
                     for _, constraint in alternative.constraints:
-                        attempt.attribute(alternative, device, constraint.attribute)
+                        attribute_of(attempt, alternative, device, constraint.attribute)
                     mark = attempt.mark()
                     if attempt.take(alternative, device, must=False):
                         found |= 1 << index
@@ -180,7 +183,7 @@ class Problem:
     def _attribute(self, alternative: Alternative, device: Device, name: str) -> Any:
         """An attribute that cannot be derived is missing: the device is none that the alternative could have."""
         try:
-            return self.attempt.attribute(alternative, device, name)
+            return attribute_of(self.attempt, alternative, device, name)
         except AllocationError:
             return None
 

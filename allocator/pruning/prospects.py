@@ -8,6 +8,7 @@ from typing import NamedTuple
 from allocator.pruning.bits import bits, union
 from allocator.pruning.problem import Option, Problem, Slot
 from allocator.pruning.state import State
+from allocator.rules.capacity import Capacity
 from allocator.search import Goal
 from resourceapi.limits import ALLOCATION_RESULTS
 
@@ -149,7 +150,7 @@ class Prospects:
             found = known[key] = sum(
                 1 << index
                 for index in bits(option.static & state.in_use)
-                if not problem.attempt.has_capacity(option.alternative, problem.devices[index])
+                if not Capacity.admits(problem.attempt, option.alternative, problem.devices[index])
             )
         return found
 

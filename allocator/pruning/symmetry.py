@@ -172,7 +172,9 @@ class Symmetry:
             sorted(
                 (
                     cell.places[index],
-                    self._number(tuple(sorted(attempt.shares(devices[index]).items(), key=by_name))),
+                    self._number(
+                        tuple(sorted(attempt.shares.get(devices[index].id, {}).items(), key=by_name))
+                    ),
                     tried >> index & 1,
                 )
                 for index in bits(in_use)
@@ -217,7 +219,10 @@ class Symmetry:
         """What is consumed of shared devices, each by itself."""
         problem = self._problem
         return tuple(
-            (index, tuple(sorted(problem.attempt.shares(problem.devices[index]).items(), key=by_name)))
+            (
+                index,
+                tuple(sorted(problem.attempt.shares.get(problem.devices[index].id, {}).items(), key=by_name)),
+            )
             for index in bits(state.in_use)
         )
 

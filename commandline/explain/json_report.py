@@ -10,7 +10,7 @@ from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraints import Clash
 from allocator.explaining.explanation import FITS, Explanation, Funnel, NodeKind, Total
 from allocator.explaining.remedies import Remedy
-from allocator.explaining.verdicts import Loss, Step
+from allocator.explaining.steps import Loss, Step
 from commandline.reports.writing import failure_documents
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from allocator.explaining.explanation import (
     values_of,
 )
 from allocator.explaining.remedies import Remedy
-from allocator.explaining.verdicts import CLASS, POOL, SELECTOR, Loss, Step
+from allocator.explaining.steps import POOL, Loss, Step
 from allocator.fate import enough_nodes
+from allocator.rules.selectors import ClassSelectors, RequestSelectors
 from commandline.reports.writing import failure_lines, number
 
 if TYPE_CHECKING:
@@ -225,9 +226,9 @@ def _step(step: Step, kind: NodeKind) -> Iterator[str]:
 
 
 def _rule(step: Step) -> str:
-    if step.rule == CLASS:
+    if step.rule == ClassSelectors.name:
         return f"the class: {step.about}"
-    if step.rule == SELECTOR:
+    if step.rule == RequestSelectors.name:
         return f"the selector: {step.about}"
     if step.rule == "attribute":
         return f"the constraint on {step.about}"

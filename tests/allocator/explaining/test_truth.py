@@ -15,7 +15,6 @@ from allocator.errors import AllocationError
 from allocator.explaining.conflicts import ALLOCATED, CLAIM, CONSTRAINT, REQUEST, Conflict, Member
 from allocator.explaining.explanation import FITS, Explanation, explain
 from allocator.explaining.remedies import COUNT, RELEASE, TAINT, TOLERATION, Remedy
-from allocator.explaining.selecting import Expressions
 from allocator.explaining.snapshot import Snapshot, full_name
 from allocator.explaining.steps import NodeView
 from allocator.ledgers import Ledger
@@ -176,7 +175,7 @@ def test_steps(block: int) -> None:
     """Steps follow from each other, and who passes all of them can be taken if nothing else is."""
     for asked, snapshot, _ in explained(block):
         for name in snapshot.nodes:
-            view = NodeView(snapshot, name, Expressions())
+            view = NodeView(snapshot, name)
             for claim in snapshot.demand(asked.claims):
                 for request in claim.requests:
                     for alternative in request.alternatives:

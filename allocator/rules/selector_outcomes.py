@@ -1,25 +1,26 @@
-"""Which devices a selector chooses and why it does not choose the others, worked out once per kind of device."""
+"""Which devices a selector chooses and why it does not choose the others, for people; once for all identical devices."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from allocator.device_shapes import DeviceShape
 from allocator.devices import Device
+from allocator.selection import CompileError, Selectors
 from deviceselectors.compiler import compile_expression
+from deviceselectors.device_properties import DeviceProperties
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import Explainer
 from deviceselectors.lookups import ATTRIBUTES, unguarded
-from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 
-#: Of more kinds of devices than this it is only said that they do not match.
+#: Of more different devices than this it is only said that they do not match.
 MAX_EXPLAINED = 32
 _NO_SUCH_KEY = "no such key: "
 
 
 class Outcome(NamedTuple):
     """What an expression gives on a device: `error` if it fails, and then `missing` if an attribute is (`domain/name`),
-    with a condition that would `guard` against that."""
+    with a condition that would `guard` against that.
+    """
 
     matches: bool
     reason: str = ""
@@ -31,51 +32,44 @@ class Outcome(NamedTuple):
 _MATCH = Outcome(True)
 
 
-class Expressions:
+class SelectorOutcomes:
     """Evaluates expressions, with reasons."""
 
-    def __init__(self) -> None:
+    def __init__(self, selectors: Selectors) -> None:
+        self._selectors = selectors
         self._expressions: dict[str, _Expression] = {}
 
     def on(self, expression: str, device: Device) -> Outcome:
         """What an expression gives on a device."""
         known = self._expressions.get(expression)
         if known is None:
-            known = self._expressions[expression] = _Expression(expression)
+            known = self._expressions[expression] = _Expression(expression, self._selectors)
         return known.on(device)
 
 
 class _Expression:
-    def __init__(self, expression: str) -> None:
-        self._outcomes: dict[DeviceShape, Outcome] = {}
+    def __init__(self, expression: str, selectors: Selectors) -> None:
+        self._expression = expression
+        self._selectors = selectors
+        self._outcomes: dict[DeviceProperties, Outcome] = {}
         self._explained = 0
-        self._problem = ""
-        self._program: Program | None = None
-        compiled = compile_expression(expression, Environment("stored"))
-        try:
-            if compiled.error is None:
-                self._program = program(compiled)
-        except ProgramError as error:
-            self._problem = str(error)
-        self._problem = compiled.error or self._problem
-        self._root = compiled.ast
-        self._explainer = Explainer(compiled.ast) if compiled.ast is not None else None
+        self._root = compile_expression(expression, Environment("stored")).ast
+        self._explainer = Explainer(self._root) if self._root is not None else None
 
     def on(self, device: Device) -> Outcome:
-        outcome = self._outcomes.get(device.shape)
+        outcome = self._outcomes.get(device.shape.properties)
         if outcome is None:
-            outcome = self._outcomes[device.shape] = self._evaluate(device)
+            outcome = self._outcomes[device.shape.properties] = self._evaluate(device)
         return outcome
 
     def _evaluate(self, device: Device) -> Outcome:
-        if self._program is None:
-            return Outcome(False, error=f"CEL compile error: {self._problem}")
         try:
-            if self._program.matches(device.prepared):
-                return _MATCH
-        except EvaluationError as error:
-            return Outcome(False, "", error.message, *self._missing(error.message, device))
-        return Outcome(False, self._reason(device))
+            outcome = self._selectors.outcome(self._expression, device)
+        except CompileError as error:
+            return Outcome(False, error=f"CEL compile error: {error}")
+        if isinstance(outcome, str):
+            return Outcome(False, "", outcome, *self._missing(outcome, device))
+        return _MATCH if outcome else Outcome(False, self._reason(device))
 
     def _reason(self, device: Device) -> str:
         if self._explainer is None or self._explained >= MAX_EXPLAINED:

@@ -1,0 +1,108 @@
+"""A shared device has as much left of its capacities as the request consumes (KEP-5075)."""
+
+from __future__ import annotations
+
+from allocator.attempt_state import AttemptState
+from allocator.bounded_cache import remember
+from allocator.capacity_requests import Amounts, CapacityError, Share, added, share_of
+from allocator.demand import Alternative
+from allocator.devices import Device
+from allocator.errors import AllocationError
+from allocator.rules.rule import Evidence, Objection, Rule, named
+
+
+class Capacity(Rule):
+    """The policies of the device's capacities admit the request, and nobody else uses too much of them."""
+
+    name = "capacity"
+
+    @staticmethod
+    def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
+        if not state.features.consumable_capacity:
+            return True
+        share = alternative.shares.get(device.shape.capacities) or share_for(state, alternative, device)
+        amounts = share.amounts
+        left, mine = state.allocated.left(device), state.shares.get(device.id) if state.shares else None
+        if amounts is None or (left is None and mine is None):
+            return share.fits
+        if left is None:
+            left = device.shape.capacities.totals
+        return not _exceeded(added(amounts, mine) if mine else amounts, left)
+
+    def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
+        state = evidence.state
+        if not state.features.consumable_capacity:
+            return None
+        capacities = device.shape.capacities
+        try:
+            amounts = _share(state, alternative, device).amounts
+        except CapacityError as error:
+            return Objection(f"fails: {error}", failed=True)
+        if amounts is None:
+            return Objection(_unservable(alternative, device))
+        left, mine = state.capacity_left(device), state.shares.get(device.id, {})
+        exceeded = _exceeded(added(amounts, mine), left)
+        if not exceeded:
+            return None
+        claims = evidence.holders_of(device)
+        short = [
+            f"{name}: {amounts[name]} wanted, {_without(left, mine, name)} of {capacities.totals[name]} left"
+            for name in exceeded
+        ]
+        return Objection(", ".join(short) + (f" beside {named(claims)}" if claims else ""), claims)
+
+
+def share_for(state: AttemptState, alternative: Alternative, device: Device, doing: str = "") -> Share:
+    """What the request takes of the device's capacities.
+
+    :param doing: what is being done, for the text of an error.
+    :raises AllocationError: if the amounts go beyond the server's arithmetic.
+    """
+    try:
+        return _share(state, alternative, device)
+    except CapacityError as error:
+        doing = doing or f"checking capacity for device {device.id}"
+        raise AllocationError(f"{alternative.place}: {doing}: {error}") from None
+
+
+def consumption(state: AttemptState, alternative: Alternative, device: Device) -> Amounts:
+    """What the request consumes of a shared device that could serve it."""
+    return share_for(state, alternative, device).amounts or {}
+
+
+def could_serve(state: AttemptState, alternative: Alternative, device: Device) -> bool:
+    """Whether the capacity of the device would do if nobody else used it: those are the devices of mode All.
+
+    :raises AllocationError: if the amounts go beyond the server's arithmetic.
+    """
+    if not state.features.consumable_capacity:
+        return True
+    return share_for(state, alternative, device, f"checking capacity for device {device.id.device}").fits
+
+
+def _share(state: AttemptState, alternative: Alternative, device: Device) -> Share:
+    capacities = device.shape.capacities
+    share = alternative.shares.get(capacities)
+    if share is None:
+        fractional = state.features.fractional_capacity_range
+        share = share_of(alternative.capacity, alternative.capacity_key, capacities, fractional)
+        remember(alternative.shares, capacities, share)
+    return share
+
+
+def _exceeded(amounts: Amounts, left: Amounts) -> list[str]:
+    """The capacities of which less is left than these amounts."""
+    return [name for name, amount in amounts.items() if name in left and amount.cmp(left[name]) > 0]
+
+
+def _without(left: Amounts, mine: Amounts, name: str) -> object:
+    return left[name].sub(mine[name]) if name in mine else left[name]
+
+
+def _unservable(alternative: Alternative, device: Device) -> str:
+    lacking = [name for name in alternative.capacity if name not in device.capacity]
+    if lacking:
+        has = f"; it has {', '.join(sorted(device.capacity))}" if device.capacity else ""
+        return f"has no capacity {', '.join(sorted(lacking))}{has}"
+    wanted = ", ".join(f"{name}: {amount}" for name, amount in alternative.capacity.items())
+    return f"the policy of the device admits no {wanted or 'default request'}"

@@ -1,0 +1,70 @@
+"""The devices of a claim meet its constraints: matchAttribute, distinctAttribute (KEP-4381, KEP-5491)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from allocator.attempt_state import AttemptState
+from allocator.constraint_state import Constraint, extended, published
+from allocator.demand import Alternative
+from allocator.devices import Device
+from allocator.errors import AllocationError
+from allocator.rules.rule import Evidence, Objection, Rule
+from resourceapi.objects import Object
+
+
+class Constraints(Rule):
+    """Every constraint of the claim that concerns the request admits the device beside those taken."""
+
+    name = "attribute"
+
+    def __init__(self, place: int, constraint: Constraint) -> None:
+        self.about = constraint.attribute
+        self._place = place
+        self._constraint = constraint
+
+    @classmethod
+    def parts(cls, alternative: Alternative) -> Iterable[Rule]:
+        return [cls(place, constraint) for place, constraint in alternative.constraints]
+
+    @staticmethod
+    def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
+        for place, constraint in alternative.constraints:
+            key = (alternative.claim, place)
+            attribute = attribute_of(state, alternative, device, constraint.attribute)
+            after = extended(
+                constraint, state.constraints.get(key, ()), attribute, state.features.list_attributes
+            )
+            if after is None:
+                return False
+            state.trail.set(state.constraints, key, after)
+        return True
+
+    def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
+        state, name = evidence.state, self.about
+        try:
+            attribute = attribute_of(state, alternative, device, name)
+        except AllocationError as error:
+            return Objection(f"fails: {error}", failed=True)
+        if attribute is None:
+            return Objection(f"has no attribute {name}", missing=name)
+        lists = state.features.list_attributes
+        if extended(self._constraint, (), attribute, lists) is None:
+            return Objection(f"the value of {name} cannot be compared")
+        before = state.constraint_state(alternative.claim, self._place)
+        if extended(self._constraint, before, attribute, lists) is None:
+            return Objection(f"the value of {name} does not go with those of the devices taken")
+        return None
+
+
+def attribute_of(state: AttemptState, alternative: Alternative, device: Device, name: str) -> Object | None:
+    """An attribute as constraints see it: what the request derives comes before what the driver publishes.
+
+    :param name: the full name, `domain/name`.
+    :returns: the attribute, None if the device lacks it.
+    :raises AllocationError: if it cannot be derived.
+    """
+    expression = alternative.derived.get(name)
+    if expression is not None:
+        return state.selectors.derive(name, expression, device)
+    return published(device, name)

@@ -1,0 +1,89 @@
+"""Devices that are parts of something larger draw from shared counters, of which none may be overdrawn (KEP-4815)."""
+
+from __future__ import annotations
+
+from allocator.attempt_state import AttemptState
+from allocator.demand import Alternative
+from allocator.devices import Device, PoolId
+from allocator.ledgers import CounterKey
+from allocator.pools import Pool
+from allocator.rules.rule import Evidence, Objection, Rule, named
+from resourceapi.quantity import Quantity
+
+#: Counters that are named for one device.
+MAX_NAMED = 3
+
+
+def draws(state: AttemptState, device: Device) -> bool:
+    """Whether taking the device draws from counters: of a shared one that is in use already, further shares do not."""
+    if not device.consumes or not state.features.partitionable_devices:
+        return False
+    in_use = state.allocated.is_shared(device.id) or device.id in state.shares
+    return not (in_use and state.is_shared(device))
+
+
+class Counters(Rule):
+    """No counter of the device's pool is overdrawn then, not even one that the device does not use."""
+
+    name = "counters"
+
+    @staticmethod
+    def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
+        if not draws(state, device):
+            return True
+        pool, drawn = device.slice.pool, state.drawn
+        for name, counters, _ in device.consumes:
+            for counter, amount in counters.items():
+                key = (pool, (name, counter))
+                before = drawn.get(key)
+                state.trail.set(drawn, key, amount if before is None else before.add(amount))
+        return all(
+            available.sign() >= 0 if (taken := drawn.get((pool, key))) is None else available.cmp(taken) >= 0
+            for key, available in state.ledger(pool).available.items()
+        )
+
+    def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
+        state, pool = evidence.state, device.slice.pool
+        if not draws(state, device):
+            return None
+        available = state.counters_left(pool)
+        wanted: dict[CounterKey, Quantity] = {}
+        for name, counters, _ in device.consumes:
+            for counter, amount in counters.items():
+                key = name, counter
+                wanted[key] = wanted[key].add(amount) if key in wanted else amount
+        short = [
+            key
+            for key, amount in available.items()
+            if (amount.sub(wanted[key]) if key in wanted else amount).sign() < 0
+        ]
+        if not short:
+            return None
+        name = short[0][0]
+        texts = [_shortage(key, wanted.get(key), available[key]) for key in short if key[0] == name]
+        more = f" and {len(texts) - MAX_NAMED} more" if len(texts) > MAX_NAMED else ""
+        claims = drawing(evidence, pool, {key[0] for key in short})
+        beside = f", beside {named(claims)}" if claims else ""
+        return Objection(f"counter set {name}: {', '.join(texts[:MAX_NAMED])}{more}{beside}", claims)
+
+
+def drawing(evidence: Evidence, pool: PoolId, counter_sets: set[str]) -> tuple[str, ...]:
+    """The names of the claims that hold devices which draw from counter sets of a pool."""
+    found: dict[str, None] = {}
+    for device in devices_of(evidence, pool):
+        claims = evidence.holders_of(device)
+        if claims and any(entry.counter_set in counter_sets for entry in device.consumes):
+            found.update(dict.fromkeys(claims))
+    return tuple(found)
+
+
+def devices_of(evidence: Evidence, id: PoolId) -> tuple[Device, ...]:
+    """The devices of a pool, those for other nodes included as far as they draw from its counters."""
+    pool: Pool = next(pool for pool in evidence.state.pools if pool.id == id)
+    return (*pool.devices, *pool.elsewhere)
+
+
+def _shortage(key: CounterKey, wanted: Quantity | None, available: Quantity) -> str:
+    if wanted is None:
+        return f"{key[1]} is overdrawn: {available}"
+    return f"{key[1]} needs {wanted}, has {available}"

@@ -1,0 +1,31 @@
+"""A device that is not shared belongs to one claim; with admin access it may be taken beside that (KEP-5018)."""
+
+from __future__ import annotations
+
+from allocator.attempt_state import AttemptState
+from allocator.demand import Alternative
+from allocator.devices import Device
+from allocator.rules.rule import Evidence, Objection, Rule, named
+
+
+class ExclusiveUse(Rule):
+    """Nobody else has the device; for requests with admin access, nobody in the same claim."""
+
+    name = "allocated"
+
+    @staticmethod
+    def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
+        claims = state.exclusive.get(device.id) if state.exclusive else None
+        if alternative.admin_access:
+            return not claims or alternative.claim not in claims
+        return not claims and device.id not in state.allocated.whole
+
+    def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
+        state = evidence.state
+        taken = state.exclusive.get(device.id, frozenset())
+        if alternative.claim in taken or (taken and not alternative.admin_access):
+            return Objection("taken for another request of the pod")
+        if alternative.admin_access or device.id not in state.allocated.whole:
+            return None
+        claims = evidence.holders_of(device)
+        return Objection(f"allocated to {named(claims)}", claims)

@@ -1,0 +1,41 @@
+"""Devices that use a feature whose gate is off are not there for kube-scheduler."""
+
+from __future__ import annotations
+
+from allocator.attempt_state import AttemptState
+from allocator.demand import Alternative
+from allocator.device_shapes import DeviceShape
+from allocator.devices import Device
+from allocator.features import Features
+from allocator.rules.rule import Evidence, Objection, Rule
+
+
+def is_selectable(shape: DeviceShape, features: Features) -> bool:
+    """Whether requests can select devices of a shape, wherever they are (KEP-5007, KEP-5963)."""
+    return (features.binding_conditions or not shape.has_conditions) and (
+        features.compatibility_groups or not shape.groups
+    )
+
+
+class FeatureGates(Rule):
+    """The features that the device uses are on; one that draws from counters is selected nevertheless by mode All."""
+
+    name = "gate"
+    selects = True
+
+    @staticmethod
+    def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
+        features = state.features
+        return (features.partitionable_devices or not device.consumes) and is_selectable(
+            device.shape, features
+        )
+
+    def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
+        features = evidence.state.features
+        if device.shape.has_conditions and not features.binding_conditions:
+            return Objection("binding conditions are off (DRADeviceBindingConditions)")
+        if device.groups and not features.compatibility_groups:
+            return Objection("compatibility groups are off (DRADeviceCompatibilityGroups)")
+        if device.consumes and not features.partitionable_devices:
+            return Objection("partitionable devices are off (DRAPartitionableDevices)")
+        return None

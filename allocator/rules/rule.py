@@ -1,0 +1,84 @@
+"""What a rule is: a predicate for the search, and an objection in words for those who ask why."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, NamedTuple
+
+from allocator.attempt_state import AttemptState
+from allocator.demand import Alternative
+from allocator.devices import Device, DeviceId
+from allocator.rules.selector_outcomes import SelectorOutcomes
+
+
+class Objection(NamedTuple):
+    """Why a device cannot be taken for a request.
+
+    `claims`: those that hold what is missing; `missing`: the attribute that the device lacks (`domain/name`);
+    `failed`: whether the rule fails on the device, which ends the search, rather than turns it down.
+    """
+
+    reason: str
+    claims: tuple[str, ...] = ()
+    missing: str = ""
+    failed: bool = False
+
+
+class Evidence(NamedTuple):
+    """What objections are made from: the state of an attempt, and words for it.
+
+    `holders`: which claims hold a device, or a share of it, by their names.
+    """
+
+    state: AttemptState
+    holders: Mapping[DeviceId, Sequence[str]]
+    selectors: SelectorOutcomes
+
+    def holders_of(self, device: Device) -> tuple[str, ...]:
+        """The names of the claims that hold a device, or a share of it."""
+        return tuple(self.holders.get(device.id, ()))
+
+
+class Rule(ABC):
+    """A rule about one device and one request or alternative.
+
+    :meth:`admits` and :meth:`objection` state the same: the test suite holds them to each other over random clusters.
+    """
+
+    #: names the rule in reports
+    name: ClassVar[str]
+    #: whether it decides which devices match a request, rather than which of them can be taken now
+    selects: ClassVar[bool] = False
+    #: the expression or the attribute that this part of the rule is about
+    about: str = ""
+
+    @classmethod
+    def parts(cls, alternative: Alternative) -> Iterable[Rule]:
+        """The rule for a request, in as many parts as it has selectors or constraints."""
+        del alternative
+        return (cls(),)
+
+    @staticmethod
+    @abstractmethod
+    def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
+        """Whether the rule lets the device be taken for the alternative, after what has been taken already.
+
+        Of a device that it lets pass, the rule notes in the state what later devices have to go with; whoever does not
+        take the device undoes that (`AttemptState.trail`).
+
+        :raises AllocationError: if the search ends here.
+        """
+
+    @abstractmethod
+    def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
+        """Why this part of the rule does not let the device be taken; None if it does. Changes nothing."""
+
+
+def named(claims: Sequence[str]) -> str:
+    """`claim a/b`, `claims a/b, c/d and 4 more`."""
+    if not claims:
+        return "a claim that is not known"
+    shown = ", ".join(claims[:3])
+    more = f" and {len(claims) - 3} more" if len(claims) > 3 else ""
+    return f"claim{'s' if len(claims) > 1 else ''} {shown}{more}"

@@ -1,0 +1,64 @@
+"""CEL selectors of the DeviceClass, then those of the request, choose the device (KEP-4381)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+
+from allocator.attempt_state import AttemptState
+from allocator.demand import Alternative
+from allocator.devices import Device
+from allocator.rules.rule import Evidence, Objection, Rule
+from allocator.selection import Selector
+
+
+class _Selectors(Rule):
+    selects = True
+
+    def __init__(self, expression: str) -> None:
+        self.about = expression
+
+    @staticmethod
+    @abstractmethod
+    def _of(alternative: Alternative) -> tuple[Selector, ...]:
+        """Those of the selectors that the rule is about."""
+
+    @classmethod
+    def parts(cls, alternative: Alternative) -> Iterable[Rule]:
+        return [cls(selector.expression) for selector in cls._of(alternative)]
+
+    def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
+        outcome = evidence.selectors.on(self.about, device)
+        if outcome.matches:
+            return None
+        if outcome.error:
+            return Objection(f"fails: {outcome.error}", missing=outcome.missing, failed=True)
+        return Objection(outcome.reason or "does not match")
+
+
+class ClassSelectors(_Selectors):
+    """All selectors of the DeviceClass choose the device."""
+
+    name = "class"
+
+    @staticmethod
+    def _of(alternative: Alternative) -> tuple[Selector, ...]:
+        return alternative.class_selectors
+
+    @staticmethod
+    def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
+        return state.selectors.match_all(alternative.class_selectors, device)
+
+
+class RequestSelectors(_Selectors):
+    """All selectors of the request or subrequest choose the device."""
+
+    name = "selector"
+
+    @staticmethod
+    def _of(alternative: Alternative) -> tuple[Selector, ...]:
+        return alternative.request_selectors
+
+    @staticmethod
+    def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:
+        return state.selectors.match_all(alternative.request_selectors, device)
