@@ -74,7 +74,6 @@ from deviceselectors.unification import (
     more_general,
     substitute,
 )
-from deviceselectors.validators import validate_calls, validate_collection
 
 DEVICE_VARIABLE = "device"
 
@@ -142,9 +141,12 @@ class _Checker:
 
     def validate_literals(self) -> None:
         """Check literals whose meaning depends on the function that they are for, and mixed collections."""
-        for collection in sorted(self._collections, key=lambda node: node.kind):
-            validate_collection(collection, self._issues)
-        validate_calls(self._literal_calls, self._issues)
+        if self._collections or self._literal_calls:
+            from deviceselectors.validators import validate_calls, validate_collection
+
+            for collection in sorted(self._collections, key=lambda node: node.kind):
+                validate_collection(collection, self._issues)
+            validate_calls(self._literal_calls, self._issues)
 
     def _report(self, node: Node, message: str) -> None:
         self._issues.report(node.position, message)
@@ -245,7 +247,7 @@ class _Checker:
         if function == "_?._":
             return self._check_optional_select(node)
         row = find(function)
-        if row is not None:
+        if row is not None and row.literals_matter:
             if call_may_fail(node, row):
                 self.has_constants = True
             if row.literal_check is not None:

@@ -10,7 +10,7 @@ from deviceselectors.ast import Node
 from deviceselectors.checker import check
 from deviceselectors.declarations import SEMVER_TYPE, attribute_type
 from deviceselectors.environment import Environment
-from deviceselectors.issues import Issues, Source
+from deviceselectors.issues import Issues, ServerPanicError, Source
 from deviceselectors.names import resolve_dotted_names
 from deviceselectors.parser import parse
 from deviceselectors.plainness import is_plain
@@ -24,7 +24,6 @@ from deviceselectors.types import (
     Type,
     TypeSizeError,
 )
-from deviceselectors.validators import ServerPanicError
 from resourceapi.limits import CEL_EXPRESSION_COST
 
 #: Kinds of errors, as the API server's validation tells them apart.
@@ -67,6 +66,7 @@ class Compiled:
         self._max_cost: int | None = None
 
     def fail(self, error: str, error_type: str = INVALID) -> Compiled:
+        """The same, with what is wrong: the detail of a field error, and its kind."""
         self.error = error
         self.error_type = error_type
         return self

@@ -21,7 +21,7 @@ from deviceselectors.ast import (
     StructLiteral,
 )
 from deviceselectors.ast import MAP as MAP_NODE
-from deviceselectors.libraries.calls import known
+from deviceselectors.libraries import known
 from deviceselectors.libraries.estimates import LIST_COST, Argument, type_of_node
 from deviceselectors.sizes import (
     NO_PATH,

@@ -19,6 +19,7 @@ END = 1 << 40
 
 
 def mask(*kinds: int) -> int:
+    """A set of kinds of tokens, a bit for each."""
     mask = 0
     for kind in kinds:
         mask |= 1 << kind

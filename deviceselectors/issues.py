@@ -13,6 +13,10 @@ NOWHERE = -2
 MISSING = -1
 
 
+class ServerPanicError(Exception):
+    """Here the server's own check crashes: a question mark before an element of unknown type."""
+
+
 class Source:
     """The text of an expression with its lines; positions in it are code-point offsets."""
 
@@ -61,6 +65,7 @@ class Issues:
         self._found: list[tuple[int, int, str]] = []
 
     def report(self, position: int, message: str) -> None:
+        """Add an error at a position in the source, a code-point offset."""
         self.count += 1
         if self.count <= MAX_REPORTED:
             line, column = self.source.locate(position)

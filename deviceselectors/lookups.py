@@ -44,6 +44,7 @@ class Lookup:
 
     @property
     def key(self) -> Key:
+        """The map, the domain and the name together."""
         return self.map, self.domain, self.name
 
     @property

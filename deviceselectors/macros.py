@@ -70,8 +70,9 @@ def expand(
 ) -> Node | None:
     """What the call stands for if it is one of a macro, else None.
 
-    Raises MacroError. `position` is the call's; everything that the macro adds gets it. `copies` is one for the whole
-    expression.
+    :param position: of the call; everything that the macro adds gets it
+    :param copies: one for the whole expression
+    :raises MacroError: if the arguments are not what the macro takes
     """
     if target is None:
         return _expand_has(position, args[0]) if function == "has" and len(args) == 1 else None

@@ -19,10 +19,12 @@ ONE: Size = (1, 1)
 
 
 def add(x: int, y: int) -> int:
+    """The sum, at most the greatest number."""
     return min(x + y, UNLIMITED)
 
 
 def multiply(x: int, y: int) -> int:
+    """The product, at most the greatest number."""
     return min(x * y, UNLIMITED)
 
 
@@ -33,6 +35,7 @@ def scale(x: int, factor: float) -> int:
 
 
 def union(a: Size, b: Size) -> Size:
+    """The range that contains both."""
     return min(a[0], b[0]), max(a[1], b[1])
 
 
@@ -73,6 +76,7 @@ class Path:
         self._length = length
 
     def extend(self, name: str) -> Path:
+        """The path to a part, by its name."""
         names, length = self._names, self._length
         if length == len(names):
             names = names + [""] * max(length, 1)

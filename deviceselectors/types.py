@@ -135,30 +135,37 @@ UINT_TYPE = Type(UINT, "uint")
 
 
 def list_of(element: Type) -> Type:
+    """The type of lists of such elements."""
     return Type(LIST, "list", (element,))
 
 
 def map_of(key: Type, value: Type) -> Type:
+    """The type of maps of such keys and values."""
     return Type(MAP, "map", (key, value))
 
 
 def opaque(name: str, parameters: tuple[Type, ...] = ()) -> Type:
+    """A type of values without fields."""
     return Type(OPAQUE, name, parameters)
 
 
 def optional_of(value: Type) -> Type:
+    """The type of optionals of such values."""
     return Type(OPAQUE, "optional_type", (value,))
 
 
 def type_of(instance: Type) -> Type:
+    """The type of a type."""
     return Type(TYPE, "type", (instance,))
 
 
 def struct(name: str) -> Type:
+    """A type of values with fields."""
     return Type(STRUCT, name)
 
 
 def type_parameter(name: str) -> Type:
+    """A type parameter: any type, the same wherever it stands in a signature."""
     return Type(TYPE_PARAMETER, name)
 
 
@@ -177,6 +184,7 @@ def is_dyn(t: Type) -> bool:
 
 
 def is_optional(t: Type) -> bool:
+    """Whether values of the type are optionals."""
     return t.kind == OPAQUE and t.name == "optional_type"
 
 

@@ -7,14 +7,9 @@ validators that kube-apiserver adds to its CEL environments since 1.29.
 from __future__ import annotations
 
 from deviceselectors.ast import Call, ListLiteral, MapLiteral, Node
-from deviceselectors.issues import Issues
-from deviceselectors.libraries import find
+from deviceselectors.issues import Issues, ServerPanicError
+from deviceselectors.libraries import known
 from deviceselectors.types import Type
-
-
-class ServerPanicError(Exception):
-    """Here the server's own check crashes: a question mark before an element of unknown type."""
-
 
 #: The functions that check their literal arguments, in the order in which the server does.
 _CHECKED_FUNCTIONS = ("duration", "timestamp", "matches", "format")
@@ -23,10 +18,9 @@ _CHECKED_FUNCTIONS = ("duration", "timestamp", "matches", "format")
 def validate_calls(nodes: list[Call], issues: Issues) -> None:
     """Have the functions check the literal arguments of calls; what is wrong goes into `issues`."""
     for node in sorted(nodes, key=lambda node: _CHECKED_FUNCTIONS.index(node.function)):
-        function = find(node.function)
-        assert function is not None
-        assert function.literal_check is not None
-        function.literal_check(node, issues)
+        check = known(node.function).literal_check
+        assert check is not None
+        check(node, issues)
 
 
 def validate_collection(node: Node, issues: Issues) -> None:

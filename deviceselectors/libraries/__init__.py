@@ -6,8 +6,7 @@ writes it. Where the libraries come from: CEL's standard library, optionals, str
 comprehensions, and Kubernetes' own (URL, regex, quantity, IP and CIDR, format, semver 1, lists, authorizer, whose
 functions are declared although no expression can get an authorizer), as kube-apiserver 1.37 has them for DRA.
 
-A library is imported with the first call that may be of one of its functions, so that what only compares attributes
-needs the operators alone.
+A library is imported when one of its functions may be called: most selectors need the operators and one more.
 """
 
 from __future__ import annotations
@@ -43,6 +42,32 @@ _LIBRARIES = (
 )
 
 
+#: The first parts of names with a dot, and the libraries that have these.
+_NAMESPACES = {
+    "cel": "comprehensions",
+    "format": "named_formats",
+    "ip": "ip",
+    "lists": "lists",
+    "optional": "optionals",
+    "sets": "sets",
+    "strings": "strings",
+}
+#: The libraries of functions that many selectors call, which are found without importing the others.
+_FREQUENT = {
+    "compareTo": ("quantity", "semver"),
+    "contains": ("strings",),
+    "endsWith": ("strings",),
+    "isGreaterThan": ("quantity", "semver"),
+    "isLessThan": ("quantity", "semver"),
+    "lowerAscii": ("strings",),
+    "matches": ("regex",),
+    "or": ("optionals",),
+    "orValue": ("optionals",),
+    "quantity": ("quantity",),
+    "semver": ("semver",),
+    "startsWith": ("strings",),
+}
+
 _found: dict[str, Function] = {}
 
 
@@ -50,10 +75,33 @@ def find(name: str) -> Function | None:
     """The function of a name, `_+_` or `ip.isCanonical`, or None if no library has it."""
     function = _found.get(name)
     if function is None:
-        function = _functions_of(_FIRST).get(name) or _functions().get(name)
+        function = _find(name)
         if function is not None:
             _found[name] = function.read()
     return function
+
+
+def known(name: str) -> Function:
+    """The function of a call that has been checked."""
+    function = _found.get(name) or find(name)
+    assert function is not None
+    return function
+
+
+def _find(name: str) -> Function | None:
+    function = _functions_of(_FIRST).get(name)
+    if function is not None:
+        return function
+    namespace, dot, _ = name.partition(".")
+    if dot:
+        library = _NAMESPACES.get(namespace)
+        return None if library is None else _functions_of(library).get(name)
+    found: Function | None = None
+    for library in _FREQUENT.get(name, _LIBRARIES):
+        function = _functions_of(library).get(name)
+        if function is not None:
+            found = function if found is None else found.joined(function)
+    return found
 
 
 def declared(name: str, environment: Environment) -> tuple[Overload, ...] | None:
@@ -63,17 +111,8 @@ def declared(name: str, environment: Environment) -> tuple[Overload, ...] | None
 
 
 def names() -> list[str]:
-    """The names of all functions, operators included."""
-    return sorted({**_functions(), **_functions_of(_FIRST)})
-
-
-@cache
-def _functions() -> dict[str, Function]:
-    functions: dict[str, Function] = {}
-    for library in _LIBRARIES:
-        for name, function in _functions_of(library).items():
-            functions[name] = functions[name].joined(function) if name in functions else function
-    return functions
+    """The names of all functions."""
+    return sorted({name for library in (_FIRST, *_LIBRARIES) for name in _functions_of(library)})
 
 
 @cache

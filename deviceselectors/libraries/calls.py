@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deviceselectors import types as static
-from deviceselectors.libraries import find
+from deviceselectors.libraries import known
 from deviceselectors.libraries.function import BY_COUNT, TWO_STRINGS, Function, Overload, Run
 from deviceselectors.runtime import operators
 from deviceselectors.runtime.values import (
@@ -58,13 +58,6 @@ def resolve(name: str, overloads: tuple[str, ...]) -> Run:
     if run is None:
         run = function.resolved[key] = _dispatcher(function) if key is None else _checked(function, key)
     return run
-
-
-def known(name: str) -> Function:
-    """The function of a checked call."""
-    function = find(name)
-    assert function is not None
-    return function
 
 
 def result_class(function: Function, overloads: tuple[str, ...]) -> type | None:

@@ -109,6 +109,7 @@ class Function:
         in place of that expression: `search(pattern, text)`
     :param folds: whether the server computes calls on constants when it makes the program
     :param literal_check: finds what is wrong with literal arguments once the types have been checked
+    :param literals_matter: whether literal arguments are looked at before any evaluation, though none of the above says
     :param estimate: what the server takes a call for; cost 1 without
     :param cost: what kube-scheduler counts for a call; 1 without
     :param paid_after: see `Overload`
@@ -133,6 +134,7 @@ class Function:
         "is_statement",
         "last_if_stored",
         "literal_check",
+        "literals_matter",
         "name",
         "needs_untyped_attributes",
         "overloads",
@@ -156,6 +158,7 @@ class Function:
         search: Run | None = None,
         folds: bool = False,
         literal_check: Callable[[Call, Issues], None] | None = None,
+        literals_matter: bool = False,
         estimate: Estimate | None = None,
         cost: Cost | None = None,
         paid_after: bool = False,
@@ -175,6 +178,7 @@ class Function:
         self.search = search
         self.folds = folds
         self.literal_check = literal_check
+        self.literals_matter = literals_matter or folds or search is not None or literal_check is not None
         self.cost = cost
         self.paid_after = paid_after
         self.bound = bound

@@ -266,6 +266,7 @@ FUNCTIONS = (
         Overload("index_map map(A, B); A > B"),
         Overload("optional_list_index_int optional(list(V)); int > optional(V)"),
         Overload("optional_map_index_value optional(map(K, V)); K > optional(V)"),
+        literals_matter=True,
     ),
     Function(
         "_[?_]",
@@ -273,6 +274,7 @@ FUNCTIONS = (
         Overload("optional_list_optindex_optional_int optional(list(V)); int > optional(V)"),
         Overload("map_optindex_optional_value map(K, V); K > optional(V)"),
         Overload("optional_map_optindex_optional_value optional(map(K, V)); K > optional(V)"),
+        literals_matter=True,
     ),
     Function("_?._", Overload("select_optional_field dyn; string > optional(V)")),
     Function("@not_strictly_false", Overload("not_strictly_false bool > bool"), is_statement=True),

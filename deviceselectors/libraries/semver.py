@@ -74,7 +74,10 @@ register_type(Semver, "kubernetes.Semver", "cel.Semver", _equal, hashable=False)
 
 
 def parse(text: str, normalize: bool = False) -> Semver:
-    """`semver(text)`; with `normalize` also `v1.2` and leading zeroes. Raises CelError."""
+    """`semver(text)`; with `normalize` also `v1.2` and leading zeroes.
+
+    :raises CelError: if it is no version
+    """
     if normalize:
         text = _normalize(text)
     if not text:

@@ -55,7 +55,10 @@ _INFINITY = float("inf")
 
 
 def _format(template: str, arguments: Any) -> str:
-    """The template with its clauses replaced. Raises CelError."""
+    """The template with its clauses replaced.
+
+    :raises CelError: if the template is wrong or an argument does not fit
+    """
     # it costs by the template, not by what is filled in
     parts: list[str] = []
     position, used = 0, 0
@@ -308,7 +311,11 @@ def _check_literal(call: Call, issues: Issues) -> None:
 
 
 def _check_clauses(template: str, args: list[Node]) -> int:
-    """The number of arguments that a format string uses. Raises CelError and _MisfitError."""
+    """The number of arguments that a format string uses.
+
+    :raises CelError: if the template is wrong
+    :raises _MisfitError: if an argument does not fit its clause
+    """
     used = position = 0
     while True:
         position = template.find("%", position)

@@ -12,7 +12,10 @@ from deviceselectors.runtime.values import CelError
 
 
 def parse(text: str) -> URL:
-    """`url(text)`. Raises CelError."""
+    """`url(text)`.
+
+    :raises CelError: if it is none
+    """
     try:
         return urls.parse(text)
     except UrlError as error:

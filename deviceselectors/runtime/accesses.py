@@ -156,6 +156,7 @@ class AccessChain:
                 generator.pay_one()
 
     def result(self) -> Value:
+        """The value that the chain leads to."""
         generator = self.generator
         if self.device:
             return generator.whole_device()

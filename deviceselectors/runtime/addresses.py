@@ -119,7 +119,10 @@ def _address_error(text: str, message: str, at: str = "") -> AddressError:
 
 
 def parse_address(text: str) -> IP:
-    """An address as Go's netip.ParseAddr takes it, zones included. Raises AddressError."""
+    """An address as Go's netip.ParseAddr takes it, zones included.
+
+    :raises AddressError: if it is none
+    """
     for c in text:
         if c == ".":
             return IP(_parse_octets(text, text), 32)
@@ -234,7 +237,10 @@ def _join_groups(text: str, groups: list[int], ellipsis: int) -> int:
 
 
 def parse_prefix(text: str) -> CIDR:
-    """An address with the length of a prefix as Go's netip.ParsePrefix takes it. Raises AddressError."""
+    """An address with the length of a prefix as Go's netip.ParsePrefix takes it.
+
+    :raises AddressError: if it is none
+    """
 
     def error(message: str) -> AddressError:
         return AddressError(f"netip.ParsePrefix({quote(text)}): {message}")

@@ -19,7 +19,7 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
-from deviceselectors.libraries.calls import known
+from deviceselectors.libraries import known
 from deviceselectors.libraries.max_sizes import SCALAR, UNBOUNDED, UNKNOWN, MaxSize, reads_both, union
 from deviceselectors.runtime import costs
 from deviceselectors.runtime.device import MAX_ENTRIES, MAX_TEXT

@@ -59,7 +59,7 @@ class Device:
 def prepare_device(device: dict[str, Any], driver: str) -> Device:
     """The device in the JSON form of `resource.k8s.io/v1`, as in ResourceSlice `spec.devices`, and its driver's name.
 
-    Raises ValueError for a capacity that is no quantity; the API server lets none through.
+    :raises ValueError: for a capacity that is no quantity; the API server lets none through
     """
     attributes, capacity = DomainMap(), DomainMap()
     error = None

@@ -29,7 +29,10 @@ def begin() -> None:
 
 
 def spend(steps: int) -> None:
-    """Counts steps before they are done. Raises CelPanic when they are too many."""
+    """Counts steps before they are done.
+
+    :raises CelPanic: when they are too many
+    """
     total = _account.spent + steps
     if total > LIMIT:
         raise out_of_memory()

@@ -20,7 +20,8 @@ from deviceselectors.ast import (
     Node,
     Select,
 )
-from deviceselectors.libraries.calls import known, resolve, result_class
+from deviceselectors.libraries import known
+from deviceselectors.libraries.calls import resolve, result_class
 from deviceselectors.libraries.function import Function, Run
 from deviceselectors.runtime import operators, trees
 from deviceselectors.runtime.accesses import DEVICE_FIELDS
@@ -63,6 +64,7 @@ class FastGenerator(Generator):
         self._inlined: dict[int, Inline | None] = {}
 
     def value(self, node: Node) -> Value:
+        """See `PlanWriter`; what can be a Python expression becomes one."""
         inline = self.inline(node)
         if inline is None:
             return super().value(node)
@@ -93,9 +95,11 @@ class FastGenerator(Generator):
         return Value(trees.name(result), True, inline.cls)
 
     def raw(self, node: Node) -> Value:
+        """See `PlanWriter`."""
         return self.value(node) if self.inline(node) is not None else super().raw(node)
 
     def program(self) -> Any:
+        """See `Generator`; a whole that is one Python expression needs no more than to return it."""
         inline = self.inline(self.plan.root)
         if inline is None or inline.lookup is not None:
             return super().program()

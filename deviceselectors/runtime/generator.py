@@ -22,7 +22,8 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
-from deviceselectors.libraries.calls import known, resolve
+from deviceselectors.libraries import known
+from deviceselectors.libraries.calls import resolve
 from deviceselectors.libraries.function import Cost, Run
 from deviceselectors.runtime import costs, operators, trees
 from deviceselectors.runtime.accesses import AccessChain
@@ -76,7 +77,7 @@ class Generator(PlanWriter):
     def program(self) -> Any:
         """The function of a device: it returns the value, with the cost if that is counted.
 
-        Raises UnsafeCodeError if the code is not as the verifier wants it.
+        :raises UnsafeCodeError: if the code is not as the verifier wants it
         """
         with self.function(PROGRAM, ["d"]):
             if self.counts:

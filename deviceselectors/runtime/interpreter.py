@@ -27,7 +27,8 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
-from deviceselectors.libraries.calls import known, resolve
+from deviceselectors.libraries import known
+from deviceselectors.libraries.calls import resolve
 from deviceselectors.libraries.function import Run
 from deviceselectors.runtime import costs, operators
 from deviceselectors.runtime.costs import CostExceededError
@@ -74,7 +75,11 @@ class Interpreter:
         self._limit = limit
 
     def __call__(self, device: Device) -> tuple[Any, int]:
-        """Raises CostExceededError, and CelPanic with the cost until then."""
+        """Evaluate the expression: its value or error, and the cost.
+
+        :raises CostExceededError: if the cost exceeds the limit
+        :raises CelPanic: with the cost until then
+        """
         evaluation = Evaluation(self._plan, self._limit, device)
         try:
             value = evaluation.value(self._plan.root)
@@ -97,13 +102,19 @@ class Evaluation:
         self.scope: Scope | None = None
 
     def pay(self, cost: int) -> None:
-        """Raises CostExceededError when that is too much."""
+        """Add to the cost.
+
+        :raises CostExceededError: if that exceeds the limit
+        """
         self.cost += cost
         if self.cost > self.limit:
             raise CostExceededError(self.cost)
 
     def give_back(self) -> None:
-        """Takes one unit off the cost. Raises CostExceededError where there is none."""
+        """Takes one unit off the cost.
+
+        :raises CostExceededError: where there is none
+        """
         self.cost -= 1
         if self.cost < 0:
             raise costs.underflow(self.cost)
@@ -221,6 +232,7 @@ def presence(evaluation: Evaluation, node: Select, value: Any, optional: bool) -
 
 
 def is_there(container: Any, key: str) -> bool:
+    """Whether a container has the key."""
     return operators.lookup(container, key) is not MISSING
 
 
@@ -362,6 +374,7 @@ def list_literal(evaluation: Evaluation, node: ListLiteral) -> Any:
 
 
 def list_of(evaluation: Evaluation, node: ListLiteral) -> Any:
+    """The list that a literal makes, or the first error."""
     values: list[Any] = []
     optionals = frozenset(node.optionals)
     for position, element in enumerate(node.elements):
@@ -383,6 +396,7 @@ def map_literal(evaluation: Evaluation, node: MapLiteral) -> Any:
 
 
 def map_of(evaluation: Evaluation, node: MapLiteral) -> Any:
+    """The map that a literal makes, or the first error."""
     pairs: list[tuple[Any, Any]] = []
     for entry in node.entries:
         key = evaluation.value(entry.key)
@@ -405,6 +419,7 @@ def message_literal(evaluation: Evaluation, node: StructLiteral) -> Any:
 
 
 def message_of(evaluation: Evaluation, node: StructLiteral) -> Any:
+    """The message that a literal makes, or the first error."""
     pairs: list[tuple[str, Any]] = []
     for field in node.fields:
         value = evaluation.value(field.value)

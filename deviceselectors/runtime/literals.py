@@ -19,6 +19,7 @@ class LiteralBuilder:
         self.result = ""
 
     def add(self, node: Node) -> Value:
+        """Emit what computes an element, unless one before it has failed."""
         generator = self.generator
         if not self.result:
             value = generator.atom(generator.value(node))
@@ -62,6 +63,7 @@ class LiteralBuilder:
         return Value(trees.name(name))
 
     def finish(self, literal: Tree, cls: type | None, *, may_raise: bool = False) -> Value:
+        """The literal's value: the first error, else what the tree makes of the elements."""
         generator = self.generator
         if not self.result:
             return generator.guard(literal) if may_raise else Value(generator.temporary(literal), False, cls)

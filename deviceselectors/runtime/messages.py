@@ -53,7 +53,10 @@ register_type(Message, "google.protobuf.Empty", "*types.protoObj", _equal, compa
 
 
 def make_message(name: str, fields: list[tuple[str, Any]]) -> Any:
-    """The value of a message literal; a field that is `MISSING` is left out. Raises CelError."""
+    """The value of a message literal; a field that is `MISSING` is left out.
+
+    :raises CelError: if there is no such type, or a field has a value of another type
+    """
     values = [(key, value) for key, value in fields if value is not MISSING]
     if not name.startswith(_PREFIX):
         raise CelError(f"unknown type '{name}'")
@@ -73,7 +76,10 @@ class _Fields:
         self.values = values
 
     def get(self, key: str, convert: Callable[[Any], Any], default: Any) -> Any:
-        """The field's value as its Go type. Raises CelError."""
+        """The field's value as its Go type.
+
+        :raises CelError: if the value is of another type
+        """
         found = default
         for name, value in self.values:
             if name == key:

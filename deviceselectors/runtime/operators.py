@@ -203,28 +203,33 @@ def compare(left: Any, right: Any) -> int:
 
 
 def is_comparable(value: Any) -> bool:
+    """Whether values of its type have an order."""
     return value.__class__ in _COMPARABLE
 
 
 def less(left: Any, right: Any) -> bool:
+    """`left < right`."""
     if left.__class__ not in _COMPARABLE:
         raise CelError(f"{_NO_OVERLOAD}: _<_")
     return compare(left, right) < 0
 
 
 def less_equals(left: Any, right: Any) -> bool:
+    """`left <= right`."""
     if left.__class__ not in _COMPARABLE:
         raise CelError(f"{_NO_OVERLOAD}: _<=_")
     return compare(left, right) <= 0
 
 
 def greater(left: Any, right: Any) -> bool:
+    """`left > right`."""
     if left.__class__ not in _COMPARABLE:
         raise CelError(f"{_NO_OVERLOAD}: _>_")
     return compare(left, right) > 0
 
 
 def greater_equals(left: Any, right: Any) -> bool:
+    """`left >= right`."""
     if left.__class__ not in _COMPARABLE:
         raise CelError(f"{_NO_OVERLOAD}: _>=_")
     return compare(left, right) >= 0
@@ -234,6 +239,7 @@ def greater_equals(left: Any, right: Any) -> bool:
 
 
 def checked_int(value: int) -> int:
+    """The number, if it fits 64 bits."""
     if INT_MIN <= value <= INT_MAX:
         return value
     raise CelError("integer overflow")
@@ -246,6 +252,7 @@ def _checked_uint(value: int) -> Uint:
 
 
 def add(left: Any, right: Any) -> Any:
+    """`left + right`."""
     cls = left.__class__
     same = right.__class__ is cls
     if cls is int:
@@ -281,6 +288,7 @@ def _shift_timestamp(timestamp: Timestamp, nanoseconds: int) -> Timestamp:
 
 
 def subtract(left: Any, right: Any) -> Any:
+    """`left - right`."""
     cls = left.__class__
     same = right.__class__ is cls
     if cls is int:
@@ -311,6 +319,7 @@ def _between(left: Timestamp, right: Timestamp) -> Duration:
 
 
 def multiply(left: Any, right: Any) -> Any:
+    """`left * right`."""
     cls = left.__class__
     same = right.__class__ is cls
     if cls is int:
@@ -328,6 +337,7 @@ def multiply(left: Any, right: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> Any:
+    """`left / right`; whole numbers are truncated towards zero."""
     cls = left.__class__
     same = right.__class__ is cls
     if cls is int:
@@ -358,6 +368,7 @@ def _divide_doubles(left: float, right: float) -> float:
 
 
 def modulo(left: Any, right: Any) -> Any:
+    """`left % right`, with the sign of the left side."""
     cls = left.__class__
     same = right.__class__ is cls
     if cls is int:
@@ -379,6 +390,7 @@ def modulo(left: Any, right: Any) -> Any:
 
 
 def negate(value: Any) -> Any:
+    """`-value`."""
     cls = value.__class__
     if cls is int:
         return checked_int(-value)
@@ -390,6 +402,7 @@ def negate(value: Any) -> Any:
 
 
 def logical_not(value: Any) -> bool:
+    """`!value`."""
     if value is True:
         return False
     if value is False:
@@ -461,6 +474,7 @@ def invalid_qualifier(key: Any) -> CelError | None:
 
 
 def no_such_key(key: Any) -> CelError:
+    """The error for a key that is not there."""
     return CelError(f"no such key: {show(key)}")
 
 
@@ -515,7 +529,10 @@ def iterate(value: Any) -> Any:
 
 
 def counted(elements: Any) -> Any:
-    """The elements of a loop, after their number has been counted as work. Raises CelPanic when there are too many."""
+    """The elements of a loop, after their number has been counted as work.
+
+    :raises CelPanic: when there are too many
+    """
     effort.spend(len(elements))
     return elements
 

@@ -106,11 +106,11 @@ class PlanWriter(Writer):
     # ------------------------------------------------------------ values
 
     def is_missing(self, value: Tree) -> Tree:
-        """`value is MISSING`"""
+        """`value is MISSING`."""
         return trees.compare(value, "is", self.refer(MISSING))
 
     def is_there(self, value: Tree) -> Tree:
-        """`value is not MISSING`"""
+        """`value is not MISSING`."""
         return trees.compare(value, "is not", self.refer(MISSING))
 
     def whole_device(self) -> Value:

@@ -21,7 +21,8 @@ from deviceselectors.ast import (
     Select,
     StructLiteral,
 )
-from deviceselectors.libraries.calls import known, resolve, with_constant_pattern
+from deviceselectors.libraries import known
+from deviceselectors.libraries.calls import resolve, with_constant_pattern
 from deviceselectors.libraries.function import Run
 from deviceselectors.runtime import effort, operators
 from deviceselectors.runtime.regex_syntax import RegexError
@@ -51,7 +52,10 @@ class Plan:
     __slots__ = ("constants", "members", "patterns", "root")
 
     def __init__(self, root: Node) -> None:
-        """Raises ProgramError."""
+        """Compute what is constant.
+
+        :raises ProgramError: if the server cannot make a program of the expression
+        """
         self.root = root
         self.constants: dict[int, Any] = {}
         self.members: dict[int, frozenset[tuple[str, Any]]] = {}
@@ -67,6 +71,7 @@ class Plan:
             raise ProgramError(f"program instantiation failed: {error}") from None
 
     def is_constant(self, node: Node) -> bool:
+        """Whether the value of a node is known."""
         return id(node) in self.constants
 
     def _visit(self, node: Node) -> None:

@@ -53,7 +53,7 @@ class Program:
     def __init__(self, root: Node, *, derived: bool = False) -> None:
         """`root` has passed the type checker; `derived` tells the expression of a derived attribute from a selector.
 
-        Raises ProgramError with kube-apiserver's text.
+        :raises ProgramError: with kube-apiserver's text
         """
         self._plan = Plan(root)
         self._finish: Callable[[Any], Any] = as_attribute if derived else as_match
@@ -67,7 +67,10 @@ class Program:
         self._is_refused = False
 
     def matches(self, device: Device) -> bool:
-        """Whether a selector matches the device. Raises EvaluationError."""
+        """Whether a selector matches the device.
+
+        :raises EvaluationError: if the evaluation fails
+        """
         fast = self._fast or self._make_fast()
         if fast is _NONE or not device.plain:
             if device.error is not None:
@@ -85,7 +88,10 @@ class Program:
         return as_match(value)
 
     def attribute(self, device: Device) -> dict[str, Any]:
-        """The derived attribute of the device, as `resource.k8s.io/v1` JSON. Raises EvaluationError."""
+        """The derived attribute of the device, as `resource.k8s.io/v1` JSON.
+
+        :raises EvaluationError: if the evaluation fails, or gives no attribute value
+        """
         fast = self._fast or self._make_fast()
         if fast is _NONE or not device.plain:
             if device.error is not None:

@@ -105,7 +105,10 @@ class _Group:
 
 
 def parse(pattern: str) -> Expression:
-    """The pattern's parts. Raises RegexError."""
+    """The pattern's parts.
+
+    :raises RegexError: if it is no regular expression to Go
+    """
     return _Parser(pattern).parse()
 
 

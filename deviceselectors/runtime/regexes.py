@@ -52,7 +52,9 @@ _MAX_LOOPS = 2
 class Pattern(Protocol):
     """What both engines' compiled patterns offer."""
 
-    def search(self, text: Any, pos: int = ..., /) -> Any: ...
+    def search(self, text: Any, pos: int = ..., /) -> Any:
+        """The first match from a position on, or None."""
+        ...
 
 
 class _Cells(dict[int, int]):
@@ -88,7 +90,10 @@ class Regex:
     __slots__ = ("_cells", "_engine", "_source", "longest", "straight", "work")
 
     def __init__(self, expression: Expression) -> None:
-        """Raises RegexError."""
+        """Prepare the engine.
+
+        :raises RegexError: if it gets too large
+        """
         pieces = expression.flat()
         classes = list(dict.fromkeys([piece for piece in pieces if piece.__class__ is tuple]))
         self._cells: _Cells | None
@@ -105,7 +110,10 @@ class Regex:
         self._start()
 
     def _start(self) -> Pattern:
-        """A new engine. Raises RegexError."""
+        """A new engine.
+
+        :raises RegexError: if the program gets too large
+        """
         import re2  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
         options = re2.Options()
@@ -199,7 +207,10 @@ def _keep(regex: Regex) -> None:
 
 
 def _alphabet(classes: list[Ranges]) -> tuple[_Cells, dict[Ranges, str]]:
-    """The bytes for characters beyond ASCII, and the text of each class in them. Raises _ManyCells."""
+    """The bytes for characters beyond ASCII, and the text of each class in them.
+
+    :raises _ManyCells: if there are too many characters to tell apart
+    """
     changes: dict[int, int] = {_ASCII: 0}
     for index, ranges in enumerate(classes):
         bit = 1 << index
@@ -240,13 +251,19 @@ def _class_text(ranges: Any) -> str:
 
 
 def check(pattern: str) -> None:
-    """Raises RegexError for what is no regular expression to Go."""
+    """Check a pattern by Go's rules.
+
+    :raises RegexError: if it is no regular expression
+    """
     parse(pattern)
 
 
 @functools.lru_cache(maxsize=_CACHE_SIZE)
 def compile_regex(pattern: str) -> Regex | Pattern:
-    """The compiled pattern. Raises RegexError."""
+    """The compiled pattern.
+
+    :raises RegexError: if it is no regular expression to Go, or too large
+    """
     try:
         import re2  # noqa: F401
     except ImportError:
@@ -258,7 +275,11 @@ def compile_regex(pattern: str) -> Regex | Pattern:
 
 
 def compile_paid(pattern: str) -> Regex | Pattern:
-    """The compiled pattern, whose making counts as effort. Raises RegexError and CelPanic."""
+    """The compiled pattern, whose making counts as effort.
+
+    :raises RegexError: if it is no regular expression to Go, or too large
+    :raises CelPanic: if the evaluation has no effort left
+    """
     compiled = compile_regex(pattern)
     if isinstance(compiled, Regex):
         effort.spend(compiled.work)
@@ -279,6 +300,7 @@ def _translate(pattern: str) -> Pattern:
 
 
 def find_first(pattern: Regex | Pattern, text: str) -> str:
+    """The first match, an empty string if there is none."""
     if isinstance(pattern, Regex):
         return pattern.find(text) or ""
     match = pattern.search(text)

@@ -81,7 +81,10 @@ _MESSAGE = "*dynamicpb.Message"
 
 
 def as_match(value: Any) -> bool:
-    """Whether a selector's value is a match. Raises CelError when it is no bool."""
+    """Whether a selector's value is a match.
+
+    :raises CelError: when it is no bool
+    """
     if value is True or value is False:
         return value
     return _unwrap_match(value, type_name(value))
@@ -101,7 +104,7 @@ def _unwrap_match(value: Any, name: str) -> bool:
 def as_attribute(value: Any) -> dict[str, Any]:
     """The attribute of a derived attribute's value, as `resource.k8s.io/v1` JSON; an empty list gives `{}`.
 
-    Raises CelError when it is no attribute value.
+    :raises CelError: when it is no attribute value
     """
     single = _unwrap(value)
     key = _attribute_key(single)

@@ -15,10 +15,12 @@ _ACCESS = frozenset(("_[_]", "_[?_]", "_?._"))
 
 
 def is_call(node: Node, name: str) -> bool:
+    """Whether a node is a call of that function."""
     return isinstance(node, Call) and node.function == name
 
 
 def is_access(node: Node) -> bool:
+    """Whether a node is an access to a field or element."""
     if isinstance(node, Select):
         return not node.test_only
     return isinstance(node, Call) and node.function in _ACCESS

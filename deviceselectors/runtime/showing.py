@@ -66,8 +66,10 @@ def show(value: Any) -> str:
 
 
 def not_optional_element(value: Any) -> CelError:
+    """The error for `[?value]` with a value that is no optional."""
     return CelError(f"cannot initialize optional list element from non-optional value {show(value)}")
 
 
 def not_optional_entry(key: Any, value: Any) -> CelError:
+    """The error for `{?key: value}` with a value that is no optional."""
     return CelError(f"cannot initialize optional entry '{show(key)}' from non-optional value {show(value)}")

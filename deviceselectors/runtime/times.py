@@ -6,7 +6,6 @@ Source: RFC 3339 and Go's package time, whose leniencies are kept (one-digit hou
 from __future__ import annotations
 
 import re
-from datetime import UTC
 from typing import Any
 
 from deviceselectors.runtime import effort
@@ -80,6 +79,7 @@ def duration_text(duration: Duration) -> str:
 
 
 def duration_seconds(duration: Duration) -> float:
+    """The seconds of a duration, with decimals."""
     seconds, nanoseconds = _divide(duration.nanoseconds, 1_000_000_000)
     return float(seconds) + float(nanoseconds) / 1e9
 
@@ -91,18 +91,22 @@ def _divide(amount: int, unit: int) -> tuple[int, int]:
 
 
 def duration_hours(duration: Duration) -> int:
+    """The whole hours of a duration."""
     return _divide(duration.nanoseconds, _UNITS["h"])[0]
 
 
 def duration_minutes(duration: Duration) -> int:
+    """The whole minutes of a duration."""
     return _divide(duration.nanoseconds, _UNITS["m"])[0]
 
 
 def duration_whole_seconds(duration: Duration) -> int:
+    """The whole seconds of a duration."""
     return int(duration_seconds(duration))
 
 
 def duration_milliseconds(duration: Duration) -> int:
+    """The whole milliseconds of a duration."""
     return _divide(duration.nanoseconds, _UNITS["ms"])[0]
 
 
@@ -251,7 +255,10 @@ def go_text(timestamp: Timestamp) -> str:
 
 
 def civil_time(timestamp: Timestamp, zone: str = "UTC") -> CivilTime:
-    """The calendar fields in a zone: an IANA name or an offset such as `-08:00`. Raises CelError."""
+    """The calendar fields in a zone: an IANA name or an offset such as `-08:00`.
+
+    :raises CelError: if there is no such zone
+    """
     effort.spend(len(zone))
     hours, colon, minutes = zone.partition(":")
     if not colon:
@@ -284,7 +291,7 @@ def _atoi(text: str) -> int:
 def _zone_offset(name: str, timestamp: Timestamp) -> int:
     if name in ("", "UTC", "Local"):
         return 0
-    from datetime import datetime
+    from datetime import UTC, datetime
 
     from deviceselectors.runtime.zones import zone
 
@@ -315,5 +322,6 @@ seconds = _getter("second")
 
 
 def milliseconds(timestamp: Timestamp, zone: str = "UTC") -> int:
+    """The whole milliseconds of the second, in any zone that there is."""
     civil_time(timestamp, zone)
     return timestamp.nanosecond // 1_000_000

@@ -83,6 +83,7 @@ NULL: Tree = _Constant(None)
 
 
 def name(identifier: str) -> Tree:
+    """`identifier`."""
     return _Name(identifier, _LOAD)
 
 
@@ -92,43 +93,53 @@ def number(value: int) -> Tree:
 
 
 def numbers(values: Iterable[int]) -> Tree:
+    """`(1, 2)`: constants of the generator."""
     constant: Any = tuple(values)
     return _Constant(constant)
 
 
 def attribute(value: Tree, identifier: str) -> Tree:
+    """`value.identifier`."""
     return _Attribute(value, identifier, _LOAD)
 
 
 def item(container: Tree, key: Tree) -> Tree:
+    """`container[key]`."""
     return _Subscript(container, key, _LOAD)
 
 
 def call(function: Tree, *arguments: Tree) -> Tree:
+    """`function(*arguments)`."""
     return _Call(function, list(arguments), [])
 
 
 def call_method(value: Tree, method: str, *arguments: Tree) -> Tree:
+    """`value.method(*arguments)`."""
     return _Call(_Attribute(value, method, _LOAD), list(arguments), [])
 
 
 def array(elements: list[Tree]) -> Tree:
+    """`[*elements]`."""
     return _List(elements, _LOAD)
 
 
 def group(*elements: Tree) -> Tree:
+    """`(*elements,)`."""
     return _Tuple(list(elements), _LOAD)
 
 
 def spread(elements: Tree) -> Tree:
+    """`*elements` within a list."""
     return _Starred(elements, _LOAD)
 
 
 def named(identifier: str, value: Tree) -> Tree:
+    """`(identifier := value)`."""
     return _NamedExpr(_Name(identifier, _STORE), value)
 
 
 def choose(test: Tree, then: Tree, otherwise: Tree) -> Tree:
+    """`then if test else otherwise`."""
     return _IfExp(test, then, otherwise)
 
 
@@ -143,14 +154,17 @@ def either(tests: list[Tree]) -> Tree:
 
 
 def negated(test: Tree) -> Tree:
+    """`not test`."""
     return _UnaryOp(_NOT, test)
 
 
 def minus(value: Tree) -> Tree:
+    """`-value`."""
     return _UnaryOp(_MINUS, value)
 
 
 def compare(left: Tree, operator: str, right: Tree) -> Tree:
+    """`left operator right`, such as `<` or `is not`."""
     return _Compare(left, [_COMPARISONS[operator]], [right])
 
 
@@ -162,6 +176,7 @@ def relate(left: Tree, relation: str, right: Tree) -> Tree:
 
 
 def compute(left: Tree, operator: str, right: Tree) -> Tree:
+    """`left operator right`, such as `+` or `//`."""
     return _BinOp(left, _ARITHMETIC[operator], right)
 
 
@@ -187,15 +202,17 @@ def replaced(tree: Tree, part: Tree, substitute: Tree) -> Tree:
 
 
 def assign(target: str, value: Tree) -> Statement:
+    """`target = value`."""
     return _Assign([_Name(target, _STORE)], value, None)
 
 
 def assign_each(targets: list[str], values: Tree) -> Statement:
-    """`a, b = values`"""
+    """`a, b = values`."""
     return _Assign([_targets(targets)], values, None)
 
 
 def increase(target: str, amount: Tree) -> Statement:
+    """`target += amount`."""
     return _AugAssign(_Name(target, _STORE), _ARITHMETIC["+"], amount)
 
 
@@ -205,23 +222,27 @@ def run(work: Tree) -> Statement:
 
 
 def when(test: Tree, then: list[Statement], otherwise: list[Statement]) -> ast.If:
+    """`if test:`, and `else:` if there is something in that."""
     return _If(test, then, otherwise)
 
 
 def loop(variables: list[str], elements: Tree, body: list[Statement]) -> Statement:
+    """`for variables in elements:`."""
     return _For(_targets(variables), elements, body, [], None)
 
 
 def attempt(body: list[Statement], exception: Tree, handler: list[Statement]) -> Statement:
+    """`try:`, with a handler for one class of exceptions."""
     return _Try(body, [_ExceptHandler(exception, None, handler)], [], [])
 
 
 def fail(error: Tree) -> Statement:
+    """`raise error`."""
     return _Raise(error, None)
 
 
 def give(value: Tree) -> Statement:
-    """`return value`"""
+    """`return value`."""
     return _Return(value)
 
 
@@ -231,6 +252,7 @@ NOTHING: Statement = _Pass()
 
 
 def define(identifier: str, parameters: list[str], body: list[Statement]) -> Statement:
+    """`def identifier(parameters):`."""
     arguments = ast.arguments(
         [], [_Parameter(each, None, None) for each in parameters], None, [], [], None, []
     )
@@ -241,6 +263,7 @@ def define(identifier: str, parameters: list[str], body: list[Statement]) -> Sta
 
 
 def module(functions: list[Statement]) -> ast.Module:
+    """The functions together, as what is compiled."""
     return ast.Module(functions, [])
 
 

@@ -67,7 +67,10 @@ def decode(text: str) -> str:
 
 
 def check_request_uri(text: str) -> None:
-    """Raises UrlError unless the text is an absolute URI or an absolute path."""
+    """Check that a string is an absolute URI or an absolute path.
+
+    :raises UrlError: if it is neither
+    """
     _parse_or_error(_encode(text), via_request=True)
 
 
@@ -79,7 +82,10 @@ def _parse_or_error(raw: str, via_request: bool) -> URL:
 
 
 def parse(text: str) -> URL:
-    """The URL of an absolute URI or an absolute path, with or without a fragment. Raises UrlError."""
+    """The URL of an absolute URI or an absolute path, with or without a fragment.
+
+    :raises UrlError: if it is neither
+    """
     raw = _encode(text)
     _parse_or_error(raw, via_request=True)
     before, _, fragment = raw.partition("#")

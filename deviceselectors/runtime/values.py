@@ -41,6 +41,7 @@ class CelError(ValueError):
 
     @property
     def message(self) -> str:
+        """CEL's text."""
         return self.args[0]  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
@@ -231,6 +232,7 @@ class GeneralMap:
             yield key
 
     def get(self, key: Any, default: Any = MISSING) -> Any:
+        """The value at the key, or at the number of another type that equals it."""
         cls = key.__class__
         entries = self.entries
         if cls not in HASHABLE:
@@ -261,6 +263,7 @@ class GeneralMap:
         self.entries[(key.__class__, _hashable(key))] = (key, value)
 
     def remove(self, key: Any) -> None:
+        """Take out one entry, if it is there."""
         if key.__class__ not in HASHABLE:
             raise unhashable(key)
         self.entries.pop((key.__class__, _hashable(key)), None)
@@ -318,6 +321,7 @@ HASHABLE: set[type] = {
 
 
 def unhashable(key: Any) -> CelPanic:
+    """The panic of Go over a key that it cannot hash."""
     return CelPanic(f"runtime error: hash of unhashable type {go_type(key)}")
 
 
@@ -432,6 +436,7 @@ def go_type(value: Any) -> str:
 
 
 def no_such_overload(function: str, *arguments: Any) -> CelError:
+    """The error for arguments that no overload takes."""
     return CelError(f"no such overload: {function}({', '.join([type_name(a) for a in arguments])})")
 
 

@@ -155,8 +155,9 @@ def verify(code: CodeType, names: Collection[str]) -> None:
     """Refuse the code of a function unless all it can reach are its arguments and the globals called `names`.
 
     `code` comes from Python's own compiler, by way of `as_shown`: that jumps lead to instructions, and that numbers of
-    locals and constants are those of some, is taken from it. Raises UnsafeCodeError with the first thing that is not
-    allowed.
+    locals and constants are those of some, is taken from it.
+
+    :raises UnsafeCodeError: with the first thing that is not allowed
     """
     _verify_frame(code)
     _verify_instructions(code, names)

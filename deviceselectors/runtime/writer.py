@@ -71,6 +71,7 @@ class Writer:
         return trees.name(name)
 
     def constant(self, value: Any) -> Value:
+        """A known value."""
         if value is None or value is True or value is False:
             return Value(_LITERALS[value], cls=value.__class__)
         if value.__class__ is CelError:
@@ -83,16 +84,19 @@ class Writer:
         return trees.call(self.refer(CelError), self.refer(message))
 
     def is_class(self, value: Tree, cls: type) -> Tree:
-        """`type(value) is cls`"""
+        """`type(value) is cls`."""
         return trees.compare(trees.call(self.refer(type), value), "is", self.refer(cls))
 
     def is_no_class(self, value: Tree, cls: type) -> Tree:
+        """`type(value) is not cls`."""
         return trees.compare(trees.call(self.refer(type), value), "is not", self.refer(cls))
 
     def is_error(self, value: Tree) -> Tree:
+        """`type(value) is CelError`."""
         return self.is_class(value, CelError)
 
     def is_no_error(self, value: Tree) -> Tree:
+        """`type(value) is not CelError`."""
         return self.is_no_class(value, CelError)
 
     def temporary(self, tree: Tree) -> Tree:
@@ -110,6 +114,7 @@ class Writer:
     # ------------------------------------------------------------ statements
 
     def emit(self, statement: Statement) -> None:
+        """Add a statement to the body being written."""
         self._body.append(statement)
 
     @contextmanager
@@ -138,7 +143,7 @@ class Writer:
 
     @contextmanager
     def loop(self, variables: list[str], elements: Tree) -> Iterator[None]:
-        """`for variables in elements:`"""
+        """`for variables in elements:`."""
         body: list[Statement] = []
         self.emit(trees.loop(variables, elements, body))
         with self._block(body):
@@ -153,6 +158,7 @@ class Writer:
             yield
 
     def assign(self, target: str, tree: Tree) -> None:
+        """`target = tree`."""
         self.emit(trees.assign(target, tree))
 
     def assign_guarded(self, target: str, tree: Tree) -> None:
@@ -161,6 +167,7 @@ class Writer:
             self.assign(target, tree)
 
     def assign_when(self, test: Tree, target: str, tree: Tree) -> None:
+        """`target = tree` if the test holds."""
         self.emit(trees.when(test, [trees.assign(target, tree)], []))
 
     def guard(self, tree: Tree, *, fails: bool = True) -> Value:
@@ -181,9 +188,11 @@ class Writer:
     # ------------------------------------------------------------ bytecode
 
     def assemble(self) -> Any:
-        """The function called `program`. Raises UnsafeCodeError if any function is not as the verifier wants it.
+        """The function called `program`.
 
         The code of the module around the functions is never run: it would only define them.
+
+        :raises UnsafeCodeError: if any function is not as the verifier wants it
         """
         code = compile(trees.module(self._functions), "<cel>", "exec", dont_inherit=True)
         functions = [as_shown(each) for each in code.co_consts if isinstance(each, CodeType)]

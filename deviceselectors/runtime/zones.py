@@ -22,7 +22,10 @@ _UNREADABLE = {errno.EISDIR: "is a directory"}
 
 
 def zone(name: str) -> ZoneInfo:
-    """The zone of a name. Raises CelError with Go's text."""
+    """The zone of a name.
+
+    :raises CelError: with Go's text
+    """
     if "\0" in name:
         raise CelError("invalid argument")
     if ".." in name or name[0] in "/\\" or "\\" in name:
