@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from allocator.features import Features
 from allocator.taint_rules import with_rules
 from cluster.store import Collection, key_of
 from conversion.hub import hub_object
+from resourceapi.decoding import DecodingError
 from resourceapi.gates import known
 from resourceapi.gating import without_disabled
 from resourceapi.kinds import KINDS
 from resourceapi.manifests import entries, labels_of, mapping, name_of
-from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
+from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import EMPTY, Object
 from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from validation.server import Server
@@ -39,10 +41,15 @@ class ClusterObjects:
         self.nodes = Collection(read_node)
         #: answers requests for new objects, in these namespaces
         self.server = Server(profile, namespaces=self.namespaces.objects)
-        self._of_kind = {kind: Collection(partial(self.normal_form, stored=True)) for kind in KINDS}
+        self._of_kind = {kind: Collection(partial(self._read_stored, kind)) for kind in KINDS}
+
+    def collection(self, kind: str) -> Collection[Any]:
+        """The collection of a kind of the group, Node or Namespace; objects that a server has stored can be put into it."""
+        others: dict[str, Collection[Any]] = {"Node": self.nodes, "Namespace": self.namespaces}
+        return others.get(kind) or self._of_kind[kind]
 
     def of(self, kind: str) -> dict[str, Object]:
-        """The objects of a kind by key: ``namespace/name`` or the name."""
+        """The objects of a kind of the group by key: ``namespace/name`` or the name."""
         return self._of_kind[kind].objects
 
     def put(self, kind: str, obj: Object) -> None:
@@ -62,6 +69,13 @@ class ClusterObjects:
         obj = hub_object(value, schemas, defaults=self.server.now())
         kept = profile.gates | known(profile.minor) if stored else profile.gates
         return without_disabled(profile.schemas["v1"], kind, obj, None, kept)
+
+    def _read_stored(self, kind: str, value: Object) -> Object | None:
+        """An object of a list, which may leave out kind and version; None for one that no API server can have stored."""
+        try:
+            return self.normal_form({"apiVersion": f"{GROUP}/v1", "kind": kind, **value}, stored=True)
+        except DecodingError:
+            return None
 
     # --- views
 

@@ -61,7 +61,7 @@ class ClusterState(ClusterObjects):
         for manifest in readable(found, self.failures):
             how, kind = treatment(manifest.value), manifest.value.get("kind")
             if how == CONTEXT:
-                (self.nodes if kind == "Node" else self.namespaces).put(manifest.value)
+                self.collection(manifest.value["kind"]).put(manifest.value)
             elif how == ASK:
                 asks = kind in (CLAIM, TEMPLATE)
                 if group_of(manifest.value) == GROUP and not (asks and new):

@@ -1,0 +1,155 @@
+"""The objects of a cluster: the same from files and from a live cluster, in whichever order they come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cluster.live_objects import LiveObject, UnreadList, live_objects
+from cluster.objects import ClusterObjects
+from cluster.store import key_of
+from commandline.cluster_state import ClusterState
+from commandline.reading import read
+from resourceapi.kinds import KINDS
+from resourceapi.objects import Object
+from resourceapi.releases import Profile
+
+PROFILE = Profile("1.37", {})
+GROUP = "resource.k8s.io"
+
+
+def group_object(kind: str, name: str, spec: Object, version: str = "v1", **more: Any) -> Object:
+    metadata = {"name": name, **({"namespace": "team"} if KINDS[kind].namespaced else {})}
+    return {"apiVersion": f"{GROUP}/{version}", "kind": kind, "metadata": metadata, "spec": spec, **more}
+
+
+def slice_of(node: str, *devices: Object) -> Object:
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "d.example.com", "nodeName": node, "pool": pool, "devices": list(devices)}
+    return group_object("ResourceSlice", f"slice-{node}", spec)
+
+
+EXACTLY = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
+RESULT = {"request": "r", "driver": "d.example.com", "pool": "n1", "device": "a"}
+OBJECTS: list[Object] = [
+    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"a": "b"}}},
+    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {"zone": "z"}}, "spec": {}},
+    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n2"}, "spec": {"unschedulable": True}},
+    slice_of("n1", {"name": "a", "capacity": {"memory": {"value": "40Gi"}}}, {"name": "b"}),
+    slice_of("n2", {"name": "a", "attributes": {"model": {"string": "x"}}}),
+    group_object("DeviceClass", "gpu", {"selectors": [{"cel": {"expression": "true"}}]}),
+    group_object(
+        "ResourceClaim",
+        "held",
+        {"devices": {"requests": [EXACTLY]}},
+        status={"allocation": {"devices": {"results": [RESULT]}}},
+    ),
+    group_object("ResourceClaim", "waiting", {"devices": {"requests": [EXACTLY]}}),
+    group_object("ResourceClaimTemplate", "template", {"spec": {"devices": {"requests": [EXACTLY]}}}),
+]
+
+
+class FakeApi:
+    """Serves objects in v1, in pages of one, without what all of a list are; some paths are forbidden."""
+
+    def __init__(self, objects: Iterable[Object], *forbidden: str) -> None:
+        self.lists: dict[str, list[Object]] = {}
+        self.forbidden = forbidden
+        for obj in objects:
+            kind = obj["kind"]
+            path = f"/apis/{GROUP}/v1/{KINDS[kind].resource}" if kind in KINDS else f"/api/v1/{kind.lower()}s"
+            item = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind")}
+            self.lists.setdefault(path, []).append(item)
+
+    def request(
+        self, verb: str, path: str, body: object = None, query: Mapping[str, str] | None = None
+    ) -> tuple[int, Any]:
+        assert verb == "GET"
+        if path in self.forbidden:
+            return 403, {"message": "forbidden"}
+        if path == f"/apis/{GROUP}":
+            return 200, {"versions": [{"version": "v1"}, {"version": "v1beta1"}]}
+        if path == f"/apis/{GROUP}/v1":
+            return 200, {"resources": [{"name": kind.resource} for kind in KINDS.values()]}
+        if path == f"/apis/{GROUP}/v1beta1":
+            return 404, {"message": "not found"}
+        items = self.lists.get(path, [])
+        start = int((query or {}).get("continue", "0"))
+        following = {"continue": str(start + 1)} if start + 1 < len(items) else {}
+        return 200, {"items": items[start : start + 1], "metadata": following}
+
+
+def state_of(objects: ClusterObjects) -> Any:
+    kinds = {kind: objects.of(kind) for kind in KINDS}
+    return kinds, objects.nodes.objects, objects.namespaces.objects, objects.slices, objects.all_nodes()
+
+
+def test_live_objects_are_those_of_files(tmp_path: Path) -> None:
+    """Whether a cluster is read from its API or from files that hold its objects, there is the same to schedule with."""
+    file = tmp_path / "all.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": OBJECTS}), encoding="utf-8")
+    files, live = ClusterState(PROFILE, "default"), ClusterState(PROFILE, "default")
+    files.learn(read([str(file)]))
+    found = list(live_objects(FakeApi(OBJECTS), "test", PROFILE, with_workloads=False))
+    live.learn((each for each in found if isinstance(each, LiveObject)), live=True)
+    assert not files.failures
+    assert not live.failures
+    assert state_of(files) == state_of(live)
+    assert [key_of(claim) for claim in live.allocated_claims] == ["team/held"]
+
+
+@given(st.permutations(range(len(OBJECTS))), st.sets(st.integers(0, len(OBJECTS) - 1)))
+@settings(max_examples=50, deadline=None)
+def test_order_does_not_matter(order: list[int], removed: set[int]) -> None:
+    """Events in any order, with objects that come and go in between, lead to what a list shows."""
+    watched = ClusterObjects(PROFILE)
+    for index in order:
+        watched.collection(OBJECTS[index]["kind"]).put(OBJECTS[index])
+    for index in removed:
+        watched.collection(OBJECTS[index]["kind"]).remove(OBJECTS[index])
+    listed = ClusterObjects(PROFILE)
+    for kind in {obj["kind"] for obj in OBJECTS}:
+        there = [obj for index, obj in enumerate(OBJECTS) if index not in removed and obj["kind"] == kind]
+        listed.collection(kind).replace(there)
+    kinds, nodes, namespaces, slices, _ = state_of(watched)
+    expected = state_of(listed)
+    assert (kinds, nodes, namespaces) == expected[:3]
+    assert sorted(slices, key=key_of) == sorted(expected[3], key=key_of)
+
+
+def test_lists_that_are_forbidden() -> None:
+    """They are told; of the namespace that is named, objects are read all the same."""
+    claims = f"/apis/{GROUP}/v1/resourceclaims"
+    api = FakeApi(OBJECTS, "/api/v1/nodes", claims)
+    api.lists[f"/apis/{GROUP}/v1/namespaces/team/resourceclaims"] = api.lists[claims]
+    found = list(live_objects(api, "test", PROFILE, with_workloads=False, fallback_namespace="team"))
+    unread = [each for each in found if isinstance(each, UnreadList)]
+    assert [(each.kind, each.error.code, each.namespace) for each in unread] == [
+        ("Node", 403, ""),
+        ("ResourceClaim", 403, "team"),
+    ]
+    files = [each.file for each in found if isinstance(each, LiveObject)]
+    assert "test/resourceclaims/team/held" in files
+
+
+def test_collections_take_what_lists_have() -> None:
+    """Items of a list leave out what they are; one that cannot be read counts as absent."""
+    objects = ClusterObjects(PROFILE)
+    slices = FakeApi(OBJECTS).lists[f"/apis/{GROUP}/v1/resourceslices"]
+    odd = {"metadata": {"name": "odd"}, "spec": {"devices": "none"}}
+    objects.collection("ResourceSlice").replace([*slices, odd])
+    assert set(objects.of("ResourceSlice")) == {"slice-n1", "slice-n2"}
+
+
+def test_nodes_that_slices_name() -> None:
+    """Without Nodes there are those that slices name, in their order."""
+    objects = ClusterObjects(PROFILE)
+    for obj in OBJECTS:
+        if obj["kind"] == "ResourceSlice":
+            objects.collection("ResourceSlice").put(obj)
+    assert [node["metadata"]["name"] for node in objects.all_nodes()] == ["n1", "n2"]
