@@ -1,11 +1,11 @@
-"""What ends a run before there is anything to report."""
+"""Errors that end a run without a report."""
 
 from __future__ import annotations
 
 
 class UsageError(Exception):
-    """The command cannot do what it was asked to; the text is for the user."""
+    """Wrong options or unusable input; the message is for the user."""
 
 
 class WorkerLost(Exception):
-    """A process that did a part of the work has ended too early; the text is for the user."""
+    """A worker process ended too early; the message is for the user."""

@@ -1,4 +1,4 @@
-"""The command's help: argparse's, with descriptions and examples as they are written."""
+"""Formats ``--help`` without argparse's slow look-up of the terminal's width."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ _COLUMNS = 80  # where there is no terminal
 
 
 class Formatter(RawDescriptionHelpFormatter):
-    """As argparse writes help, which asks for the width of the terminal with a module that takes long to load.
+    """Keeps the line breaks of descriptions and examples.
 
-    It does so for every option that is added, so that each run would pay for it.
+    By default, argparse imports ``shutil`` for the width of the terminal whenever an option is added, which takes several
+    milliseconds of every run.
     """
 
     def __init__(self, prog: str) -> None:
@@ -20,11 +21,11 @@ class Formatter(RawDescriptionHelpFormatter):
 
 
 def _columns() -> int:
-    """The width of the terminal, or what the environment says it is."""
+    """The width of the terminal, unless the variable ``COLUMNS`` overrides it."""
     given = os.environ.get("COLUMNS", "")
     if given.isdecimal() and int(given):
         return int(given)
     try:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or _COLUMNS  # type: ignore[union-attr]
-    except (AttributeError, ValueError, OSError):  # closed, or no terminal
+    except (AttributeError, ValueError, OSError):  # closed, or not a terminal
         return _COLUMNS

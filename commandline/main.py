@@ -110,7 +110,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _unrecognized(unknown: Sequence[str], parser: ArgumentParser) -> str:
-    """argparse's message about unknown arguments, with the option that was probably meant."""
+    """The message of argparse about unknown arguments, with the option that was probably meant."""
     from resourceapi.nearness import nearest
 
     names = [name for name in parser._option_string_actions if name.startswith("--")]

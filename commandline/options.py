@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     class Arguments(Protocol):
         """A parser, or a group of its options."""
 
-        def add_argument(self, *names: str, **settings: Any) -> Any: ...
+        def add_argument(self, *names: str, **settings: Any) -> Any:
+            """Add an option, as :meth:`argparse.ArgumentParser.add_argument` does."""
 
 
 #: The formats of every subcommand but ``validate`` and ``manifests``.

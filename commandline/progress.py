@@ -1,4 +1,4 @@
-"""How far a long run has come, on a terminal."""
+"""Shows the progress of a long run on a terminal."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ INTERVAL_SECONDS = 0.2
 
 
 class Progress:
-    """Counts steps, and shows their number on stderr while they take long.
+    """Counts steps and, if they take long, shows their number on stderr.
 
-    ``what`` names them (``objects``); ``total`` is how many there will be, if that is known.  Of several processes only
-    one is ``shown``.
+    :param what: what is counted, such as ``objects``.
+    :param total: the number of steps; 0 if it is unknown.
+    :param shown: whether to show anything; only one of several processes does.
     """
 
     __slots__ = ("_count", "_due", "_of_total", "_shown", "_what")
@@ -27,7 +28,7 @@ class Progress:
         self._due = time.monotonic() + QUIET_SECONDS if visible else float("inf")
 
     def step(self) -> None:
-        """One more is about to be done."""
+        """Count a step that is about to start."""
         if (now := time.monotonic()) >= self._due:
             sys.stderr.write(f"\r{self._count}{self._of_total} {self._what}")
             sys.stderr.flush()
@@ -35,7 +36,7 @@ class Progress:
         self._count += 1
 
     def done(self) -> None:
-        """Take the line away again."""
+        """Clear the line."""
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

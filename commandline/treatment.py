@@ -1,4 +1,4 @@
-"""What to do with an object of the input: ask the server, read it as context, or pass over it."""
+"""What to do with an object of the input: send it to the server, read it as context, or skip it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def treatment(value: dict[str, Any]) -> str:
 
 
 def _untyped(value: dict[str, Any]) -> str:
-    """An object without apiVersion or kind is a mistake if it is one of ours; others (a chart's values) are not."""
+    """An object without apiVersion or kind is an error if it looks like one of the group, and skipped otherwise."""
     from advice.hints.versions import FORMER_KINDS
     from resourceapi.nearness import nearest
 

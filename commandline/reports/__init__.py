@@ -1,4 +1,4 @@
-"""Reports: the outcome of a run as text for people, or in a format for other programs.
+"""Reports of findings, as text for people or in a format for other programs.
 
 Each format is a module of its own with a function ``write(outcome, stream, *, color)``, imported only when asked for.
 """
@@ -20,14 +20,18 @@ FORMATS = {
     "junit": "commandline.reports.junit",
     "github": "commandline.reports.github",
 }
-# Those that show of every object where it begins.
+# The formats that show the line of every object.
 WITH_LINES = frozenset(("json", "yaml"))
 
 
 def write(format: str, outcome: Outcome, stream: TextIO, *, color: bool = False) -> None:
-    """Write the report; ``color`` matters to ``text`` only."""
+    """Write the report.
+
+    :param format: one of ``FORMATS``.
+    :param color: whether to color ``text``; other formats ignore it.
+    """
     module = import_module(FORMATS[format])
-    buffer = StringIO()  # a stream may be unbuffered, and reports are made of many small pieces
+    buffer = StringIO()  # a stream may be unbuffered, and reports have many small pieces
     if format == "text":
         module.write(outcome, buffer, color=color)
     elif format == "yaml":

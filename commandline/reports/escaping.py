@@ -1,7 +1,7 @@
-"""Text from files and clusters, made harmless for what reads a report: a terminal, a CI log, a JSON parser.
+"""Escapes strings from files and clusters for the readers of a report: terminals, CI logs, JSON parsers.
 
-Names, values and file names are anybody's: they may hold characters that steer a terminal or change the direction of
-text, and line breaks after which GitHub Actions would take the rest for a command.
+Names, values and file names are untrusted: they may contain characters that control a terminal or change the direction of
+text, and line breaks after which GitHub Actions would run the rest as a command.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 _NOT_PRINTABLE_BUT_LEFT = "\n\t"
-# GitHub Actions runs what stands after these at the start of a line, blanks aside, whichever step wrote the line.
+# GitHub Actions runs what follows these at the start of a line, apart from blanks, whichever step wrote the line.
 _workflow_command = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
-# json.dumps leaves alone what is beyond ASCII; of that, JSON wants nothing escaped, but terminals do.
+# json.dumps does not escape characters beyond ASCII; JSON does not need that, but terminals do.
 _above_ascii = re.compile(r"[^\x00-\x7e]+")
 
 
 def on_one_line(text: str) -> str:
-    """The text on one line: what is not printable is escaped as in Python, line breaks too; tabs stay."""
+    """The string on one line: unprintable characters and line breaks are escaped as in Python; tabs stay."""
     if text.isprintable():
         return text
     return printable(text).replace("\n", "\\n")
 
 
 def printable(text: str) -> str:
-    """The text without characters that would steer a terminal; tabs and line breaks stay."""
+    """The string with unprintable characters escaped as in Python; tabs and line breaks stay."""
     if text.isprintable():
         return text
     return "".join(
@@ -39,17 +39,17 @@ def printable(text: str) -> str:
 
 
 def without_commands(report: str) -> str:
-    """Lines of text for people, in which none is a workflow command for GitHub Actions."""
+    """The lines, none of which is a workflow command for GitHub Actions."""
     return _workflow_command.sub(r"\1\\x3a", report) if "::" in report else report
 
 
 def complain(message: str) -> None:
-    """Write a message for people to standard error, on lines of its own."""
+    """Write a message for people to standard error."""
     print(without_commands(printable(message)), file=sys.stderr)
 
 
 def write_json(document: Any, stream: TextIO) -> None:
-    """Write the document as indented JSON, what is not printable escaped, and a line break."""
+    """Write the document as indented JSON with unprintable characters escaped, and a line break."""
     text = json.dumps(document, indent=2, ensure_ascii=not _is_unicode(stream))
     stream.write(_above_ascii.sub(_escaped, text) + "\n")
 
@@ -66,5 +66,5 @@ def _is_unicode(stream: TextIO) -> bool:
 
 
 def write_lines(lines: Iterable[str], stream: TextIO) -> None:
-    """Write lines for people; a line break within one is escaped, so that no name can forge a line."""
+    """Write lines for people; line breaks in a line are escaped, so that no name can forge a line."""
     stream.writelines(without_commands(on_one_line(line)) + "\n" for line in lines)

@@ -14,18 +14,18 @@ from validation import rule_names
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _RULES = {
-    rule_names.MALFORMED: "The document is no YAML or JSON that kubectl can read.",
+    rule_names.MALFORMED: "The document is not YAML or JSON that kubectl can read.",
     rule_names.UNKNOWN_FIELD: "The field does not exist in this version of the API.",
-    rule_names.DUPLICATE_FIELD: "The field is there twice.",
-    rule_names.WRONG_TYPE: "The value has another type than the API wants.",
+    rule_names.DUPLICATE_FIELD: "The field appears twice.",
+    rule_names.WRONG_TYPE: "The value has the wrong type.",
     rule_names.NOT_SERVED: "The release does not serve this version or kind.",
     rule_names.REFUSED: "kube-apiserver refuses the object.",
     rule_names.SERVER_WARNING: "kube-apiserver accepts the object with a warning.",
     "FieldValueRequired": "A value is missing.",
-    "FieldValueDuplicate": "A value must be unique and is not.",
+    "FieldValueDuplicate": "A value must be unique but is repeated.",
     "FieldValueInvalid": "A value is not allowed.",
-    "FieldValueNotFound": "A value refers to something that is not there.",
-    "FieldValueNotSupported": "A value is not one of those that are possible.",
+    "FieldValueNotFound": "A value refers to something that does not exist.",
+    "FieldValueNotSupported": "A value is not one of the supported values.",
     "FieldValueForbidden": "A value must not be set here.",
     "FieldValueTooLong": "A value is too long.",
     "FieldValueTooMany": "There are too many entries.",
@@ -33,9 +33,7 @@ _RULES = {
 }
 # to a location of the report by its number, or to another site
 _link = re.compile(r"\[(?=[^\[\]]*\]\((?:\d+\)|[A-Za-z][A-Za-z0-9+.-]*:|/))")
-_HELP = (
-    "The message is what kubectl or kube-apiserver answers; a hint says how to fix it, where there is one."
-)
+_HELP = "The message is that of kubectl or kube-apiserver; a hint, if there is one, says how to fix it."
 
 
 def write(outcome: Outcome, stream: TextIO) -> None:
@@ -76,7 +74,7 @@ def _version() -> str:
 
 
 def _rule(rule: str) -> dict[str, Any]:
-    """A rule with all that GitHub's code scanning asks for: both descriptions and a help text."""
+    """A rule with both descriptions and a help text, as GitHub's code scanning requires."""
     if not rule.startswith("CC"):
         return {"id": rule, **_described(_RULES.get(rule, rule), _HELP)}
     from advice.lints import LINTS
@@ -119,7 +117,7 @@ def _result(result: Result, finding: Finding, rules: list[str]) -> dict[str, Any
 
 
 def _without_links(text: str) -> str:
-    """The text with `[…](…)` of users kept as it is: SARIF's messages have links of this form (section 3.11.6)."""
+    """Escape `[…](…)`, which SARIF's messages show as a link (section 3.11.6)."""
     return _link.sub(r"\\[", text)
 
 

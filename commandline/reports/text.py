@@ -12,7 +12,7 @@ from commandline.results import Outcome
 RED, YELLOW, CYAN, BLUE, BOLD = "31", "33", "36", "34", "1"
 # Longer lines are cut to this many characters around the column they are shown for.
 EXCERPT = 120
-# So far above a finding the comment is looked for that says where an object comes from.
+# How far above an object its `# Source:` comment is searched.
 _MOST_LINES = 1_000
 
 
@@ -76,7 +76,7 @@ def _block(result: Result, finding: Finding, origin: str, color: bool) -> str:
 
 
 def _origin(result: Result) -> str:
-    """Which object of standard input it is, and the template of the chart that `helm template` says it comes from."""
+    """For standard input: the object, and the template of the chart that `helm template` names."""
     if result.file != "-" or not result.findings:
         return ""
     template = ""
@@ -84,7 +84,7 @@ def _origin(result: Result) -> str:
         line = result.source.source_line(place)
         if line.startswith("# Source: "):
             template = line.removeprefix("# Source: ").strip()
-        # What is not closed is told where the next document begins.
+        # An unclosed value is reported at the line where the next document begins.
         if template or (line.startswith("---") and place != result.line):
             break
     if not result.kind:
@@ -106,7 +106,7 @@ def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
 
 
 def _cells(char: str) -> int:
-    """How many columns of a terminal the character takes."""
+    """The number of terminal columns that the character takes."""
     if char.isascii():
         return 1 if char.isprintable() or char == "\t" else len(printable(char))
     import unicodedata

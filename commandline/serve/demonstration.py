@@ -1,4 +1,4 @@
-"""``claimcheck serve --demo``: the service with files in place of a cluster, and an example review put to it."""
+"""``claimcheck serve --demo``: the service with files in place of a cluster, and an example review."""
 
 from __future__ import annotations
 
@@ -62,7 +62,11 @@ REVIEW: dict[str, Any] = {
 
 
 def demonstrate(inventory: str) -> int:
-    """Serve until interrupted; ``inventory`` is a file or directory with the objects of the cluster there is not."""
+    """Serve until interrupted.
+
+    :param inventory: a file or directory with the objects of the imagined cluster.
+    :returns: the exit code.
+    """
     if not Path(inventory).exists():
         raise UsageError(f"--demo {inventory}: no such file or directory")
     try:
@@ -78,7 +82,7 @@ def demonstrate(inventory: str) -> int:
 
 @contextlib.contextmanager
 def _serving(config: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The service; it ends with the block, at once for those who insist."""
+    """Run the service in the block; a second interrupt at the end kills it."""
     command = [sys.executable, "-m", "commandline.main", "serve", "--config", str(config)]
     with subprocess.Popen(command) as service:
         try:
@@ -110,7 +114,7 @@ def _write_config(directory: Path, inventory: str) -> tuple[Path, int]:
 
 
 def _show(service: subprocess.Popen[bytes], config: Path, authority: Path, port: int) -> None:
-    """Put the example to the service, and say what to try next."""
+    """Send the example to the service, show its answer, and say what to try next."""
     url = f"https://127.0.0.1:{port}"
     answer = _ask(service, authority, url)
     review = config.with_name("review.json")
@@ -127,7 +131,7 @@ def _show(service: subprocess.Popen[bytes], config: Path, authority: Path, port:
 
 
 def _ask(service: subprocess.Popen[bytes], authority: Path, url: str) -> Any:
-    """The answer to the example, once the service is there."""
+    """Wait for the service and send the example; returns the answer."""
     deadline = time.monotonic() + START_SECONDS
     while service.poll() is None and time.monotonic() < deadline:
         try:
@@ -143,7 +147,7 @@ def _ask(service: subprocess.Popen[bytes], authority: Path, url: str) -> Any:
 
 @contextlib.contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM ends the service and removes its files as an interrupt does."""
+    """Treat SIGTERM as an interrupt, so that the service stops and its files are removed."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

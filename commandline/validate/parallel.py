@@ -1,9 +1,9 @@
-"""Files that several processes share.
+"""Validates files in several processes.
 
-What is said about an object may depend on any other, so there are two rounds: first every process reads files and tells
-what others need to know of them; then, knowing all, each reviews what it has read.  Nobody gets a fixed share: who is
-done with some files takes the next ones, so that a process on a busy processor, or with long files, takes fewer.  What
-comes out does not depend on who has done what: results, and what has been learnt, are put in the order of the files.
+The answer about an object may depend on any other object, so there are two rounds: in the first, every process reads files
+and sends what others need to know about them; in the second, each reviews the objects that it has read. A process that has
+finished some files takes the next ones, so that one on a busy processor, or with long files, takes fewer. The outcome does
+not depend on which process did what: everything is put in the order of the files.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Files = list["str | DocumentError"]
 
 
 def validate_files(files: Files, options: Namespace, profile: Profile, processes: int) -> Outcome:
-    """The outcome for these files, as one process would find it.
+    """The same outcome for these files as from one process.
 
-    :raises WorkerLost: if one of the processes has not survived.
+    :raises WorkerLost: if one of the processes ends too early.
     """
     inventory = Batch(options, profile)
     inventory.read_inventory(read_named("--inventory", options.inventory))
@@ -40,7 +40,7 @@ def validate_files(files: Files, options: Namespace, profile: Profile, processes
     workers: list[Worker] = []
     _load_ahead()
     try:
-        with suppress(OSError):  # no more processes are allowed: then so many do the work
+        with suppress(OSError):  # the system allows no more processes: then there are fewer
             for _ in range(processes - 1):
                 start(share.work, workers)
         outcome = share.lead(workers)
@@ -53,12 +53,12 @@ def validate_files(files: Files, options: Namespace, profile: Profile, processes
 
 
 def _load_ahead() -> None:
-    """Load what would be loaded in every process: that is needed for the first claim, and takes as long as many."""
+    """Import slow modules that the first claim needs, before every process would import them."""
     from deviceselectors import compiler, lookups  # noqa: F401
 
 
 class _Share:
-    """What one process does of the work; which files those are turns out in the course of it."""
+    """One process's share of the work."""
 
     def __init__(self, files: Files, options: Namespace, profile: Profile, inventory: Knowledge) -> None:
         self.options = options
@@ -71,7 +71,7 @@ class _Share:
         self.leads = True
 
     def lead(self, workers: list[Worker]) -> Outcome:
-        """Do a share, and put together what all have done."""
+        """Do a share in the parent process, and combine the shares of all."""
         learnt = self.read()
         for worker in workers:
             learnt.update(worker.receive())
@@ -88,7 +88,7 @@ class _Share:
         return self._together(packed)
 
     def work(self, channel: Channel) -> None:
-        """Do a share for the process that leads."""
+        """Do a share in a worker process."""
         self.leads = False
         channel.send(self.read())
         knowledge = Knowledge(self.options, self.profile)
@@ -98,7 +98,7 @@ class _Share:
         channel.send({number: pack(batch.outcome, lines=lines) for number, batch in self.batches.items()})
 
     def read(self) -> dict[int, Any]:
-        """Read what others leave; by part, what there is to learn from it."""
+        """Read files until none are left; returns what they say about others, by part."""
         progress = Progress("documents read by the first process", shown=self.leads)
         while (number := self.tickets.take()) is not None:
             batch = self.batches[number] = Batch(self.options, self.profile)
@@ -107,7 +107,7 @@ class _Share:
         return {number: batch.knowledge.learnt() for number, batch in self.batches.items()}
 
     def review(self, knowledge: Knowledge) -> None:
-        """Review what has been read here."""
+        """Review the objects that this process has read."""
         total = sum(len(batch.objects) for batch in self.batches.values())
         progress = Progress("objects of the first process", total, shown=self.leads)
         reviewer = reviewer_of(self.options, self.profile, knowledge)

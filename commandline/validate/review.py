@@ -1,4 +1,4 @@
-"""Asking the server about the objects of a run, and linting them."""
+"""Sends the objects of a run to the server, and lints them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 
 
 class Reviewer:
-    """Adds to an outcome what is to be said about objects.
+    """Adds the results of objects to an outcome.
 
-    ``facts``: what lints may look at, or None for no lints.  ``stored``: objects as stored, which makes requests for
-    them updates (of the status if ``subresource`` is ``status``).  ``namespace``: of objects that name none.
-    ``live``: the objects are those of a cluster, so that their status counts.  ``notes``: lints may add notes.
+    :param facts: what lints know about other objects; None for no lints.
+    :param stored: the stored objects, of which the input has updates; None for requests to create objects.
+    :param subresource: ``status`` for updates of the status.
+    :param namespace: the namespace of objects that do not name one.
+    :param live: whether the objects come from a cluster, so that their status counts.
+    :param notes: whether lints may add notes.
     """
 
     def __init__(
@@ -53,7 +56,10 @@ class Reviewer:
         self._interpreter: Interpreter | None = None
 
     def review(self, manifest: Manifest, how: str) -> None:
-        """Deal with one object as :func:`commandline.treatment.treatment` says."""
+        """Add the result of one object.
+
+        :param how: its :func:`commandline.treatment.treatment`.
+        """
         if how not in (ASK, NOT_SERVED):
             self.outcome.skipped.append(_skipped(manifest, context=how == CONTEXT))
             return
@@ -105,14 +111,14 @@ class Reviewer:
                 old=old,
             )
         )
-        if self.live:  # it was not the user who chose the version
+        if self.live:  # we chose the version, not the user
             answer.warnings = [text for text in answer.warnings if " is deprecated in " not in text]
         return answer
 
     def _is_dropped(self, answer: Answer, path: Path) -> bool:
-        """Whether the server drops a field because its gate is off, and would have kept it otherwise.
+        """Whether the server drops a field only because its gate is off.
 
-        It keeps what the stored object has; of a new object it drops the status in any case.
+        It keeps fields that the stored object has, and drops the status of a new object in any case.
         """
         from resourceapi.manifests import MISSING, value_at
 

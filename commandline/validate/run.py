@@ -1,4 +1,4 @@
-"""``claimcheck validate``: the server's answer about every object of the input, and lints."""
+"""Runs ``claimcheck validate``: reviews every object of the input, and writes the reports."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 MANY_FILES = 200
 MANY_BYTES = 1_000_000
-"""From so much input on, further processes are faster than one."""
+"""From this much input on, several processes are faster than one."""
 
 MOST_PROCESSES = 8
-"""So many are used unless more are asked for."""
+"""The most processes that are used without ``--jobs``."""
 
 
 def run(options: Namespace) -> int:
-    """Validate what the options name, and write the reports.
+    """Validate the objects that the options name, and write the reports.
 
-    :raises UsageError: for options that make no sense together.
+    :raises UsageError: for options that contradict each other.
     """
     from commandline.validate.options import check, outputs
 
@@ -46,9 +46,9 @@ def run(options: Namespace) -> int:
 
 
 def validate(options: Namespace) -> Outcome:
-    """What is to be said about everything that the options name.
+    """Validate the objects that the options name.
 
-    All is read before anything is answered, because objects depend on others that may come later.
+    Everything is read before the first review, as objects may depend on later ones.
     """
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory, [options.old])
@@ -67,7 +67,7 @@ def validate(options: Namespace) -> Outcome:
 
 
 def _validate(inputs: Iterable[Manifest | Result | Failure], options: Namespace, profile: Profile) -> Outcome:
-    """Do all of the work in this process."""
+    """Validate everything in this process."""
     batch, inventory = Batch(options, profile), Batch(options, profile)
     progress = Progress("documents read")
     batch.read(inputs, progress)
@@ -90,9 +90,9 @@ def _validate(inputs: Iterable[Manifest | Result | Failure], options: Namespace,
 
 
 def _processes(options: Namespace, files: list[str | DocumentError]) -> int:
-    """How many processes are to do the work: as many as are asked for, or as pay.
+    """The number of processes: that of ``--jobs``, or what is fastest.
 
-    Standard input can be read by one only, and with ``--old`` they would have to agree on what of it is used.
+    Standard input can be read by one only, and with ``--old`` it must be known in one place which objects were used.
     """
     if len(files) < 2 or options.old or STANDARD_INPUT in files or not hasattr(os, "fork"):
         return 1
@@ -108,12 +108,12 @@ def _processes(options: Namespace, files: list[str | DocumentError]) -> int:
 def _size(file: str | DocumentError) -> int:
     try:
         return 0 if isinstance(file, DocumentError) else os.stat(file).st_size
-    except (OSError, ValueError):  # whoever reads it will say why
+    except (OSError, ValueError):  # the error will be reported when it is read
         return 0
 
 
 def _report(outcome: Outcome, wanted: list[tuple[str, str]]) -> None:
-    """Write each report to its file, or to standard output; without the latter, the summary goes to stderr."""
+    """Write each report to its file or standard output; if all go to files, the summary goes to stderr."""
     from commandline.reports import write
     from commandline.reports.text import summary
 

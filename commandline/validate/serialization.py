@@ -1,4 +1,4 @@
-"""Outcomes as plain data, small enough to be sent from one process to another."""
+"""Outcomes as plain data, small enough to send to another process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ Packed = tuple[list[PackedResult], list[tuple[Any, ...]], list[tuple[str, str]],
 
 
 def pack(outcome: Outcome, *, lines: bool) -> Packed:
-    """All that reports show of an outcome; ``lines``: also of results without findings where they begin."""
+    """Everything that reports show of an outcome.
+
+    :param lines: whether they also show the lines of results without findings.
+    """
     return (
         [_pack(result, lines) for result in outcome.results],
         [
@@ -33,7 +36,7 @@ def pack(outcome: Outcome, *, lines: bool) -> Packed:
 
 
 def unpack(packed: Packed, outcome: Outcome) -> None:
-    """Add what was packed to an outcome."""
+    """Append a packed outcome to another."""
     results, skipped, failures, hidden_notes = packed
     outcome.results += map(_unpack, results)
     for file, document, api_version, kind, name, context in skipped:
@@ -45,7 +48,7 @@ def unpack(packed: Packed, outcome: Outcome) -> None:
 
 
 class _Excerpt:
-    """Of a source what reports show of it."""
+    """The lines of a source that reports show."""
 
     __slots__ = ("_lines", "line")
 

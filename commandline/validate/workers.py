@@ -1,6 +1,6 @@
-"""Processes that do a part of the work: forked, so that they begin with all that is loaded, and talked to over pipes.
+"""Worker processes: forked, so that they start with all modules loaded, and connected by pipes.
 
-Messages are pickled Python objects; both ends are this very program.
+Messages are pickled Python objects; both ends are this program.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _INTERRUPTED = 130
 
 
 class Channel:
-    """One end of a connection: what is sent here is received at the other end, and the other way round."""
+    """One end of a connection between two processes."""
 
     __slots__ = ("_incoming", "_outgoing")
 
@@ -27,14 +27,20 @@ class Channel:
         self._outgoing = outgoing
 
     def send(self, message: Any) -> None:
-        """:raises BrokenPipeError: if the other end has gone."""
+        """Send an object.
+
+        :raises BrokenPipeError: if the other end is closed.
+        """
         payload = dumps(message, protocol=5)
         rest = memoryview(len(payload).to_bytes(_LENGTH_BYTES, "little") + payload)
         while rest:
             rest = rest[os.write(self._outgoing, rest) :]
 
     def receive(self) -> Any:
-        """:raises EOFError: if the other end has gone."""
+        """Wait for an object and return it.
+
+        :raises EOFError: if the other end is closed.
+        """
         return loads(self._bytes(int.from_bytes(self._bytes(_LENGTH_BYTES), "little")))
 
     def _bytes(self, count: int) -> bytes:
@@ -47,12 +53,13 @@ class Channel:
         return bytes(received)
 
     def close(self) -> None:
+        """Close this end."""
         os.close(self._incoming)
         os.close(self._outgoing)
 
 
 class Worker:
-    """A forked process, as the one that forked it sees it."""
+    """A worker process, as its parent sees it."""
 
     __slots__ = ("_channel", "_pid")
 
@@ -61,28 +68,34 @@ class Worker:
         self._channel = channel
 
     def send(self, message: Any) -> None:
-        """:raises WorkerLost: if the process has ended."""
+        """Send an object to the process.
+
+        :raises WorkerLost: if the process has ended.
+        """
         try:
             self._channel.send(message)
         except BrokenPipeError:
             raise self._lost() from None
 
     def receive(self) -> Any:
-        """:raises WorkerLost: if the process has ended."""
+        """Wait for an object from the process and return it.
+
+        :raises WorkerLost: if the process has ended.
+        """
         try:
             return self._channel.receive()
         except EOFError:
             raise self._lost() from None
 
     def end(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         if self._pid:
             os.kill(self._pid, signal.SIGKILL)
             self._wait()
         self._channel.close()
 
     def forget(self) -> None:
-        """Let go of what belongs to the process that forked the worker, in another one that it has forked."""
+        """Close the parent's end of the connection in another worker process, which has inherited it."""
         self._channel.close()
 
     def _wait(self) -> int:
@@ -92,14 +105,14 @@ class Worker:
 
     def _lost(self) -> WorkerLost:
         pid, code = self._pid, self._wait()
-        how = f"was ended by signal {-code}" if code < 0 else f"has ended with code {code}"
-        return WorkerLost(f"process {pid}, which did a part of the work, {how}; --jobs 1 does without others")
+        how = f"was killed by signal {-code}" if code < 0 else f"exited with code {code}"
+        return WorkerLost(f"worker process {pid} {how}; --jobs 1 works without worker processes")
 
 
 def start(work: Callable[[Channel], None], workers: list[Worker]) -> None:
-    """Fork a process that does the work and ends, and add it to the workers that there are already.
+    """Fork a process that does the work and exits, and append it to ``workers``.
 
-    An interrupt finds the new one among them or, in the new process, ends that.
+    SIGINT is blocked meanwhile, so that no process is forked without being in the list.
 
     :raises OSError: if the system allows no more processes.
     """
@@ -120,19 +133,19 @@ def start(work: Callable[[Channel], None], workers: list[Worker]) -> None:
 
 
 def _be_worker(work: Callable[[Channel], None], channel: Channel, others: list[Worker]) -> NoReturn:
-    """What a forked process does from its begin to its end."""
+    """Run the whole life of a worker process."""
     code = 1
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
-        for other in others:  # or they would not notice that their parent has gone
+        for other in others:  # or they would not notice that their parent has exited
             other.forget()
         work(channel)
         code = 0
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except (EOFError, BrokenPipeError):
-        pass  # the parent has gone
-    except BaseException:  # noqa: BLE001 - nothing of this process may go on
+        pass  # the parent has exited
+    except BaseException:  # noqa: BLE001 - the code of the parent must not continue in this process
         from traceback import print_exc
 
         print_exc()
@@ -141,7 +154,7 @@ def _be_worker(work: Callable[[Channel], None], channel: Channel, others: list[W
 
 
 class Tickets:
-    """The numbers from 0 below ``count``, of which each goes to one of the processes that ask for one."""
+    """The numbers from 0 to ``count`` - 1, each of which goes to exactly one process, whichever takes it first."""
 
     MOST = 128
 
@@ -158,4 +171,5 @@ class Tickets:
         return taken[0] if taken else None
 
     def close(self) -> None:
+        """Close the pipe."""
         os.close(self._incoming)

@@ -214,8 +214,8 @@ def test_process_that_dies(stuck: tuple[subprocess.Popen[str], Path]) -> None:
     output, errors = process.communicate(timeout=_PATIENCE_SECONDS)
     assert (process.returncode, output) == (2, "")
     assert errors == (
-        f"claimcheck: process {child}, which did a part of the work, was ended by signal 9; "
-        "--jobs 1 does without others\n"
+        f"claimcheck: worker process {child} was killed by signal 9; "
+        "--jobs 1 works without worker processes\n"
     )
 
 
@@ -257,9 +257,7 @@ except WorkerLost as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout.endswith(
-        "which did a part of the work, has ended with code 1; --jobs 1 does without others\n"
-    )
+    assert done.stdout.endswith("exited with code 1; --jobs 1 works without worker processes\n")
     assert done.stderr.endswith("LookupError: nothing here\n")
 
 
