@@ -32,32 +32,25 @@ from deviceselectors.environment import Environment
 from deviceselectors.folding import call_may_fail, map_may_fail
 from deviceselectors.issues import Issues
 from deviceselectors.libraries import declared, find
-from deviceselectors.libraries.function import Overload
 from deviceselectors.names import qualified_name
+from deviceselectors.overload_resolution import OverloadResolver
 from deviceselectors.types import (
     ANY,
-    BOOL,
     BOOL_TYPE,
-    BYTES,
-    DOUBLE,
     DURATION,
     DYN,
     DYN_TYPE,
     ERROR,
     ERROR_TYPE,
-    INT,
     INT_TYPE,
     LIST,
     MAP,
     NULL,
-    OPAQUE,
-    STRING,
     STRING_TYPE,
     STRUCT,
     TIMESTAMP,
     TYPE,
     TYPE_PARAMETER,
-    UINT,
     Type,
     is_dyn,
     is_optional,
@@ -65,15 +58,8 @@ from deviceselectors.types import (
     map_of,
     optional_of,
     type_of,
-    type_parameter,
 )
-from deviceselectors.unification import (
-    Bindings,
-    are_assignable,
-    is_assignable,
-    more_general,
-    substitute,
-)
+from deviceselectors.unification import more_general, substitute
 
 DEVICE_VARIABLE = "device"
 
@@ -96,28 +82,21 @@ def _unwrap_optional(t: Type) -> tuple[Type, bool]:
     return (t.parameters[0], True) if is_optional(t) else (t, False)
 
 
-class _Checker:
+class _Checker(OverloadResolver):
     """The state of one check: scopes of variables, bindings of type parameters."""
 
     __slots__ = (
-        "_bindings",
         "_collections",
-        "_environment",
         "_formats",
-        "_issues",
         "_literal_calls",
         "_open",
         "_scopes",
-        "_variables",
         "has_constants",
     )
 
     def __init__(self, environment: Environment, issues: Issues) -> None:
-        self._environment = environment
-        self._issues = issues
+        super().__init__(environment, issues)
         self._scopes: list[dict[str, Type]] = []
-        self._bindings: Bindings = {}
-        self._variables = 0
         self._open: list[Node] = []
         # For the checks of literals. Collections inside of format's arguments are not looked at.
         self._literal_calls: list[Call] = []
@@ -137,7 +116,7 @@ class _Checker:
         """Put what type parameters are bound to in the end into the types of all nodes, dyn for unbound ones."""
         for node in self._open:
             assert node.type is not None
-            node.type = substitute(self._bindings, node.type, True)
+            node.type = substitute(self.bindings, node.type, True)
 
     def validate_literals(self) -> None:
         """Check literals whose meaning depends on the function that they are for, and mixed collections."""
@@ -145,33 +124,8 @@ class _Checker:
             from deviceselectors.validators import validate_calls, validate_collection
 
             for collection in sorted(self._collections, key=lambda node: node.kind):
-                validate_collection(collection, self._issues)
-            validate_calls(self._literal_calls, self._issues)
-
-    def _report(self, node: Node, message: str) -> None:
-        self._issues.report(node.position, message)
-
-    def _mismatch(self, node: Node, expected: Type, actual: Type) -> None:
-        self._report(node, f"expected type '{expected.text}' but found '{actual.text}'")
-
-    def _undeclared(self, node: Node, name: str) -> Type:
-        self._report(node, f"undeclared reference to '{name}' (in container '')")
-        return ERROR_TYPE
-
-    def _new_variable(self) -> Type:
-        self._variables += 1
-        return type_parameter(f"_var{self._variables - 1}")
-
-    def _is_assignable(self, t1: Type, t2: Type) -> bool:
-        if t1 == t2:
-            return True
-        if not t1.has_parameters and not t2.has_parameters:
-            return is_assignable(self._bindings, t1, t2)
-        attempt = dict(self._bindings)
-        if not is_assignable(attempt, t1, t2):
-            return False
-        self._bindings = attempt
-        return True
+                validate_collection(collection, self.issues)
+            validate_calls(self._literal_calls, self.issues)
 
     # Names
 
@@ -184,7 +138,7 @@ class _Checker:
     def _find_global(self, name: str) -> Type | None:
         if name == DEVICE_VARIABLE:
             return DEVICE_TYPE
-        named = find_type(name, self._environment)
+        named = find_type(name, self.environment)
         if named is not None:
             if name not in RUNTIME_TYPES:
                 self.has_constants = True
@@ -204,18 +158,18 @@ class _Checker:
             return local
         found = self._find_global(plain)
         if found is None:
-            return self._undeclared(node, name)
+            return self.undeclared(node, name)
         node.name = plain if local is None else "." + plain
         node.value = ENUM_CONSTANTS.get(plain)
         return found
 
     def _check_select(self, node: Select) -> Type:
         result = self._check_field(node, node.operand, node.field, False)
-        return BOOL_TYPE if node.test_only else substitute(self._bindings, result)
+        return BOOL_TYPE if node.test_only else substitute(self.bindings, result)
 
     def _check_field(self, node: Node, operand: Node, field: str, optional: bool) -> Type:
         operand_type = self.check(operand)
-        target, was_optional = _unwrap_optional(substitute(self._bindings, operand_type))
+        target, was_optional = _unwrap_optional(substitute(self.bindings, operand_type))
         kind = target.kind
         result = DYN_TYPE
         if kind == MAP:
@@ -223,18 +177,18 @@ class _Checker:
         elif kind == STRUCT:
             result = self._field_type(node.position, target.name, field)
         elif kind == TYPE_PARAMETER:
-            self._is_assignable(DYN_TYPE, target)
+            self.is_assignable(DYN_TYPE, target)
         elif kind != ERROR and not is_dyn(target):
-            self._report(node, f"type '{target.text}' does not support field selection")
+            self.report(node, f"type '{target.text}' does not support field selection")
         return optional_of(result) if was_optional or optional else result
 
     def _field_type(self, position: int, message: str, field: str) -> Type:
-        fields = find_fields(message, self._environment)
+        fields = find_fields(message, self.environment)
         if fields is None:
-            self._issues.report(position, f"unexpected failed resolution of '{message}'")
+            self.issues.report(position, f"unexpected failed resolution of '{message}'")
             return ERROR_TYPE
         if field not in fields:
-            self._issues.report(position, f"undefined field '{field}'")
+            self.issues.report(position, f"undefined field '{field}'")
             return ERROR_TYPE
         return fields[field]
 
@@ -242,7 +196,7 @@ class _Checker:
 
     def _check_call(self, node: Call) -> Type:
         function = node.function
-        if function[0] == "." and declared(function[1:], self._environment) is not None:
+        if function[0] == "." and declared(function[1:], self.environment) is not None:
             node.function = function = function[1:]
         if function == "_?._":
             return self._check_optional_select(node)
@@ -268,17 +222,17 @@ class _Checker:
         types = tuple([self.check(arg) for arg in node.args])
         if target is not None:
             return self._check_member_call(node, target, types)
-        return self._resolve(node, types)
+        return self.resolve(node, types)
 
     def _check_member_call(self, node: Call, target: Node, types: tuple[Type, ...]) -> Type:
         prefix = qualified_name(target)
         if prefix is not None:
             name = f"{prefix}.{node.function}".lstrip(".")
-            if declared(name, self._environment) is not None:
+            if declared(name, self.environment) is not None:
                 node.function = name
                 node.target = None
-                return self._resolve(node, types)
-        return self._resolve(node, (self.check(target), *types))
+                return self.resolve(node, types)
+        return self.resolve(node, (self.check(target), *types))
 
     def _check_optional_select(self, node: Call) -> Type:
         operand, field = node.args
@@ -286,103 +240,7 @@ class _Checker:
         result = self._check_field(node, operand, str(field.value), True)
         field.type = STRING_TYPE
         node.overloads = ("select_optional_field",)
-        return substitute(self._bindings, result)
-
-    def _resolve(self, node: Call, types: tuple[Type, ...]) -> Type:
-        """The type of the call's result; its overloads go into the node."""
-        is_plain = True
-        for t in types:
-            if not t.is_plain:
-                is_plain = False
-        if not is_plain:
-            return self._find_overloads(node, types)[0]
-        key = (node.function, node.target is not None, self._environment.functions, types)
-        known = _resolved.get(key)
-        if known is None:
-            first_variable = self._variables
-            result, is_final = self._find_overloads(node, types)
-            if is_final:
-                if len(_resolved) >= _MAX_RESOLVED:
-                    _resolved.clear()
-                _resolved[key] = result, node.overloads, self._variables - first_variable
-            return result
-        result, node.overloads, variables = known
-        self._variables += variables
-        return result
-
-    def _find_overloads(self, node: Call, types: tuple[Type, ...]) -> tuple[Type, bool]:
-        """The type of a call's result, and whether the same types always give that and no error."""
-        overloads = declared(node.function, self._environment)
-        if overloads is None:
-            return self._undeclared(node, node.function), False
-        if node.function in ("_&&_", "_||_"):
-            return self._check_logic(node, overloads[0], types), False
-        is_member = node.target is not None
-        result: Type | None = None
-        is_final = True
-        matching: list[str] = []
-        for overload in overloads:
-            if overload.is_member != is_member:
-                continue
-            candidate, is_closed = self._match(overload, types)
-            if candidate is None:
-                continue
-            is_final = is_final and is_closed
-            matching.append(overload.id)
-            if result is None:
-                result = candidate
-            elif not is_dyn(result) and candidate != result:
-                result = DYN_TYPE
-        if result is None:
-            return self._no_overload(node, types), False
-        node.overloads = tuple(matching)
-        return result, is_final
-
-    def _match(self, overload: Overload, types: tuple[Type, ...]) -> tuple[Type | None, bool]:
-        """The result type of an overload if the arguments fit it, and whether no type parameter is involved."""
-        first_variable = self._variables
-        self._variables += len(overload.type_parameters)
-        if not _could_match(overload.arguments, types):
-            return None, True
-        if not any(t.has_parameters for t in types):
-            bindings: Bindings = {}
-            if not are_assignable(bindings, types, overload.arguments):
-                return None, True
-            result = substitute(bindings, overload.result)
-            if not result.has_parameters:
-                return result, True
-        return self._match_open(overload, types, first_variable), False
-
-    def _match_open(self, overload: Overload, types: tuple[Type, ...], first_variable: int) -> Type | None:
-        """The result type of an overload if the arguments fit it; binds type parameters in the arguments."""
-        fresh = {
-            name: type_parameter(f"_var{first_variable + i}")
-            for i, name in enumerate(overload.type_parameters)
-        }
-        attempt = dict(self._bindings)
-        arguments = tuple([substitute(fresh, a) for a in overload.arguments])
-        if not are_assignable(attempt, types, arguments):
-            return None
-        self._bindings = attempt
-        return substitute(attempt, substitute(fresh, overload.result))
-
-    def _check_logic(self, node: Call, overload: Overload, types: tuple[Type, ...]) -> Type:
-        node.overloads = (overload.id,)
-        result = BOOL_TYPE
-        for arg, t in zip(node.args, types, strict=True):
-            if not self._is_assignable(t, BOOL_TYPE):
-                self._mismatch(arg, BOOL_TYPE, t)
-                result = ERROR_TYPE
-        return result
-
-    def _no_overload(self, node: Call, types: tuple[Type, ...]) -> Type:
-        texts = [substitute(self._bindings, t, True).text for t in types]
-        target = ""
-        if node.target is not None:
-            target = f"{texts.pop(0)}."
-        signature = f"{target}({', '.join(texts)})"
-        self._report(node, f"found no matching overload for '{node.function}' applied to '{signature}'")
-        return ERROR_TYPE
+        return substitute(self.bindings, result)
 
     # Literals with parts
 
@@ -393,7 +251,7 @@ class _Checker:
         """
         if previous is None:
             return current
-        if self._is_assignable(previous, current):
+        if self.is_assignable(previous, current):
             return more_general(previous, current)
         return DYN_TYPE
 
@@ -401,7 +259,7 @@ class _Checker:
         """The type that the value of an entry with a question mark adds to the collection."""
         t, was_optional = _unwrap_optional(self._type_of(value))
         if not was_optional and not is_dyn(t):
-            self._mismatch(value, optional_of(t), t)
+            self.mismatch(value, optional_of(t), t)
         return t
 
     @staticmethod
@@ -420,7 +278,7 @@ class _Checker:
             element = self._join(element, t)
         if not self._formats:
             self._collections.append(node)
-        return list_of(element or self._new_variable())
+        return list_of(element or self.new_variable())
 
     def _check_map(self, node: MapLiteral) -> Type:
         key: Type | None = None
@@ -434,17 +292,17 @@ class _Checker:
                 t = self._check_optional_value(entry.value)
             value = self._join(value, t)
         if key is None or value is None:
-            key = self._new_variable()
-            value = self._new_variable()
+            key = self.new_variable()
+            value = self.new_variable()
         if not self._formats:
             self._collections.append(node)
         return map_of(key, value)
 
     def _check_struct(self, node: StructLiteral) -> Type:
         name = node.type_name.lstrip(".")
-        instance = find_type(name, self._environment)
+        instance = find_type(name, self.environment)
         if instance is None:
-            return self._undeclared(node, node.type_name)
+            return self.undeclared(node, node.type_name)
         node.type_name = name
         result, message = self._message_type(node, instance, name)
         # The message's own type is known before its fields are checked.
@@ -454,8 +312,8 @@ class _Checker:
             expected = self._field_type(field.position, message, field.name)
             if field.optional:
                 value = self._check_optional_value(field.value)
-            if not self._is_assignable(expected, value):
-                self._issues.report(
+            if not self.is_assignable(expected, value):
+                self.issues.report(
                     field.position,
                     f"expected type of field '{field.name}' is '{expected.text}' "
                     f"but provided type is '{value.text}'",
@@ -472,7 +330,7 @@ class _Checker:
             return instance, "google.protobuf.ListValue"
         if instance.kind == MAP and instance.parameters == (STRING_TYPE, DYN_TYPE):
             return instance, "google.protobuf.Struct"
-        self._report(node, f"'{instance.declared}' is not a message type")
+        self.report(node, f"'{instance.declared}' is not a message type")
         return ERROR_TYPE, name
 
     # Loops
@@ -480,7 +338,7 @@ class _Checker:
     def _check_comprehension(self, node: Comprehension) -> Type:
         iterated = self.check(node.iter_range)
         accumulated = self.check(node.accu_init)
-        iterated = substitute(self._bindings, iterated)
+        iterated = substitute(self.bindings, iterated)
         self._scopes.append({node.accu_var: accumulated})
         first, second = self._iteration_types(node, iterated)
         variables = {node.iter_var: first}
@@ -492,7 +350,7 @@ class _Checker:
         self._scopes.pop()
         result = self.check(node.result)
         self._scopes.pop()
-        return substitute(self._bindings, result)
+        return substitute(self.bindings, result)
 
     def _iteration_types(self, node: Comprehension, iterated: Type) -> tuple[Type, Type]:
         """The types of the variables of a loop; the second one is for loops with two."""
@@ -502,9 +360,9 @@ class _Checker:
         if iterated.kind == MAP:
             return iterated.parameters[0], iterated.parameters[1]
         if iterated.kind in (DYN, ERROR, TYPE_PARAMETER):
-            self._is_assignable(DYN_TYPE, iterated)
+            self.is_assignable(DYN_TYPE, iterated)
             return DYN_TYPE, DYN_TYPE
-        self._report(
+        self.report(
             node.iter_range,
             f"expression of type '{iterated.text}' cannot be range of a comprehension "
             "(must be list, map, or dynamic)",
@@ -512,8 +370,8 @@ class _Checker:
         return ERROR_TYPE, ERROR_TYPE
 
     def _assert_type(self, node: Node, actual: Type, expected: Type) -> None:
-        if not self._is_assignable(expected, actual):
-            self._mismatch(node, expected, actual)
+        if not self.is_assignable(expected, actual):
+            self.mismatch(node, expected, actual)
 
 
 # By kind of node. That each gets its own kind, mypy cannot know.
@@ -529,27 +387,6 @@ _CHECKS: tuple[Callable[..., Type], ...] = (
     _Checker._check_comprehension,
 )
 
-
-def _could_match(arguments: tuple[Type, ...], types: tuple[Type, ...]) -> bool:
-    """A quick look at the kinds: whether the overload with these arguments has to be tried at all."""
-    if len(arguments) != len(types):
-        return False
-    for argument, t in zip(arguments, types, strict=True):
-        if argument.kind != t.kind and argument.kind in _DISTINCT and t.kind in _DISTINCT:
-            return False
-    return True
-
-
-#: Kinds of types that only a type of the same kind can stand for, apart from those that can stand for any.
-_DISTINCT = frozenset(
-    (BOOL, BYTES, DOUBLE, DURATION, INT, LIST, MAP, OPAQUE, STRING, STRUCT, TIMESTAMP, TYPE, UINT)
-)
-
-
-# What calls with plain argument types give: result, overloads, and how many type variables were tried on the way.
-_Resolution = tuple[Type, tuple[str, ...], int]
-_resolved: dict[tuple[str, bool, int, tuple[Type, ...]], _Resolution] = {}
-_MAX_RESOLVED = 2048
 
 _WELL_KNOWN: dict[tuple[int, str], str] = {(NULL, "null_type"): "google.protobuf.NullValue"}
 for _name, _type in NAMED_TYPES.items():

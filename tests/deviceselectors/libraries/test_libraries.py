@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from deviceselectors import compiler, libraries
+from deviceselectors import compiler, libraries, overload_resolution
 from deviceselectors.compiler import compile_expression
 from deviceselectors.cost import estimate
 from deviceselectors.environment import Environment
@@ -75,6 +75,7 @@ def shout() -> Iterator[Function]:
     del functions[row.name]
     libraries._found.pop(row.name, None)
     compiler._cache.clear()
+    overload_resolution._resolved.clear()
 
 
 def test_a_row_is_all_that_a_function_needs(shout: Function) -> None:
