@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
+from deviceselectors import recovery_states as states
 from deviceselectors.ast import (
     Call,
     Ident,
@@ -25,111 +26,30 @@ from deviceselectors.error_strategy import END, AbortError, ErrorStrategy, Rule,
 from deviceselectors.grammar import MAX_DEPTH, OPERATORS, RESERVED, balance, literal
 from deviceselectors.issues import MISSING, NOWHERE, Issues
 from deviceselectors.lexer import (
-    BYTES,
     COLON,
     COMMA,
-    DIVIDE,
     DOT,
     EOF,
-    EQUALS,
-    ESCAPED_IDENTIFIER,
     EXCLAM,
-    FALSE,
     FLOAT,
-    GREATER,
-    GREATER_EQUALS,
     IDENTIFIER,
-    IN,
     INT,
     LBRACE,
     LBRACKET,
-    LESS,
-    LESS_EQUALS,
     LOGICAL_AND,
     LOGICAL_OR,
     LPAREN,
     MINUS,
-    NOT_EQUALS,
-    NULL,
-    PERCENT,
-    PLUS,
     QUESTION,
     RBRACE,
     RBRACKET,
     RPAREN,
-    STAR,
-    STRING,
-    TRUE,
-    UINT,
     Token,
 )
 from deviceselectors.literals import LiteralError
 from deviceselectors.macros import NAMES as MACRO_NAMES
 from deviceselectors.macros import Copies, MacroError, expand
 from deviceselectors.types import STRING_TYPE
-
-_LITERALS = mask(MINUS, TRUE, FALSE, NULL, FLOAT, INT, UINT, STRING, BYTES)
-_PRIMARY = _LITERALS | mask(LBRACKET, LBRACE, LPAREN, DOT, IDENTIFIER)
-_EXPRESSION = _PRIMARY | mask(EXCLAM)
-_OPTIONAL = _EXPRESSION | mask(QUESTION)
-_NAME = mask(IDENTIFIER, ESCAPED_IDENTIFIER)
-_OPTIONAL_NAME = _NAME | mask(QUESTION)
-_RELATIONS = mask(EQUALS, NOT_EQUALS, IN, LESS, LESS_EQUALS, GREATER_EQUALS, GREATER)
-_PRODUCTS = mask(STAR, DIVIDE, PERCENT)
-_SUMS = mask(PLUS, MINUS)
-_POSTFIX = mask(DOT, LBRACKET)
-
-
-# The places of the rules, by rule and what comes there. States are compared by identity.
-_START_END, _START_DONE = State(mask(EOF)), State(END)
-_CONDITION_MARK, _CONDITION_TRUE = State(mask(QUESTION)), State(_EXPRESSION)
-_CONDITION_COLON, _CONDITION_FALSE = State(mask(COLON)), State(_EXPRESSION)
-_OR_OPERATOR, _AND_OPERATOR = State(mask(LOGICAL_OR)), State(mask(LOGICAL_AND))
-_OPERAND = State(_EXPRESSION)
-_RELATION_OPERATOR, _CALC_OPERATOR = State(_RELATIONS), State(_PRODUCTS | _SUMS)
-_UNARY_START = State(_EXPRESSION)
-_NOT_FIRST, _NOT_NEXT = State(mask(EXCLAM)), State(mask(EXCLAM) | _PRIMARY)
-_NEGATE_FIRST, _NEGATE_NEXT = State(mask(MINUS)), State(_PRIMARY)
-_MEMBER_STEP = State(_POSTFIX)
-_SELECT_DOT, _SELECT_NAME = State(mask(DOT)), State(_OPTIONAL_NAME)
-_SELECT_MARK, _SELECT_FIELD = State(mask(QUESTION)), State(_NAME)
-_CALL_DOT, _CALL_NAME, _CALL_OPEN = State(mask(DOT)), State(mask(IDENTIFIER)), State(mask(LPAREN))
-_CALL_ARGUMENTS, _CALL_CLOSE = State(_EXPRESSION | mask(RPAREN)), State(mask(RPAREN))
-_INDEX_OPEN, _INDEX_START = State(mask(LBRACKET)), State(_OPTIONAL)
-_INDEX_MARK, _INDEX_VALUE, _INDEX_CLOSE = (
-    State(mask(QUESTION)),
-    State(_EXPRESSION),
-    State(mask(RBRACKET)),
-)
-_MEMBER_END = State(_POSTFIX | END)
-_PRIMARY_START, _PRIMARY_END = State(_PRIMARY), State(END)
-_IDENT_DOT, _IDENT_NAME = State(mask(DOT)), State(mask(IDENTIFIER))
-_FUNCTION_OPEN = State(mask(LPAREN))
-_FUNCTION_ARGUMENTS, _FUNCTION_CLOSE = State(_EXPRESSION | mask(RPAREN)), State(mask(RPAREN))
-_NESTED_OPEN, _NESTED_VALUE, _NESTED_CLOSE = State(mask(LPAREN)), State(_EXPRESSION), State(mask(RPAREN))
-_LIST_OPEN, _LIST_START = State(mask(LBRACKET)), State(_OPTIONAL | mask(COMMA, RBRACKET))
-_LIST_TAIL, _LIST_COMMA, _LIST_CLOSE = (
-    State(mask(COMMA, RBRACKET)),
-    State(mask(COMMA)),
-    State(mask(RBRACKET)),
-)
-_MAP_OPEN, _MAP_START = State(mask(LBRACE)), State(_OPTIONAL | mask(COMMA, RBRACE))
-_MAP_TAIL, _MAP_COMMA, _MAP_CLOSE = State(mask(COMMA, RBRACE)), State(mask(COMMA)), State(mask(RBRACE))
-_MESSAGE_DOT, _MESSAGE_NAME, _MESSAGE_OPEN = (
-    State(mask(DOT)),
-    State(mask(IDENTIFIER)),
-    State(mask(LBRACE)),
-)
-_MESSAGE_START = State(_OPTIONAL_NAME | mask(COMMA, RBRACE))
-_MESSAGE_TAIL, _MESSAGE_COMMA = State(mask(COMMA, RBRACE)), State(mask(COMMA))
-_MESSAGE_CLOSE = State(mask(RBRACE))
-_ITEM_COMMA = State(mask(COMMA))
-_ENTRY_COLON, _NEXT_ENTRY_COLON, _ENTRY_VALUE = State(mask(COLON)), State(mask(COLON)), State(_EXPRESSION)
-_FIELD_COLON, _NEXT_FIELD_COLON, _FIELD_VALUE = State(mask(COLON)), State(mask(COLON)), State(_EXPRESSION)
-_FIELD_START, _FIELD_MARK = State(_OPTIONAL_NAME), State(mask(QUESTION))
-_OPTION_START, _OPTION_MARK, _OPTION_VALUE = State(_OPTIONAL), State(mask(QUESTION)), State(_EXPRESSION)
-_NAME_START, _NAME_TOKEN = State(_NAME), State(_NAME)
-_LITERAL_START, _LITERAL_SIGN, _LITERAL_TOKEN = State(_LITERALS), State(mask(MINUS)), State(_LITERALS)
 
 
 def parse_with_errors(issues: Issues) -> Node:
@@ -187,7 +107,7 @@ class _Parser(ErrorStrategy):
         self._enter(0)
         node = self._expression(mask(EOF))
         with suppress(RuleError):
-            self.match(EOF, _START_END, _START_DONE)
+            self.match(EOF, states.START_END, states.START_DONE)
         return node
 
     # Operators
@@ -201,14 +121,14 @@ class _Parser(ErrorStrategy):
         return node
 
     def _conditional(self, condition: Node) -> Node:
-        position = self.match(QUESTION, _CONDITION_MARK, _CONDITION_TRUE).start
+        position = self.match(QUESTION, states.CONDITION_MARK, states.CONDITION_TRUE).start
         height = self.height
         if_true: Node = Node(MISSING)
         if_false: Node = Node(MISSING)
         with suppress(RuleError):
             if_true = self._disjunction(mask(COLON))
             height = max(height, self.height)
-            self.match(COLON, _CONDITION_COLON, _CONDITION_FALSE)
+            self.match(COLON, states.CONDITION_COLON, states.CONDITION_FALSE)
             if_false = self._expression(END)
             height = max(height, self.height)
         self.height = height + 1
@@ -216,13 +136,13 @@ class _Parser(ErrorStrategy):
 
     def _disjunction(self, follow: int) -> Node:
         self._enter(follow)
-        node = self._chain(LOGICAL_OR, _OR_OPERATOR, "_||_", self._conjunction)
+        node = self._chain(LOGICAL_OR, states.OR_OPERATOR, "_||_", self._conjunction)
         self._leave()
         return node
 
     def _conjunction(self, follow: int) -> Node:
         self._enter(follow)
-        node = self._chain(LOGICAL_AND, _AND_OPERATOR, "_&&_", self._relation)
+        node = self._chain(LOGICAL_AND, states.AND_OPERATOR, "_&&_", self._relation)
         self._leave()
         return node
 
@@ -232,7 +152,7 @@ class _Parser(ErrorStrategy):
         height = self.height
         positions: list[int] = []
         while self._comes(mask(kind)):
-            positions.append(self.match(kind, state, _OPERAND).start)
+            positions.append(self.match(kind, state, states.OPERAND).start)
             terms.append(operand(follow))
             height = max(height, self.height)
         self.height = height
@@ -240,10 +160,10 @@ class _Parser(ErrorStrategy):
 
     def _relation(self, follow: int, is_right: bool = False) -> Node:
         self._enter(follow, _RELATIONS_DEPTH)
-        node = self._calc(_RELATIONS | END, 0)
-        while not is_right and self._comes(_RELATIONS):
-            token, height = self._take(_RELATION_OPERATOR), self.height
-            right = self._relation(_RELATIONS | END, True)
+        node = self._calc(states.RELATIONS | END, 0)
+        while not is_right and self._comes(states.RELATIONS):
+            token, height = self._take(states.RELATION_OPERATOR), self.height
+            right = self._relation(states.RELATIONS | END, True)
             self.height = max(height, self.height) + 1
             node = Call(token.start, OPERATORS[token.kind], [node, right])
         self._leave(_RELATIONS_DEPTH)
@@ -252,11 +172,11 @@ class _Parser(ErrorStrategy):
     def _calc(self, follow: int, floor: int) -> Node:
         """Operands joined by sums and products; by products only behind a sum's operator, by none behind a product's."""
         self._enter(follow, _CALCS)
-        operators = _PRODUCTS | _SUMS | END
+        operators = states.PRODUCTS | states.SUMS | END
         node = self._unary(operators)
-        while (floor <= 2 and self._comes(_PRODUCTS)) or (floor <= 1 and self._comes(_SUMS)):
-            token, height = self._take(_CALC_OPERATOR), self.height
-            right = self._calc(operators, 3 if _PRODUCTS >> token.kind & 1 else 2)
+        while (floor <= 2 and self._comes(states.PRODUCTS)) or (floor <= 1 and self._comes(states.SUMS)):
+            token, height = self._take(states.CALC_OPERATOR), self.height
+            right = self._calc(operators, 3 if states.PRODUCTS >> token.kind & 1 else 2)
             self.height = max(height, self.height) + 1
             node = Call(token.start, OPERATORS[token.kind], [node, right])
         self._leave(_CALCS)
@@ -264,13 +184,13 @@ class _Parser(ErrorStrategy):
 
     def _take(self, state: State) -> Token:
         """The current token, which is known to fit."""
-        return self.match(self.tokens.ahead().kind, state, _OPERAND)
+        return self.match(self.tokens.ahead().kind, state, states.OPERAND)
 
     def _unary(self, follow: int) -> Node:
         self._enter(follow)
         start = self.tokens.ahead().start
         try:
-            self.sync(_UNARY_START)
+            self.sync(states.UNARY_START)
             node = self._unary_alternative()
         except RuleError:
             self.height = 0
@@ -283,48 +203,48 @@ class _Parser(ErrorStrategy):
         if token.kind == EXCLAM:
             return self._not()
         if token.kind == MINUS and second.kind not in (INT, FLOAT):
-            if _PRIMARY >> second.kind & 1:
+            if states.PRIMARY >> second.kind & 1:
                 return self._negate()
-            raise self.no_viable_alternative(_UNARY_START, second)
-        if self._comes(_PRIMARY):
+            raise self.no_viable_alternative(states.UNARY_START, second)
+        if self._comes(states.PRIMARY):
             return self._member(END)
-        raise self.no_viable_alternative(_UNARY_START, token)
+        raise self.no_viable_alternative(states.UNARY_START, token)
 
     def _not(self) -> Node:
         positions: list[int] = []
         while not positions or self._comes(mask(EXCLAM)):
-            positions.append(self.match(EXCLAM, _NOT_FIRST, _NOT_NEXT).start)
-            self.sync(_NOT_NEXT, is_loop_end=True)
+            positions.append(self.match(EXCLAM, states.NOT_FIRST, states.NOT_NEXT).start)
+            self.sync(states.NOT_NEXT, is_loop_end=True)
         operand = self._member(END)
         return Call(positions[0], "!_", [operand]) if len(positions) % 2 else operand
 
     def _negate(self) -> Node:
-        positions = [self.match(MINUS, _NEGATE_FIRST, _NEGATE_NEXT).start]
+        positions = [self.match(MINUS, states.NEGATE_FIRST, states.NEGATE_NEXT).start]
         operand: Node = Node(MISSING)
         with suppress(RuleError):
             while self._goes_on_negating():
-                positions.append(self.match(MINUS, _NEGATE_FIRST, _NEGATE_NEXT).start)
+                positions.append(self.match(MINUS, states.NEGATE_FIRST, states.NEGATE_NEXT).start)
             operand = self._member(END)
         return Call(positions[0], "-_", [operand]) if len(positions) % 2 else operand
 
     def _goes_on_negating(self) -> bool:
-        self.sync(_NEGATE_NEXT, is_loop_end=True)
+        self.sync(states.NEGATE_NEXT, is_loop_end=True)
         token = self.tokens.ahead()
         if token.kind == MINUS:
             token = self.tokens.ahead(2)
-            if _PRIMARY >> token.kind & 1:
+            if states.PRIMARY >> token.kind & 1:
                 return True
-        elif self._comes(_PRIMARY):
+        elif self._comes(states.PRIMARY):
             return False
-        raise self.no_viable_alternative(_NEGATE_NEXT, token)
+        raise self.no_viable_alternative(states.NEGATE_NEXT, token)
 
     # What comes behind an operand
 
     def _member(self, follow: int) -> Node:
         self._enter(follow)
-        node = self._primary(_POSTFIX | END)
+        node = self._primary(states.POSTFIX | END)
         try:
-            while self._comes(_POSTFIX):
+            while self._comes(states.POSTFIX):
                 node, is_whole = self._postfix(node)
                 if not is_whole:
                     break
@@ -340,18 +260,18 @@ class _Parser(ErrorStrategy):
         second = self.tokens.ahead(2)
         if second.kind == IDENTIFIER and self.tokens.ahead(3).kind == LPAREN:
             return self._member_call(operand)
-        if _OPTIONAL_NAME >> second.kind & 1:
+        if states.OPTIONAL_NAME >> second.kind & 1:
             return self._select(operand), True
-        raise self.no_viable_alternative(_MEMBER_STEP, second)
+        raise self.no_viable_alternative(states.MEMBER_STEP, second)
 
     def _select(self, operand: Node) -> Node:
         height = self.height + 1
-        dot = self.match(DOT, _SELECT_DOT, _SELECT_NAME)
+        dot = self.match(DOT, states.SELECT_DOT, states.SELECT_NAME)
         is_optional = self._comes(mask(QUESTION))
         if is_optional:
-            self.match(QUESTION, _SELECT_MARK, _SELECT_FIELD)
+            self.match(QUESTION, states.SELECT_MARK, states.SELECT_FIELD)
         start = self.tokens.ahead().start
-        name = self._name(_POSTFIX | END)
+        name = self._name(states.POSTFIX | END)
         if name is None:
             self.problems.append((start, "unsupported ident kind"))
         field = "" if name is None else name.text.strip("`")
@@ -365,19 +285,19 @@ class _Parser(ErrorStrategy):
         self._enter(follow)
         name: Token | None = None
         with suppress(RuleError):
-            self.sync(_NAME_START)
-            if not self._comes(_NAME):
-                raise self.no_viable_alternative(_NAME_START, self.tokens.ahead())
-            name = self._take(_NAME_TOKEN)
+            self.sync(states.NAME_START)
+            if not self._comes(states.NAME):
+                raise self.no_viable_alternative(states.NAME_START, self.tokens.ahead())
+            name = self._take(states.NAME_TOKEN)
         self._leave()
         return name
 
     def _member_call(self, operand: Node) -> tuple[Node, bool]:
         height = self.height
-        self.match(DOT, _CALL_DOT, _CALL_NAME)
-        name = self.match(IDENTIFIER, _CALL_NAME, _CALL_OPEN)
-        position = self.match(LPAREN, _CALL_OPEN, _CALL_ARGUMENTS).start
-        args, is_whole = self._arguments(_CALL_ARGUMENTS, _CALL_CLOSE, _MEMBER_END)
+        self.match(DOT, states.CALL_DOT, states.CALL_NAME)
+        name = self.match(IDENTIFIER, states.CALL_NAME, states.CALL_OPEN)
+        position = self.match(LPAREN, states.CALL_OPEN, states.CALL_ARGUMENTS).start
+        args, is_whole = self._arguments(states.CALL_ARGUMENTS, states.CALL_CLOSE, states.MEMBER_END)
         self.height = max(height, self.height) + 1
         return self._call(position, name.text, operand, args), is_whole
 
@@ -387,7 +307,7 @@ class _Parser(ErrorStrategy):
         self.height = 0
         try:
             self.sync(first)
-            if self._comes(_EXPRESSION):
+            if self._comes(states.EXPRESSION):
                 args = self._expression_list(mask(RPAREN))
             self.match(RPAREN, close, behind)
         except RuleError:
@@ -399,7 +319,7 @@ class _Parser(ErrorStrategy):
         nodes = [self._expression(mask(COMMA) | END)]
         height = self.height
         while self._comes(mask(COMMA)):
-            self.match(COMMA, _ITEM_COMMA, _OPERAND)
+            self.match(COMMA, states.ITEM_COMMA, states.OPERAND)
             nodes.append(self._expression(mask(COMMA) | END))
             height = max(height, self.height)
         self.height = height
@@ -419,17 +339,17 @@ class _Parser(ErrorStrategy):
 
     def _index(self, operand: Node) -> tuple[Node, bool]:
         height = self.height
-        position = self.match(LBRACKET, _INDEX_OPEN, _INDEX_START).start
+        position = self.match(LBRACKET, states.INDEX_OPEN, states.INDEX_START).start
         index: Node = Node(MISSING)
         function, is_whole = "_[_]", False
         with suppress(RuleError):
-            self.sync(_INDEX_START)
+            self.sync(states.INDEX_START)
             if self._comes(mask(QUESTION)):
-                self.match(QUESTION, _INDEX_MARK, _INDEX_VALUE)
+                self.match(QUESTION, states.INDEX_MARK, states.INDEX_VALUE)
                 function = "_[?_]"
             index = self._expression(mask(RBRACKET))
             height = max(height, self.height)
-            self.match(RBRACKET, _INDEX_CLOSE, _MEMBER_END)
+            self.match(RBRACKET, states.INDEX_CLOSE, states.MEMBER_END)
             is_whole = True
         self.height = height + 1
         return Call(position, function, [operand, index]), is_whole
@@ -440,7 +360,7 @@ class _Parser(ErrorStrategy):
         self._enter(follow)
         self.height = 0
         try:
-            self.sync(_PRIMARY_START)
+            self.sync(states.PRIMARY_START)
             node = self._primary_alternative()
         except RuleError:
             node = Node(MISSING)
@@ -457,16 +377,16 @@ class _Parser(ErrorStrategy):
             return self._list()
         if kind == LBRACE:
             return self._map()
-        if self._comes(_LITERALS):
+        if self._comes(states.LITERALS):
             return self._literal(END)
-        raise self.no_viable_alternative(_PRIMARY_START, self.tokens.ahead())
+        raise self.no_viable_alternative(states.PRIMARY_START, self.tokens.ahead())
 
     def _named(self) -> Node:
         """A variable, a call without target or a message."""
         has_dot = self._comes(mask(DOT))
         distance = 3 if has_dot else 2
         if has_dot and self.tokens.ahead(2).kind != IDENTIFIER:
-            raise self.no_viable_alternative(_PRIMARY_START, self.tokens.ahead(2))
+            raise self.no_viable_alternative(states.PRIMARY_START, self.tokens.ahead(2))
         is_call = self.tokens.ahead(distance).kind == LPAREN
         while self.tokens.ahead(distance).kind == DOT and self.tokens.ahead(distance + 1).kind == IDENTIFIER:
             distance += 2
@@ -474,13 +394,13 @@ class _Parser(ErrorStrategy):
             return self._message(has_dot)
         start = self.tokens.ahead().start
         if has_dot:
-            self.match(DOT, _IDENT_DOT, _IDENT_NAME)
-        name = self.match(IDENTIFIER, _IDENT_NAME, _FUNCTION_OPEN)
+            self.match(DOT, states.IDENT_DOT, states.IDENT_NAME)
+        name = self.match(IDENTIFIER, states.IDENT_NAME, states.FUNCTION_OPEN)
         full_name = "." + name.text if has_dot else name.text
         known = len(self.problems)
         if is_call:
-            position = self.match(LPAREN, _FUNCTION_OPEN, _FUNCTION_ARGUMENTS).start
-            args, _ = self._arguments(_FUNCTION_ARGUMENTS, _FUNCTION_CLOSE, _PRIMARY_END)
+            position = self.match(LPAREN, states.FUNCTION_OPEN, states.FUNCTION_ARGUMENTS).start
+            args, _ = self._arguments(states.FUNCTION_ARGUMENTS, states.FUNCTION_CLOSE, states.PRIMARY_END)
             if name.text not in RESERVED:
                 return self._call(position, full_name, None, args)
         elif name.text not in RESERVED:
@@ -492,31 +412,31 @@ class _Parser(ErrorStrategy):
         return Node(start)
 
     def _nested(self) -> Node:
-        self.match(LPAREN, _NESTED_OPEN, _NESTED_VALUE)
+        self.match(LPAREN, states.NESTED_OPEN, states.NESTED_VALUE)
         node = self._expression(mask(RPAREN))
         with suppress(RuleError):
-            self.match(RPAREN, _NESTED_CLOSE, _PRIMARY_END)
+            self.match(RPAREN, states.NESTED_CLOSE, states.PRIMARY_END)
         return node
 
     def _list(self) -> Node:
-        position = self.match(LBRACKET, _LIST_OPEN, _LIST_START).start
+        position = self.match(LBRACKET, states.LIST_OPEN, states.LIST_START).start
         elements: list[Node] = []
         with suppress(RuleError):
-            self.sync(_LIST_START)
-            if self._comes(_OPTIONAL):
+            self.sync(states.LIST_START)
+            if self._comes(states.OPTIONAL):
                 elements = self._list_elements(mask(COMMA, RBRACKET))
-            self.sync(_LIST_TAIL)
+            self.sync(states.LIST_TAIL)
             if self._comes(mask(COMMA)):
-                self.match(COMMA, _LIST_COMMA, _LIST_CLOSE)
-            self.match(RBRACKET, _LIST_CLOSE, _PRIMARY_END)
+                self.match(COMMA, states.LIST_COMMA, states.LIST_CLOSE)
+            self.match(RBRACKET, states.LIST_CLOSE, states.PRIMARY_END)
         return ListLiteral(position, elements)
 
     def _list_elements(self, follow: int) -> list[Node]:
         self._enter(follow)
         elements = [self._option(mask(COMMA) | END)]
         height = self.height
-        while self._another(_OPTIONAL):
-            self.match(COMMA, _ITEM_COMMA, _OPTION_START)
+        while self._another(states.OPTIONAL):
+            self.match(COMMA, states.ITEM_COMMA, states.OPTION_START)
             elements.append(self._option(mask(COMMA) | END))
             height = max(height, self.height)
         self.height = height
@@ -532,24 +452,24 @@ class _Parser(ErrorStrategy):
         self._enter(follow)
         node: Node = Node(MISSING)
         with suppress(RuleError):
-            self.sync(_OPTION_START)
+            self.sync(states.OPTION_START)
             if self._comes(mask(QUESTION)):
-                self.match(QUESTION, _OPTION_MARK, _OPTION_VALUE)
+                self.match(QUESTION, states.OPTION_MARK, states.OPTION_VALUE)
             node = self._expression(END)
         self._leave()
         return node
 
     def _map(self) -> Node:
-        position = self.match(LBRACE, _MAP_OPEN, _MAP_START).start
+        position = self.match(LBRACE, states.MAP_OPEN, states.MAP_START).start
         entries: list[MapEntry] = []
         with suppress(RuleError):
-            self.sync(_MAP_START)
-            if self._comes(_OPTIONAL):
+            self.sync(states.MAP_START)
+            if self._comes(states.OPTIONAL):
                 entries = self._map_entries(mask(COMMA, RBRACE))
-            self.sync(_MAP_TAIL)
+            self.sync(states.MAP_TAIL)
             if self._comes(mask(COMMA)):
-                self.match(COMMA, _MAP_COMMA, _MAP_CLOSE)
-            self.match(RBRACE, _MAP_CLOSE, _PRIMARY_END)
+                self.match(COMMA, states.MAP_COMMA, states.MAP_CLOSE)
+            self.match(RBRACE, states.MAP_CLOSE, states.PRIMARY_END)
         return MapLiteral(position, entries)
 
     def _map_entries(self, follow: int) -> list[MapEntry]:
@@ -557,16 +477,16 @@ class _Parser(ErrorStrategy):
         entries: list[MapEntry] = []
         height = 0
         with suppress(RuleError):
-            while not entries or self._another(_OPTIONAL):
+            while not entries or self._another(states.OPTIONAL):
                 if entries:
-                    self.match(COMMA, _ITEM_COMMA, _OPTION_START)
+                    self.match(COMMA, states.ITEM_COMMA, states.OPTION_START)
                 known = len(self.problems)
                 key = self._option(mask(COLON))
                 key_height, problems = self.height, self.problems[known:]
                 # A key without a colon is not looked at.
                 del self.problems[known:]
-                place = _NEXT_ENTRY_COLON if entries else _ENTRY_COLON
-                colon = self.match(COLON, place, _ENTRY_VALUE).start
+                place = states.NEXT_ENTRY_COLON if entries else states.ENTRY_COLON
+                colon = self.match(COLON, place, states.ENTRY_VALUE).start
                 self.problems += problems
                 entries.append(MapEntry(colon, key, self._expression(mask(COMMA) | END), False))
                 height = max(height, key_height, self.height)
@@ -576,21 +496,21 @@ class _Parser(ErrorStrategy):
 
     def _message(self, has_dot: bool) -> Node:
         if has_dot:
-            self.match(DOT, _MESSAGE_DOT, _MESSAGE_NAME)
-        name = self.match(IDENTIFIER, _MESSAGE_NAME, _MESSAGE_OPEN).text
+            self.match(DOT, states.MESSAGE_DOT, states.MESSAGE_NAME)
+        name = self.match(IDENTIFIER, states.MESSAGE_NAME, states.MESSAGE_OPEN).text
         while self._comes(mask(DOT)):
-            self.match(DOT, _MESSAGE_DOT, _MESSAGE_NAME)
-            name += "." + self.match(IDENTIFIER, _MESSAGE_NAME, _MESSAGE_OPEN).text
-        position = self.match(LBRACE, _MESSAGE_OPEN, _MESSAGE_START).start
+            self.match(DOT, states.MESSAGE_DOT, states.MESSAGE_NAME)
+            name += "." + self.match(IDENTIFIER, states.MESSAGE_NAME, states.MESSAGE_OPEN).text
+        position = self.match(LBRACE, states.MESSAGE_OPEN, states.MESSAGE_START).start
         fields: list[StructField] = []
         with suppress(RuleError):
-            self.sync(_MESSAGE_START)
-            if self._comes(_OPTIONAL_NAME):
+            self.sync(states.MESSAGE_START)
+            if self._comes(states.OPTIONAL_NAME):
                 fields = self._fields(mask(COMMA, RBRACE))
-            self.sync(_MESSAGE_TAIL)
+            self.sync(states.MESSAGE_TAIL)
             if self._comes(mask(COMMA)):
-                self.match(COMMA, _MESSAGE_COMMA, _MESSAGE_CLOSE)
-            self.match(RBRACE, _MESSAGE_CLOSE, _PRIMARY_END)
+                self.match(COMMA, states.MESSAGE_COMMA, states.MESSAGE_CLOSE)
+            self.match(RBRACE, states.MESSAGE_CLOSE, states.PRIMARY_END)
         return StructLiteral(position, "." + name if has_dot else name, fields)
 
     def _fields(self, follow: int) -> list[StructField]:
@@ -599,12 +519,12 @@ class _Parser(ErrorStrategy):
         fields: list[StructField] = []
         height = 0
         with suppress(RuleError):
-            while not fields or self._another(_OPTIONAL_NAME):
+            while not fields or self._another(states.OPTIONAL_NAME):
                 if fields:
-                    self.match(COMMA, _ITEM_COMMA, _FIELD_START)
+                    self.match(COMMA, states.ITEM_COMMA, states.FIELD_START)
                 name = self._field_name(mask(COLON))
-                place = _NEXT_FIELD_COLON if fields else _FIELD_COLON
-                colon = self.match(COLON, place, _FIELD_VALUE).start
+                place = states.NEXT_FIELD_COLON if fields else states.FIELD_COLON
+                colon = self.match(COLON, place, states.FIELD_VALUE).start
                 known = len(self.problems)
                 value = self._expression(mask(COMMA) | END)
                 if name is None:
@@ -621,9 +541,9 @@ class _Parser(ErrorStrategy):
         self._enter(follow)
         name: Token | None = None
         with suppress(RuleError):
-            self.sync(_FIELD_START)
+            self.sync(states.FIELD_START)
             if self._comes(mask(QUESTION)):
-                self.match(QUESTION, _FIELD_MARK, _NAME_START)
+                self.match(QUESTION, states.FIELD_MARK, states.NAME_START)
             name = self._name(END)
         self._leave()
         return name
@@ -633,13 +553,13 @@ class _Parser(ErrorStrategy):
         start = self.tokens.ahead().start
         node: Node = Node(MISSING)
         with suppress(RuleError):
-            self.sync(_LITERAL_START)
+            self.sync(states.LITERAL_START)
             sign = ""
             if self._comes(mask(MINUS)):
                 if self.tokens.ahead(2).kind not in (INT, FLOAT):
-                    raise self.no_viable_alternative(_LITERAL_START, self.tokens.ahead(2))
-                sign = self.match(MINUS, _LITERAL_SIGN, _LITERAL_TOKEN).text
-            token = self._take(_LITERAL_TOKEN)
+                    raise self.no_viable_alternative(states.LITERAL_START, self.tokens.ahead(2))
+                sign = self.match(MINUS, states.LITERAL_SIGN, states.LITERAL_TOKEN).text
+            token = self._take(states.LITERAL_TOKEN)
             try:
                 node = literal(start, token.kind, sign, token.text) or node
             except LiteralError as error:

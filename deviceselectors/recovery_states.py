@@ -1,0 +1,108 @@
+"""The places in the rules of CEL's grammar, by rule and what can come there; errors of syntax name what was expected.
+
+Places are compared by identity: two may expect the same.
+"""
+
+from __future__ import annotations
+
+from deviceselectors.error_strategy import END, State, mask
+from deviceselectors.lexer import (
+    BYTES,
+    COLON,
+    COMMA,
+    DIVIDE,
+    DOT,
+    EOF,
+    EQUALS,
+    ESCAPED_IDENTIFIER,
+    EXCLAM,
+    FALSE,
+    FLOAT,
+    GREATER,
+    GREATER_EQUALS,
+    IDENTIFIER,
+    IN,
+    INT,
+    LBRACE,
+    LBRACKET,
+    LESS,
+    LESS_EQUALS,
+    LOGICAL_AND,
+    LOGICAL_OR,
+    LPAREN,
+    MINUS,
+    NOT_EQUALS,
+    NULL,
+    PERCENT,
+    PLUS,
+    QUESTION,
+    RBRACE,
+    RBRACKET,
+    RPAREN,
+    STAR,
+    STRING,
+    TRUE,
+    UINT,
+)
+
+LITERALS = mask(MINUS, TRUE, FALSE, NULL, FLOAT, INT, UINT, STRING, BYTES)
+PRIMARY = LITERALS | mask(LBRACKET, LBRACE, LPAREN, DOT, IDENTIFIER)
+EXPRESSION = PRIMARY | mask(EXCLAM)
+OPTIONAL = EXPRESSION | mask(QUESTION)
+NAME = mask(IDENTIFIER, ESCAPED_IDENTIFIER)
+OPTIONAL_NAME = NAME | mask(QUESTION)
+RELATIONS = mask(EQUALS, NOT_EQUALS, IN, LESS, LESS_EQUALS, GREATER_EQUALS, GREATER)
+PRODUCTS = mask(STAR, DIVIDE, PERCENT)
+SUMS = mask(PLUS, MINUS)
+POSTFIX = mask(DOT, LBRACKET)
+
+
+START_END, START_DONE = State(mask(EOF)), State(END)
+CONDITION_MARK, CONDITION_TRUE = State(mask(QUESTION)), State(EXPRESSION)
+CONDITION_COLON, CONDITION_FALSE = State(mask(COLON)), State(EXPRESSION)
+OR_OPERATOR, AND_OPERATOR = State(mask(LOGICAL_OR)), State(mask(LOGICAL_AND))
+OPERAND = State(EXPRESSION)
+RELATION_OPERATOR, CALC_OPERATOR = State(RELATIONS), State(PRODUCTS | SUMS)
+UNARY_START = State(EXPRESSION)
+NOT_FIRST, NOT_NEXT = State(mask(EXCLAM)), State(mask(EXCLAM) | PRIMARY)
+NEGATE_FIRST, NEGATE_NEXT = State(mask(MINUS)), State(PRIMARY)
+MEMBER_STEP = State(POSTFIX)
+SELECT_DOT, SELECT_NAME = State(mask(DOT)), State(OPTIONAL_NAME)
+SELECT_MARK, SELECT_FIELD = State(mask(QUESTION)), State(NAME)
+CALL_DOT, CALL_NAME, CALL_OPEN = State(mask(DOT)), State(mask(IDENTIFIER)), State(mask(LPAREN))
+CALL_ARGUMENTS, CALL_CLOSE = State(EXPRESSION | mask(RPAREN)), State(mask(RPAREN))
+INDEX_OPEN, INDEX_START = State(mask(LBRACKET)), State(OPTIONAL)
+INDEX_MARK, INDEX_VALUE, INDEX_CLOSE = (
+    State(mask(QUESTION)),
+    State(EXPRESSION),
+    State(mask(RBRACKET)),
+)
+MEMBER_END = State(POSTFIX | END)
+PRIMARY_START, PRIMARY_END = State(PRIMARY), State(END)
+IDENT_DOT, IDENT_NAME = State(mask(DOT)), State(mask(IDENTIFIER))
+FUNCTION_OPEN = State(mask(LPAREN))
+FUNCTION_ARGUMENTS, FUNCTION_CLOSE = State(EXPRESSION | mask(RPAREN)), State(mask(RPAREN))
+NESTED_OPEN, NESTED_VALUE, NESTED_CLOSE = State(mask(LPAREN)), State(EXPRESSION), State(mask(RPAREN))
+LIST_OPEN, LIST_START = State(mask(LBRACKET)), State(OPTIONAL | mask(COMMA, RBRACKET))
+LIST_TAIL, LIST_COMMA, LIST_CLOSE = (
+    State(mask(COMMA, RBRACKET)),
+    State(mask(COMMA)),
+    State(mask(RBRACKET)),
+)
+MAP_OPEN, MAP_START = State(mask(LBRACE)), State(OPTIONAL | mask(COMMA, RBRACE))
+MAP_TAIL, MAP_COMMA, MAP_CLOSE = State(mask(COMMA, RBRACE)), State(mask(COMMA)), State(mask(RBRACE))
+MESSAGE_DOT, MESSAGE_NAME, MESSAGE_OPEN = (
+    State(mask(DOT)),
+    State(mask(IDENTIFIER)),
+    State(mask(LBRACE)),
+)
+MESSAGE_START = State(OPTIONAL_NAME | mask(COMMA, RBRACE))
+MESSAGE_TAIL, MESSAGE_COMMA = State(mask(COMMA, RBRACE)), State(mask(COMMA))
+MESSAGE_CLOSE = State(mask(RBRACE))
+ITEM_COMMA = State(mask(COMMA))
+ENTRY_COLON, NEXT_ENTRY_COLON, ENTRY_VALUE = State(mask(COLON)), State(mask(COLON)), State(EXPRESSION)
+FIELD_COLON, NEXT_FIELD_COLON, FIELD_VALUE = State(mask(COLON)), State(mask(COLON)), State(EXPRESSION)
+FIELD_START, FIELD_MARK = State(OPTIONAL_NAME), State(mask(QUESTION))
+OPTION_START, OPTION_MARK, OPTION_VALUE = State(OPTIONAL), State(mask(QUESTION)), State(EXPRESSION)
+NAME_START, NAME_TOKEN = State(NAME), State(NAME)
+LITERAL_START, LITERAL_SIGN, LITERAL_TOKEN = State(LITERALS), State(mask(MINUS)), State(LITERALS)
