@@ -1,17 +1,30 @@
-"""What all tests share: how hypothesis runs, and where measured answers are if this machine has them."""
+"""What all tests share: how hypothesis runs, what collecting them costs, and where measured answers are if there are any."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 import hypothesis
 import pytest
 
 _ROOT = Path(__file__).parents[1]
+
+
+class CollectionWork(NamedTuple):
+    """What the process has done when all tests are collected, counted rather than timed."""
+
+    modules: int
+    bytes_read: int
+    longest_id: str
+
+
+COLLECTION_WORK = pytest.StashKey[CollectionWork]()
 
 # The same examples in every run, and no verdict by the clock: machines that run the tests differ and are shared.
 hypothesis.settings.register_profile(
@@ -34,6 +47,20 @@ def _modules() -> Iterator[str]:
 # process has run before.
 for _name in _modules():
     import_module(_name)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note what collecting has cost, for `tests/test_collection.py`."""
+    ids = [item.nodeid for item in session.items]
+    session.config.stash[COLLECTION_WORK] = CollectionWork(
+        len(sys.modules), _bytes_read(), max(ids, key=len, default="")
+    )
+
+
+def _bytes_read() -> int:
+    """How much the process has read so far; 0 where the system does not tell."""
+    counts = Path("/proc/self/io")
+    return int(counts.read_text().split()[1]) if counts.exists() else 0
 
 
 @pytest.fixture

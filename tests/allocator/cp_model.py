@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from ortools.sat.python import cp_model
-
 from tests.allocator.scenes import Claim, Scene, Way
 
 
 def is_feasible(scene: Scene, seconds: float = 60) -> bool | None:
     """None if even the solver cannot tell in time."""
+    from ortools.sat.python import (
+        cp_model,  # brings pandas with it, which is not for every process that collects tests
+    )
+
     model = cp_model.CpModel()
     uses: dict[str, list[tuple[Any, int]]] = defaultdict(list)
     for number, claim in enumerate(scene.claims):

@@ -74,6 +74,7 @@ def _hint(
         ('device.driver == "a and b ("', "", ""),
         ('device.drivers == "a"', "", ""),
     ],
+    ids=lambda value: value if len(value) < 60 else "…",
 )
 def test_idioms(expression: str, name: str, text: str) -> None:
     """Idioms that people try get the one that works; texts inside of quotes do not matter."""

@@ -13,10 +13,6 @@ from deviceselectors.runtime import compilation
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.program import EvaluationError, Program
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    celpy = pytest.importorskip("celpy")
-
 _DEVICE = prepare_device({}, "d.example.com")
 
 AGREED = (
@@ -70,6 +66,7 @@ AGREED = (
 def _theirs(expression: str) -> bool | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        celpy = pytest.importorskip("celpy")
         environment: Any = celpy.Environment()
         try:
             return bool(environment.program(environment.compile(expression)).evaluate({}))
