@@ -13,7 +13,7 @@ from resourceapi.defaults import apply_defaults
 from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, KINDS, RESOURCE_SLICE
 from resourceapi.model import claims, slices
 from resourceapi.model.versions import GROUP
-from resourceapi.objects import EMPTY, Object
+from resourceapi.objects import EMPTY, Object, copied
 from resourceapi.releases import split_api_version
 from resourceapi.schema import Schema
 
@@ -62,6 +62,16 @@ def normalized(kind: str, version: str, decoded: Object, *, defaults: str | None
     if defaults is not None:
         apply_defaults(kind, version, hub, defaults)
     return hub
+
+
+def with_defaults(kind: str, version: str, hub: Object, time: str) -> Object:
+    """A copy of an object of the hub that came in ``version``, with its defaults.
+
+    :param time: the time (RFC 3339) that defaults of times get.
+    """
+    copy: Object = copied(hub)
+    apply_defaults(kind, version, copy, time)
+    return copy
 
 
 def to_hub(kind: str, version: str, obj: Object) -> Object:

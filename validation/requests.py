@@ -115,6 +115,9 @@ class DecodedRequest:
         )
 
 
+Decode = Callable[[Request], DecodedRequest]
+
+
 class Answer:
     """What the server answers: the object as it would return it, or a ``Status`` with causes.
 

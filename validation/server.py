@@ -9,7 +9,7 @@ from validation import statuses
 from validation.headers import in_headers
 from validation.kind_rules import KindRules
 from validation.kinds import rules_of
-from validation.requests import STATUS, WARN, Answer, DecodedRequest, Request
+from validation.requests import STATUS, WARN, Answer, Decode, DecodedRequest, Request
 from validation.review import Review
 from validation.setting import Setting
 
@@ -17,15 +17,19 @@ from validation.setting import Setting
 class Server(Setting):
     """A server of one profile; it stores nothing, so it may be shared between threads."""
 
-    def handle(self, request: Request) -> Answer:
-        """What the server answers to a request."""
-        answer = self._handle(request)
+    def handle(self, request: Request, decode: Decode | None = None) -> Answer:
+        """What the server answers to a request.
+
+        :param decode: what decodes the request, for those who need it decoded themselves; :meth:`decode` by default.
+        :raises DecodingError: if the stored object is none that a server can have stored.
+        """
+        answer = self._handle(request, decode or self.decode)
         if answer.warnings:
             answer.warnings = in_headers(answer.warnings)
         return answer
 
     def decode(self, request: Request) -> DecodedRequest:
-        """A request for a kind that has rules, whether it is served or not; what :meth:`answer` needs.
+        """A request for a kind that has rules, decoded, whether the kind is served or not.
 
         :raises BadRequest: if the server refuses the body before it looks at the object.
         :raises DecodingError: if the stored object is none that a server can have stored.
@@ -38,16 +42,7 @@ class Server(Setting):
         old = None if request.old is None else rules.read_stored(request.old, version, self)
         return DecodedRequest(request, version, obj, old, body.problems)
 
-    def answer(self, decoded: DecodedRequest) -> Answer:
-        """What the server answers to a request; of its warnings those about the object."""
-        rules = self._rules_of(decoded.request)
-        if rules is None:
-            return statuses.not_served()
-        answer = Review(self, rules, decoded).answer()
-        answer.decoding = decoded.problems
-        return answer
-
-    def _handle(self, request: Request) -> Answer:
+    def _handle(self, request: Request, decode: Decode) -> Answer:
         rules = self._rules_of(request)
         if rules is None:
             return statuses.not_served()
@@ -55,12 +50,17 @@ class Server(Setting):
         if warning := deprecation_warning(rules.kind, split_api_version(request.api_version)[1]):
             warnings.append(warning)
         try:
-            answer = statuses.refuse_size(request.raw) or self.answer(self.decode(request))
+            answer = statuses.refuse_size(request.raw) or self._review(rules, decode(request))
         except BadRequest as error:
             answer = statuses.bad_request(str(error), path=error.path, decoding=error.problems)
         if request.field_validation == WARN:
             warnings += [problem.text for problem in answer.decoding]
         answer.warnings = warnings + answer.warnings
+        return answer
+
+    def _review(self, rules: KindRules, decoded: DecodedRequest) -> Answer:
+        answer = Review(self, rules, decoded).answer()
+        answer.decoding = decoded.problems
         return answer
 
     def _rules_of(self, request: Request) -> KindRules | None:

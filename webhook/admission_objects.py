@@ -1,24 +1,25 @@
-"""What an admission review is about, in the terms of :mod:`validation`."""
+"""The DRA object that an admission review is about, decoded once for all who look at it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from conversion.crd_list_keys import without_empty_list_keys
-from conversion.hub import to_hub
-from resourceapi.decoding import DecodingError, decode
-from resourceapi.defaults import apply_defaults
+from conversion.hub import with_defaults
+from resourceapi.decoding import DecodingError
 from resourceapi.field_path import Path
-from resourceapi.kinds import KINDS, claim_spec_of
+from resourceapi.kinds import KINDS
 from resourceapi.manifests import mapping
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
 from resourceapi.releases import split_api_version
+from resourceapi.request_body import BadRequest
 from validation import requests
-from validation.requests import Answer, Request
+from validation.kinds import RULES
+from validation.requests import Answer, Decode, DecodedRequest, Request
 from validation.server import Server
 from webhook.reviews import CREATE, UPDATE, AdmissionRequest, WebhookError
-from webhook.verdict_cache import KnownSpecs
+from webhook.verdict_cache import VerdictCache
 
 IGNORE = "Ignore"  # unknown fields are the API server's business: it has pruned or refused them before
 _VERBS = {
@@ -28,16 +29,133 @@ _VERBS = {
 }
 
 
-def server_request(review: AdmissionRequest) -> Request | None:
-    """The review as the request that the API server got, None if it is not about the content of a DRA object."""
+class AdmissionObject:
+    """The DRA object of a review, for the API server's rules, policies, feasibility and quota.
+
+    It is decoded when somebody needs it first, and nobody changes it.
+
+    :param review: a review for which there is a ``request``.
+    :param request: the request that the API server got.
+    :param server: what decodes and judges as the API server does.
+    """
+
+    __slots__ = ("_decoded", "_has_new_spec", "_request", "_server", "kind", "review")
+
+    def __init__(self, review: AdmissionRequest, request: Request, server: Server) -> None:
+        self.review = review
+        self.kind = KINDS[review.kind]
+        self._request = request
+        self._server = server
+        self._decoded: DecodedRequest | None = None
+        self._has_new_spec: bool | None = None
+
+    @property
+    def decoded(self) -> DecodedRequest:
+        """The request with its objects in the shape of the hub.
+
+        :raises BadRequest: if the API server would not read the object.
+        :raises DecodingError: if the stored object is none that an API server can have stored.
+        """
+        if self._decoded is None:
+            self._decoded = self._server.decode(self._request)
+        return self._decoded
+
+    def answer(self) -> Answer:
+        """What the API server would answer to the request.
+
+        :raises WebhookError: if the stored object is none that an API server can have stored.
+        """
+        return self._handle(lambda _: self.decoded)
+
+    def verdict(self, cache: VerdictCache, *, others_read_spec: bool) -> Answer:
+        """The answer without its object; a spec that the rules have accepted before is not judged again.
+
+        :param others_read_spec: whether the spec has to be decoded all the same.
+        :raises WebhookError: if the stored object is none that an API server can have stored.
+        """
+        key = cache.key(self._request)
+        least = RULES[self.kind.name].least_spec if key in cache else None
+        if least is None:
+            answer = self.answer()
+            if answer.accepted and key is not None:
+                cache.add(key)
+            return answer
+        if others_read_spec:
+            return self._handle(lambda _: self.decoded.with_spec(least))
+        self._request.body = {**self._request.body, "spec": least}
+        return self.answer()
+
+    @property
+    def has_new_spec(self) -> bool:
+        """Whether the request creates or changes a spec: not for updates of the status or of the metadata only.
+
+        Objects that cannot be decoded have no spec: the API server refuses them, or its rules do.
+        """
+        if self._has_new_spec is None:
+            self._has_new_spec = self._request.verb != requests.STATUS and self._changes_spec()
+        return self._has_new_spec
+
+    def _changes_spec(self) -> bool:
+        try:
+            decoded = self.decoded
+        except (BadRequest, DecodingError):
+            return False
+        if decoded.old is None:
+            return True
+        old = with_defaults(self.kind.name, decoded.version, decoded.old, self._server.now())
+        return bool(decoded.object.get("spec") != old.get("spec"))
+
+    @property
+    def hub(self) -> Object:
+        """The object that was sent, with its defaults; for objects that can be decoded."""
+        return self.decoded.object
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the object; empty for kinds without one."""
+        return self.review.namespace
+
+    @property
+    def namespace_labels(self) -> Mapping[str, str]:
+        """The labels of its namespace as far as they are known."""
+        return self._server.namespace_labels(self.namespace)
+
+    @property
+    def claim_spec(self) -> tuple[Path, Object]:
+        """The spec of a claim that the object is or holds, and where it is; an empty one for other kinds."""
+        path = self.kind.claim_spec
+        if path is None:
+            return (), EMPTY
+        return path, mapping(self.hub, *path)
+
+    def new_claim(self) -> Object | None:
+        """The claim that the request creates; None for any other request.
+
+        :raises WebhookError: if it cannot be decoded.
+        """
+        if self.kind.name != "ResourceClaim" or self._request.verb != requests.CREATE:
+            return None
+        try:
+            return {"metadata": {}, **self.hub}
+        except (BadRequest, DecodingError) as error:
+            raise WebhookError(f"request.object cannot be decoded: {error}") from None
+
+    def _handle(self, decode: Decode) -> Answer:
+        try:
+            return self._server.handle(self._request, decode)
+        except DecodingError as error:
+            raise WebhookError(f"request.oldObject cannot be decoded: {error}") from None
+
+
+def admission_object(review: AdmissionRequest, server: Server) -> AdmissionObject | None:
+    """The object that a review is about; None unless the request writes a DRA object or its status."""
     group, version = split_api_version(review.api_version)
     verb = _VERBS.get((review.operation, review.subresource))
     if group != GROUP or review.kind not in KINDS or verb is None:
         return None
     if version not in KINDS[review.kind].versions:
         return None
-    deleted = "deletionTimestamp" in mapping(review.old, "metadata")
-    return Request(
+    request = Request(
         verb=verb,
         api_version=review.api_version,
         kind=review.kind,
@@ -46,110 +164,7 @@ def server_request(review: AdmissionRequest) -> Request | None:
         old=without_empty_list_keys(review.kind, review.old),
         name=review.name,
         field_validation=IGNORE,
-        deleted=deleted,
+        deleted="deletionTimestamp" in mapping(review.old, "metadata"),
         has_resource_version=False,  # it is in the object, or was not sent
     )
-
-
-def ask(server: Server, review: AdmissionRequest, known: KnownSpecs | None = None) -> Answer | None:
-    """What the API server would answer to the request under review; None as for :func:`server_request`.
-
-    :param known: for those who want the verdict only: specs that need not be looked at again.
-    :raises WebhookError: if the stored object is none that an API server can have stored.
-    """
-    request = server_request(review)
-    if request is None:
-        return None
-    try:
-        return server.handle(request) if known is None else known.handle(server, request)
-    except DecodingError as error:
-        raise WebhookError(f"request.oldObject cannot be decoded: {error}") from None
-
-
-class Subject:
-    """A DRA object whose spec is new or has changed, as policies see it.
-
-    ``hub`` is the object in the shape of the hub (v1), in normal form; ``namespace_labels`` are those of its
-    namespace as far as they are known.
-    """
-
-    __slots__ = ("api_version", "groups", "hub", "kind", "namespace", "namespace_labels", "user")
-
-    def __init__(
-        self,
-        *,
-        api_version: str,
-        kind: str,
-        hub: Object,
-        namespace: str = "",
-        namespace_labels: Mapping[str, str] | None = None,
-        user: str = "",
-        groups: tuple[str, ...] = (),
-    ) -> None:
-        self.api_version = api_version
-        self.kind = kind
-        self.hub = hub
-        self.namespace = namespace
-        self.namespace_labels = namespace_labels or {}
-        self.user = user
-        self.groups = groups
-
-
-def subject_of(review: AdmissionRequest, server: Server) -> Subject | None:
-    """The subject of a review, None if it is not about a spec: a status, a deletion, an update of metadata only.
-
-    Objects that cannot be decoded have no subject either: the API server refuses them, or its rules do.
-    """
-    request = server_request(review)
-    if request is None or request.verb == requests.STATUS:
-        return None
-    try:
-        hub = _hub(review.kind, review.api_version, review.object, server)
-        if review.old is not None and hub.get("spec") == _hub(
-            review.kind, review.api_version, review.old, server
-        ).get("spec"):
-            return None
-    except DecodingError:
-        return None
-    return Subject(
-        api_version=review.api_version,
-        kind=review.kind,
-        hub=hub,
-        namespace=review.namespace,
-        namespace_labels=server.namespace_labels(review.namespace),
-        user=review.user,
-        groups=review.groups,
-    )
-
-
-def claim_spec(subject: Subject) -> tuple[Path, Object]:
-    """The spec of a claim, or that in a template, and where it is; an empty one for other kinds."""
-    path = claim_spec_of(subject.kind)
-    return ((), EMPTY) if path is None else (path, mapping(subject.hub, *path))
-
-
-def _hub(kind: str, api_version: str, obj: Object | None, server: Server) -> Object:
-    _, version = split_api_version(api_version)
-    return to_hub(kind, version, decode(server.profile.schemas[version], kind, obj).object)
-
-
-def new_claim(review: AdmissionRequest, server: Server) -> Object | None:
-    """The claim that a request creates, as a hub object with its defaults; None for any other request.
-
-    :raises WebhookError: if it cannot be decoded.
-    """
-    group, _ = split_api_version(review.api_version)
-    if (group, review.kind, review.operation, review.subresource) != (GROUP, "ResourceClaim", CREATE, ""):
-        return None
-    request = server_request(review)
-    if request is None or review.object is None:
-        return None
-    try:
-        claim = server.read(
-            {**review.object, "apiVersion": review.api_version, "kind": review.kind}, f"{GROUP}/v1"
-        )
-    except DecodingError as error:
-        raise WebhookError(f"request.object cannot be decoded: {error}") from None
-    apply_defaults(review.kind, "v1", claim, "")
-    claim.setdefault("metadata", {})
-    return claim
+    return AdmissionObject(review, request, server)

@@ -11,9 +11,9 @@ from resourceapi.field_errors import FieldError
 from resourceapi.field_path import Path
 from validation.requests import Answer
 from validation.server import Server
-from webhook.admission_objects import Subject
+from webhook.admission_objects import AdmissionObject
 from webhook.reviews import AdmissionRequest
-from webhook.verdict_cache import KnownSpecs
+from webhook.verdict_cache import VerdictCache
 
 ENFORCE, WARN, OFF = "Enforce", "Warn", "Off"
 
@@ -30,8 +30,8 @@ class Policy(Protocol):
     @property
     def mode(self) -> str: ...
 
-    def check(self, subject: Subject) -> list[FieldError]:
-        """What the policy has against an object; the paths are the hub's."""
+    def check(self, obj: AdmissionObject) -> list[FieldError]:
+        """The errors for which the policy objects to an object with a new spec; their paths are the hub's."""
         ...
 
 
@@ -79,16 +79,30 @@ class FeasibilityPolicy(Protocol):
 
 
 class Context:
-    """Everything that verdicts need; it is replaced as a whole, never changed.
+    """What the answer to a review depends on besides the review; it is replaced as a whole, never changed.
 
-    ``server`` answers as the API server would (``verbatim``, so that raw JSON survives).  ``rules``: whether its rules
-    and defaults are applied, which is for kinds that CRDs serve; for built-in kinds the API server has done so itself.
-    ``facts``: what lints know of other objects, None for no lints.  ``quota``: what new claims must fit into, None for
-    no limits; it may wait for others.  ``labels``, ``pods`` and ``feasibility``: None for no such policy.  ``known``: specs
-    that the rules have nothing against.
+    :param server: answers as the API server would (``verbatim``, so that raw JSON survives).
+    :param rules: whether its rules and defaults are applied: for kinds that CRDs serve.  For built-in kinds the API server
+        has done so itself.
+    :param policies: the rules of the cluster's owner about DRA objects.
+    :param facts: the other objects that lints look at; None for no lints.
+    :param quota: the limits on new claims; None for none.  It may wait for the API server.
+    :param labels: who may label namespaces; None for no such policy.
+    :param pods: what becomes of pods; None for no such policy.
+    :param feasibility: whether claims can be satisfied; None for no such policy.
     """
 
-    __slots__ = ("facts", "feasibility", "known", "labels", "pods", "policies", "quota", "rules", "server")
+    __slots__ = (
+        "facts",
+        "feasibility",
+        "labels",
+        "pods",
+        "policies",
+        "quota",
+        "rules",
+        "server",
+        "verdict_cache",
+    )
 
     def __init__(
         self,
@@ -103,7 +117,7 @@ class Context:
         feasibility: FeasibilityPolicy | None = None,
     ) -> None:
         self.server = server
-        self.known = KnownSpecs()
+        self.verdict_cache = VerdictCache()
         self.rules = rules
         self.policies = tuple(policies)
         self.facts = facts
@@ -111,3 +125,8 @@ class Context:
         self.labels = labels
         self.pods = pods
         self.feasibility = feasibility
+
+    @property
+    def reads_specs(self) -> bool:
+        """Whether others than the API server's rules read the specs of DRA objects."""
+        return bool(self.policies) or self.feasibility is not None or self.quota is not None

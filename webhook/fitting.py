@@ -18,7 +18,6 @@ from allocator.features import Features
 from allocator.scheduling import FATAL, Mode, SchedulingState
 from cluster import store
 from resourceapi.canonical import canonical
-from resourceapi.defaults import apply_defaults
 from resourceapi.objects import EMPTY, Object
 from serving.logs import LOGGER
 from webhook.object_cache import NodeLabels
@@ -80,9 +79,8 @@ class Fitting:
     def problem(self, spec: Object, seconds: float) -> str:
         """Why no node can serve a claim with this spec; nothing if one can, or if that is not known in so many seconds.
 
-        The spec gets its defaults.
+        The spec has its defaults.
         """
-        apply_defaults("ResourceClaim", "v1", {"metadata": {}, "spec": spec}, "")
         devices = spec.get("devices", EMPTY)
         key = canonical([devices.get("requests"), devices.get("constraints")])
         known = self._results.get(key)

@@ -18,7 +18,7 @@ from resourceapi.releases import split_api_version
 from validation.headers import in_headers
 from validation.kinds import RULES
 from validation.requests import Answer
-from webhook.admission_objects import ask
+from webhook.admission_objects import admission_object
 from webhook.context import Context
 from webhook.json_patch import Operation, difference
 from webhook.reviews import UPDATE, AdmissionRequest, allow, deny, parse_admission
@@ -54,9 +54,10 @@ def answer(request: AdmissionRequest, context: Context) -> Object:
     if treatment is not None and context.pods is not None:
         audit = {context.pods.name: treatment.audit}
         return allow(request, patch=treatment.patch, warnings=in_headers([treatment.warning]), audit=audit)
-    found = ask(context.server, request) if context.rules else None
-    if found is None:
+    obj = admission_object(request, context.server) if context.rules else None
+    if obj is None:
         return allow(request)
+    found = obj.answer()
     if found.code == BAD_REQUEST or any(map(_is_every_resources, found.errors)):
         return deny(request, found.status())
     return allow(request, patch=_patch(request, found))

@@ -12,9 +12,10 @@ from resourceapi.field_path import Path
 from resourceapi.go_text import quote
 from resourceapi.json_text import Raw
 from resourceapi.json_values import Members, is_deeper
+from resourceapi.kinds import DEVICE_CLASS
 from resourceapi.objects import EMPTY, Object
 from resourceapi.shortening import shortened
-from webhook.admission_objects import Subject, claim_spec
+from webhook.admission_objects import AdmissionObject
 from webhook.labels import LabelRule
 
 # Parameters are up to 10 KiB; whatever they break, the answer stays readable.
@@ -32,13 +33,15 @@ class AdminAccess:
         self.mode = mode
         self.labels = tuple(labels)
 
-    def check(self, subject: Subject) -> list[FieldError]:
-        """A cause for each request with admin access, unless the namespace may have it."""
-        at, spec = claim_spec(subject)
-        if any(rule.matches(subject.namespace_labels) for rule in self.labels):
+    def check(self, obj: AdmissionObject) -> list[FieldError]:
+        """An error for each request with admin access, unless the namespace has one of the labels."""
+        if any(rule.matches(obj.namespace_labels) for rule in self.labels):
             return []
+        at, spec = obj.claim_spec
         wanted = " or ".join(f"`{rule}`" for rule in self.labels)
-        text = f"admin access needs the label {wanted} on the namespace, which {subject.namespace!r} does not have"
+        text = (
+            f"admin access needs the label {wanted} on the namespace, which {obj.namespace!r} does not have"
+        )
         return [
             forbidden((*at, "devices", "requests", index, "exactly", "adminAccess"), text)
             for index, request in enumerate(spec.get("devices", EMPTY).get("requests") or ())
@@ -89,10 +92,10 @@ class OpaqueParameters:
         self.schemas = dict(schemas)
         self._drivers = {key.driver for key in schemas}
 
-    def check(self, subject: Subject) -> list[FieldError]:
-        """Causes at the fields of the parameters."""
+    def check(self, obj: AdmissionObject) -> list[FieldError]:
+        """Errors at the fields of the parameters."""
         errors: list[FieldError] = []
-        for path, opaque in opaque_configurations(subject):
+        for path, opaque in opaque_configurations(obj):
             driver, parameters = opaque.get("driver", ""), opaque.get("parameters")
             if driver in self._drivers and isinstance(parameters, Raw):
                 errors.extend(self._check(driver, parameters, (*path, "parameters")))
@@ -134,13 +137,13 @@ class OpaqueParameters:
         return not_supported((*path, "kind"), key.kind, kinds)
 
 
-def opaque_configurations(subject: Subject) -> Iterator[tuple[Path, Object]]:
+def opaque_configurations(obj: AdmissionObject) -> Iterator[tuple[Path, Object]]:
     """Each ``opaque`` of a claim, a template or a class with its path."""
-    if subject.kind == "DeviceClass":
+    if obj.kind is DEVICE_CLASS:
         at: Path = ("spec", "config")
-        configurations = subject.hub.get("spec", EMPTY).get("config")
+        configurations = obj.hub.get("spec", EMPTY).get("config")
     else:
-        prefix, spec = claim_spec(subject)
+        prefix, spec = obj.claim_spec
         at = (*prefix, "devices", "config")
         configurations = spec.get("devices", EMPTY).get("config")
     for index, configuration in enumerate(configurations or ()):

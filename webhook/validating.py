@@ -13,7 +13,6 @@ from quota.reservations import Busy
 from resourceapi.api_client import Unavailable
 from resourceapi.field_errors import FieldError, forbidden
 from resourceapi.field_path import render
-from resourceapi.kinds import KINDS
 from resourceapi.manifests import name_of
 from resourceapi.names import short_name
 from resourceapi.objects import Object
@@ -21,7 +20,7 @@ from resourceapi.releases import split_api_version
 from serving.callers import Caller
 from validation import statuses
 from validation.headers import in_headers
-from webhook.admission_objects import Subject, ask, claim_spec, new_claim, subject_of
+from webhook.admission_objects import AdmissionObject, admission_object
 from webhook.context import ENFORCE, Context
 from webhook.reviews import (
     AdmissionError,
@@ -73,8 +72,7 @@ class _Verdict:
         self.warnings: list[str] = []
         self.lints: list[str] = []
         self.audit: dict[str, str] = {}
-        self._made: Subject | None = None
-        self._has_subject = False
+        self._object = admission_object(request, context.server)
 
     def reach(self) -> None:
         """Collect what is to be said about the request, but for quota.
@@ -114,20 +112,17 @@ class _Verdict:
             asks for can be admitted.
         """
         feasibility = self.context.feasibility
-        subject = self._subject() if feasibility is not None else None
-        at, spec = claim_spec(subject) if subject is not None else ((), {})
-        if feasibility is None or not at:
+        obj = self._object_with_new_spec() if feasibility is not None else None
+        if feasibility is None or obj is None or obj.kind.claim_spec is None:
             return
         if self.caller.is_stranger:
             if feasibility.mode == ENFORCE:
                 self.audit[feasibility.name] = "unknown client"
                 why = f"devices are looked at only for an API server that shows its certificate: {self.caller.doubt}"
-                raise AdmissionError(
-                    statuses.forbidden(
-                        KINDS[self.request.kind].resource, name_of(self.request.object), why
-                    ).status()
-                )
+                refusal = statuses.forbidden(obj.kind.resource, name_of(self.request.object), why)
+                raise AdmissionError(refusal.status())
             return
+        at, spec = obj.claim_spec
         found = feasibility.problems(spec, at)
         if not found:
             return
@@ -143,8 +138,8 @@ class _Verdict:
 
         :raises AdmissionError: if nobody may ask about that without a certificate, and the caller has none.
         """
-        quota = self.context.quota
-        claim = new_claim(self.request, self.context.server) if quota is not None else None
+        quota, obj = self.context.quota, self._object
+        claim = obj.new_claim() if quota is not None and obj is not None else None
         if claim is None or quota is None:
             return None
         if short_name(self.request.namespace):
@@ -178,10 +173,10 @@ class _Verdict:
 
         :raises AdmissionError: for a refusal that has no causes.
         """
-        context = self.context
-        answer = ask(context.server, self.request, context.known) if context.rules else None
-        if answer is None:
+        context, obj = self.context, self._object
+        if not context.rules or obj is None:
             return []
+        answer = obj.verdict(context.verdict_cache, others_read_spec=context.reads_specs)
         # That a version is deprecated is said by the API server, about the version that was really asked for.
         self.warnings += [text for text in answer.warnings if " is deprecated in " not in text]
         if not answer.accepted and not answer.errors:
@@ -189,15 +184,15 @@ class _Verdict:
         return answer.errors
 
     def _violated_policies(self) -> Iterator[FieldError]:
-        """What enforced policies have against the object; what others have becomes warnings."""
-        subject = self._subject() if self.context.policies else None
-        if subject is None:
+        """The errors of enforced policies; those of others become warnings."""
+        obj = self._object_with_new_spec() if self.context.policies else None
+        if obj is None:
             return
         _, version = split_api_version(self.request.api_version)
         for policy in self.context.policies:
-            found = policy.check(subject)
+            found = policy.check(obj)
             for error in found:
-                error.path = to_version(error.path, subject.kind, version)
+                error.path = to_version(error.path, obj.kind.name, version)
             if not found:
                 continue
             self.audit[policy.name] = "refused" if policy.mode == ENFORCE else "warned"
@@ -206,12 +201,10 @@ class _Verdict:
             else:
                 self.warnings += map(str, found)
 
-    def _subject(self) -> Subject | None:
-        """What policies see, made once."""
-        if not self._has_subject:
-            self._made = subject_of(self.request, self.context.server)
-            self._has_subject = True
-        return self._made
+    def _object_with_new_spec(self) -> AdmissionObject | None:
+        """The object if there is one whose spec is new or has changed: stored specs are not judged again."""
+        obj = self._object
+        return obj if obj is not None and obj.has_new_spec else None
 
     def _lints(self) -> Iterator[str]:
         """Lints are for objects that are new or have another spec; they are not repeated at every update."""

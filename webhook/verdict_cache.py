@@ -1,83 +1,63 @@
-"""Specs that the rules have nothing against, so that claims like earlier ones are not looked at in full."""
+"""Specs that the rules have accepted, so that the same spec in another object need not be judged again.
+
+Claims that are made from one template differ in nothing but their metadata.  A spec is judged by itself unless one of the
+kind's rules depends on the namespace as well (:class:`validation.kind_rules.NamespaceRule`).
+"""
 
 from __future__ import annotations
 
-from resourceapi.objects import Object
-from resourceapi.releases import split_api_version
-from validation.requests import CREATE, Answer, Request
-from validation.server import Server
-from webhook.cached_parts import KnownParts, stand_in
+import marshal
+from hashlib import blake2b
 
-MOST = 10_000
-BYTES = 64 * 1024
-# Kinds whose specs are judged by themselves, and the least that each of them may have in any version.
-_LEAST: dict[str, Object] = {
-    "ResourceClaim": {"devices": {}},
-    "ResourceClaimTemplate": {"spec": {"devices": {}}},
+from validation.kinds import RULES
+from validation.requests import CREATE, Request
+
+MOST_SPECS = 10_000
+# Larger specs are rare, and digesting them is not free.
+SPEC_BYTES = 64 * 1024
+_DIGEST_BYTES = 20
+_FORMAT = 2  # of marshal: without references, so that equal values have equal representations
+# Of each kind whose specs repeat: fields that rules judge together with the namespace, as marshal writes their names.
+_NAMESPACE_FIELDS = {
+    kind: tuple(rule.field.encode() for rule in rules.namespace_rules)
+    for kind, rules in RULES.items()
+    if rules.least_spec is not None
 }
-# Whether it is allowed depends on the namespace.
-_NOT_BY_ITSELF = b"adminAccess"
 
 
-class KnownSpecs:
-    """Remembers, by their digests, the latest specs that were taken in the creation of an object, and their parts.
+class VerdictCache:
+    """The latest specs that were accepted when an object was created, by their digests.
 
-    What is known holds for one server with its release and gates.
+    It is valid for one server with its release and gates.
     """
 
     def __init__(self) -> None:
-        self._specs: dict[bytes, None] = {}
-        self._parts: dict[bytes, None] = {}
+        self._accepted: dict[bytes, None] = {}
 
-    def handle(self, server: Server, request: Request) -> Answer:
-        """What the server answers to the request; the object in the answer may lack what is known, as then does the request."""
-        key = _key(request)
-        if key is None:
-            return server.handle(request)
-        if key in self._specs:
-            request.body = {**request.body, "spec": _LEAST[request.kind]}
-            return server.handle(request)
-        answer = self._handle_new(server, request)
-        if answer.accepted:
-            _remember(self._specs, [key])
-        return answer
+    def __contains__(self, key: object) -> bool:
+        return key in self._accepted
 
-    def _handle_new(self, server: Server, request: Request) -> Answer:
-        """The answer about a spec that is not known as a whole."""
-        whole = request.body
-        parts = KnownParts(self._parts, split_api_version(request.api_version)[1])
-        spec = whole["spec"]
-        if request.kind == "ResourceClaim":
-            remainder = parts.taken_out(spec)
-        else:
-            remainder = {**spec, "spec": parts.taken_out(spec.get("spec"))} if type(spec) is dict else spec
-        if parts.found:
-            request.body = {**whole, "spec": remainder}
-        answer = server.handle(request)
-        if parts.found and not answer.accepted:
-            # what is wrong is told with the whole at hand
-            request.body = whole
-            return server.handle(request)
-        if answer.accepted:
-            _remember(self._parts, parts.new)
-        return answer
+    def add(self, key: bytes) -> None:
+        """Remember a spec that the rules have accepted."""
+        if len(self._accepted) >= MOST_SPECS:
+            self._accepted.clear()
+        self._accepted[key] = None
 
+    def key(self, request: Request) -> bytes | None:
+        """The same for equal specs of the same kind and version only.
 
-def _remember(known: dict[bytes, None], new: list[bytes]) -> None:
-    if len(known) + len(new) > MOST:
-        known.clear()
-    known.update(dict.fromkeys(new[:MOST]))
-
-
-def _key(request: Request) -> bytes | None:
-    """What stands for the spec, None if it is not judged by itself or too large to be worth it."""
-    body = request.body
-    if request.verb != CREATE or request.kind not in _LEAST or type(body) is not dict:
-        return None
-    try:
-        text, key = stand_in((request.api_version, request.kind, body["spec"]))
-    except (KeyError, ValueError):  # no spec; numbers that are kept as they were written
-        return None
-    if len(text) > BYTES or _NOT_BY_ITSELF in text:
-        return None
-    return key
+        :returns: None if the spec is not judged by itself, or too large to be worth it.
+        """
+        body, fields = request.body, _NAMESPACE_FIELDS.get(request.kind)
+        if request.verb != CREATE or fields is None or type(body) is not dict or "spec" not in body:
+            return None
+        try:
+            written = marshal.dumps((request.api_version, request.kind, body["spec"]), _FORMAT)
+        except ValueError:  # numbers that are kept as they were written
+            return None
+        if len(written) > SPEC_BYTES:
+            return None
+        for field in fields:
+            if field in written:
+                return None
+        return blake2b(written, digest_size=_DIGEST_BYTES).digest()

@@ -1,0 +1,189 @@
+"""The object of a review: decoded once, and changed by nobody."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from conversion.hub import hub_object
+from resourceapi import decoding
+from resourceapi.field_errors import FieldError
+from resourceapi.field_path import Path
+from resourceapi.model.versions import SCHEMAS
+from resourceapi.objects import Object
+from tests.webhook.examples import NOW, admission, claim, context, conversion, server
+from tests.webhook.test_quota import Asked
+from validation.requests import UPDATE
+from webhook.admission_objects import AdmissionObject, admission_object
+from webhook.context import Context
+from webhook.converting import convert
+from webhook.mutating import mutate
+from webhook.policies import AdminAccess
+from webhook.reviews import WebhookError, parse_admission
+from webhook.validating import validate
+
+VERSIONS = ("v1", "v1beta2", "v1beta1")
+
+
+class Looking:
+    """A policy, and a feasibility policy, that keep what they are given and find nothing wrong with it."""
+
+    name = "looking"
+    mode = "Enforce"
+
+    def __init__(self) -> None:
+        self.objects: list[Object] = []
+        self.specs: list[Object] = []
+
+    def check(self, obj: AdmissionObject) -> list[FieldError]:
+        """Keep the object."""
+        self.objects.append(obj.hub)
+        return []
+
+    def problems(self, spec: Object, at: Path) -> list[tuple[Path, str]]:
+        """Keep the spec."""
+        self.specs.append(spec)
+        return []
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kinds of all objects that are decoded, one entry each time."""
+    found: list[str] = []
+
+    class Counting(decoding._State):
+        def __init__(self, schema: Any, root: str, *more: Any) -> None:
+            found.append(root)
+            super().__init__(schema, root, *more)
+
+    monkeypatch.setattr(decoding, "_State", Counting)
+    return found
+
+
+def everything(*, rules: bool) -> tuple[Context, Looking, Asked]:
+    """A context in which all who can look at a claim do so."""
+    looking, asked = Looking(), Asked()
+    policies = (looking, AdminAccess("Enforce", []))
+    made = context(rules=rules, policies=policies, quota=asked, feasibility=looking)
+    return made, looking, asked
+
+
+def stored(version: str) -> Object:
+    """A claim as the API server has stored it."""
+    obj = claim(version, allocationMode="ExactCount", count=1)
+    return {**obj, "metadata": {**obj["metadata"], "uid": "u", "resourceVersion": "1"}}
+
+
+@pytest.mark.parametrize("rules", [True, False])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_object_is_decoded_once(version: str, rules: bool, decoded: list[str]) -> None:
+    """Rules, policies, feasibility and quota share one decoded request, for specs that are new or known."""
+    made, looking, asked = everything(rules=rules)
+    for name in ("new", "known"):
+        obj = {**claim(version), "metadata": {"name": name, "namespace": "team"}}
+        assert validate(admission(obj), made)["response"]["allowed"]
+        assert decoded == ["ResourceClaim"]
+        decoded.clear()
+    assert len(looking.objects) == len(looking.specs) == len(asked.claims) == 2
+    changed = copy.deepcopy(stored(version))
+    changed["metadata"]["labels"] = {"a": "b"}
+    assert validate(admission(changed, stored(version)), made)["response"]["allowed"]
+    assert decoded == ["ResourceClaim"] * 2
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_rules_alone_decode_once(version: str, decoded: list[str]) -> None:
+    """Without policies, too; where nobody looks at objects they are not decoded at all."""
+    for name in ("new", "known"):
+        obj = {**claim(version), "metadata": {"name": name, "namespace": "team"}}
+        validate(admission(obj), made := context())
+        mutate(admission(obj), made)
+        assert decoded == ["ResourceClaim"] * 2
+        decoded.clear()
+    validate(admission(claim(version)), context(rules=False))
+    mutate(admission(claim(version)), context(rules=False))
+    assert decoded == []
+
+
+def test_the_other_webhooks_decode_once(decoded: list[str]) -> None:
+    """The mutating webhook decodes an object and the stored one, conversion each object that it converts."""
+    mutate(admission(stored("v1"), stored("v1")), context())
+    assert decoded == ["ResourceClaim"] * 2
+    decoded.clear()
+    convert(conversion([claim("v1"), claim("v1beta1"), claim("v1beta1")], "v1"), context())
+    assert decoded == ["ResourceClaim"] * 2
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_all_see_the_object_that_was_sent(version: str) -> None:
+    """With its defaults, and whatever the rules have put back or dropped."""
+    made, looking, asked = everything(rules=True)
+    obj = claim(version, capacity={"requests": {"memory": "1Gi"}})
+    obj["status"] = {}
+    obj["metadata"] |= {"uid": "u", "generation": 7}
+    sent = copy.deepcopy(obj)
+    assert validate(admission(obj), made)["response"]["allowed"]
+    assert obj == sent
+    whole = hub_object(sent, SCHEMAS, defaults=NOW)
+    assert looking.objects == [whole]
+    assert looking.specs == [whole["spec"]]
+    assert [charged for _, charged, _ in asked.claims] == [whole]
+
+
+def test_dropping_leaves_the_object_alone() -> None:
+    """Fields of features that are off are dropped from the answer only."""
+    derived = [{"name": "example.com/rank", "expression": "1"}]
+    obj = admission_object(parse_admission(admission(claim(derivedAttributes=derived))), server())
+    assert obj is not None
+    before = copy.deepcopy(obj.hub)
+    answer = obj.answer()
+    assert answer.object is not None
+    assert "derivedAttributes" not in answer.object["spec"]["devices"]["requests"][0]["exactly"]
+    assert obj.hub == before
+    assert obj.hub["spec"]["devices"]["requests"][0]["exactly"]["derivedAttributes"] == derived
+
+
+@pytest.mark.parametrize(
+    ("change", "is_new"),
+    [({}, False), ({"count": 2}, True), ({"allocationMode": "All", "count": None}, True)],
+)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_whether_a_spec_is_new(version: str, change: dict[str, Any], is_new: bool) -> None:
+    """Defaults that are filled in change nothing, nor does what was stored without them."""
+    for old in (claim(version), stored(version)):
+        for new in (claim(version, **change), claim(version, allocationMode="ExactCount", count=1)):
+            has_change = is_new and new == claim(version, **change)
+            obj = admission_object(parse_admission(admission(new, old)), server())
+            assert obj is not None
+            assert obj.has_new_spec == has_change
+
+
+def test_reviews_without_an_object() -> None:
+    """Deletions, other kinds and groups, versions that do not exist, and subresources but the status."""
+    assert admission_object(parse_admission(admission(None, claim())), server()) is None
+    for change in ({"kind": "Pod"}, {"apiVersion": "v1"}, {"apiVersion": "resource.k8s.io/v1alpha1"}):
+        assert admission_object(parse_admission(admission({**claim(), **change})), server()) is None
+    review = admission(claim(), claim(), subresource="finalizers")
+    assert admission_object(parse_admission(review), server()) is None
+    status = admission_object(parse_admission(admission(claim(), claim(), subresource="status")), server())
+    assert status is not None
+    assert not status.has_new_spec
+
+
+def test_objects_that_cannot_be_decoded() -> None:
+    """Policies have nothing to look at; quota and rules say what is wrong."""
+    broken = {**claim(), "spec": {"devices": {"requests": 1}}}
+    obj = admission_object(parse_admission(admission(broken)), server())
+    assert obj is not None
+    assert not obj.has_new_spec
+    with pytest.raises(WebhookError, match=r"request\.object cannot be decoded"):
+        obj.new_claim()
+    assert obj.answer().code == 400
+    update = admission_object(parse_admission(admission(claim(), broken)), server())
+    assert update is not None
+    assert update._request.verb == UPDATE
+    assert not update.has_new_spec
+    with pytest.raises(WebhookError, match=r"request\.oldObject cannot be decoded"):
+        update.answer()
