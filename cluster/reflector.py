@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from contextlib import closing
 from random import random
 from threading import Event
-from typing import Protocol
+from typing import Any
 
 from cluster.client import JSON, Client
+from cluster.store import Collection
 from resourceapi.api_client import Listing, Unavailable
 from resourceapi.manifests import mapping, text
-from resourceapi.objects import Object
 
 _LOGGER = logging.getLogger("claimcheck")
 WATCH_SECONDS = 60
@@ -25,42 +24,24 @@ NOT_FOUND = 404
 METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 
 
-class Receiver(Protocol):
-    """What a reflector keeps up to date, in one thread: see :class:`cluster.store.Collection`."""
-
-    def replace(self, objects: Iterable[Object]) -> None:
-        """Take these for all objects that there are; if reading them fails, everything has to stay as it was."""
-        ...
-
-    def put(self, obj: Object) -> None:
-        """Add an object, or replace the one of that name."""
-        ...
-
-    def remove(self, obj: Object) -> None:
-        """Remove an object."""
-        ...
-
-    def lose(self) -> None:
-        """The API server has no such collection."""
-        ...
-
-
 class Reflector:
-    """Keeps a receiver up to date; ``synced`` is set once it has been for the first time.
+    """Keeps a collection as the cluster has it; ``synced`` is set once that has been listed.
 
     While the API server cannot be reached, everything stays as it was.  A collection that is not served is asked for
     now and then; it counts as synced.
     """
 
-    def __init__(self, client: Client, path: str, receiver: Receiver, *, metadata_only: bool = False) -> None:
+    def __init__(
+        self, client: Client, path: str, collection: Collection[Any], *, metadata_only: bool = False
+    ) -> None:
         """Make a reflector; :meth:`run` starts it.
 
         :param path: of the collection, from ``/api`` or ``/apis`` on.
-        :param metadata_only: whether the receiver needs no more of an object than its metadata.
+        :param metadata_only: whether no more of an object is needed than its metadata.
         """
         self.synced = Event()
         self.path = path
-        self._receiver = receiver
+        self._collection = collection
         self._lists = client.accepting(METADATA.format("List") if metadata_only else JSON)
         self._watches = client.accepting(METADATA.format("") if metadata_only else JSON)
 
@@ -70,7 +51,7 @@ class Reflector:
         while not ending.is_set():
             try:
                 listing = Listing(self._lists, self.path)
-                self._receiver.replace(listing)
+                self._collection.replace(listing)
                 revision = listing.revision
                 self.synced.set()
                 while not ending.is_set():
@@ -80,15 +61,17 @@ class Reflector:
                 if error.code == NOT_FOUND:
                     self._lose()
                     ending.wait(NOT_SERVED_SECONDS)
-                else:
-                    _log(logging.WARNING, "watch failed", path=self.path, reason=error.reason)
-                    ending.wait(_pause(failures))
-                    failures += 1
+                    continue
+                _log(logging.WARNING, "watch failed", path=self.path, reason=error.reason)
+            except Exception:
+                _LOGGER.exception("watch failed", extra={"fields": {"path": self.path}})
+            ending.wait(_pause(failures))
+            failures += 1
 
     def _lose(self) -> None:
         if not self.synced.is_set():
             _log(logging.INFO, "not served", path=self.path)
-        self._receiver.lose()
+        self._collection.lose()
         self.synced.set()
 
     def _watch(self, revision: str) -> str:
@@ -108,9 +91,9 @@ class Reflector:
                 if kind == "ERROR":
                     raise Unavailable(text(changed, "message") or "the watch has ended with an error")
                 if kind == "DELETED":
-                    self._receiver.remove(changed)
+                    self._collection.remove(changed)
                 elif kind in ("ADDED", "MODIFIED"):
-                    self._receiver.put(changed)
+                    self._collection.put(changed)
                 revision = text(mapping(changed, "metadata"), "resourceVersion") or revision
         return revision
 

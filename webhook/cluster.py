@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from threading import Event, Thread
+from typing import Any
 
 from cluster.client import Client
-from cluster.reflector import Receiver, Reflector
+from cluster.reflector import Reflector
 from cluster.store import Collection
 from resourceapi.manifests import labels_of
 from resourceapi.objects import Object
@@ -43,7 +44,7 @@ class WatchedCluster(Cluster):
         if client is None:
             return
         group = GROUP_PATH
-        collections: list[tuple[str, str, Receiver]] = [
+        collections: list[tuple[str, str, Collection[Any]]] = [
             (NAMESPACES, "/api/v1/namespaces", self.namespaces),
             (NODES, "/api/v1/nodes", self.nodes),
             (DEVICES, f"{group}/resourceslices", self.devices.slices),
@@ -51,8 +52,8 @@ class WatchedCluster(Cluster):
             (CLAIMS, f"{group}/resourceclaims", self.claims),
         ]
         self.reflectors += [
-            Reflector(client, path, receiver, metadata_only=part in (NAMESPACES, NODES))
-            for part, path, receiver in collections
+            Reflector(client, path, collection, metadata_only=part in (NAMESPACES, NODES))
+            for part, path, collection in collections
             if part in self.parts
         ]
 

@@ -195,6 +195,25 @@ def test_collection_that_is_no_longer_served(watch: Following, cluster: Cluster)
     until(lambda: watch.labels == {})
 
 
+def test_mistakes_of_ours_end_nothing(
+    watch: Following, cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An exception is logged, and the watch goes on with a new list."""
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
+    mistakes = [KeyError("ours")]
+
+    def fail(changes: object) -> None:
+        if mistakes and len(watch.known.objects) > 3:
+            raise mistakes.pop()
+
+    watch.known.listen(fail)
+    cluster.send("ADDED", namespace("d", 11))
+    until(lambda: "watch failed" in caplog.text)
+    cluster.items.append(namespace("e", 12))
+    cluster.events.put(None)
+    until(lambda: "e" in watch.labels)
+
+
 def test_pauses_grow() -> None:
     """The longer the cluster does not answer, the more rarely it is asked: up to twice a minute."""
     assert [0.5 <= _pause(0) <= 1, 2 <= _pause(2) <= 4, 15 <= _pause(1_000_000) <= 30] == [True] * 3
