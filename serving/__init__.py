@@ -1,1 +1,5 @@
-"""A server of HTTP over TLS, in worker processes: connections, certificates, reload, metrics and logs."""
+"""HTTPS for routes that others hand in: worker processes, connections, certificates, reload, metrics and logs.
+
+An application (:mod:`serving.application`) brings settings and routes (:mod:`serving.routes`); nothing in here knows what the
+routes are for.
+"""

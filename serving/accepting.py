@@ -1,6 +1,6 @@
-"""Connections for several processes on one socket, shared out so that none of them has much more than another.
+"""Several processes accept connections from one socket, so that none of them gets many more than another.
 
-Without that whoever comes first takes all that wait; and an API server keeps its few connections for long.
+Otherwise the process that wakes up first would accept all that wait; and an API server keeps its few connections for long.
 """
 
 from __future__ import annotations
@@ -18,30 +18,40 @@ from serving.connections import Connections
 from serving.logs import log
 from serving.tls_connection import TLSConnection
 
-# How long a process that has more leaves a connection to the others.
+# How long a process that has more connections than another leaves a new one to the others.
 DEFER_SECONDS = 0.01
-# How long to take no more after the process has run out of something.
+# How long to accept no connections after the process has run out of descriptors or memory.
 PAUSE_SECONDS = 1.0
 _BYTES = 4
 _SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class Shares:
-    """How many connections each of the processes has, in memory that they share; made before they are forked."""
+    """How many connections each process has, in memory that they share; made before they are forked.
+
+    :param processes: how many.
+    """
 
     def __init__(self, processes: int) -> None:
         self._numbers = memoryview(mmap.mmap(-1, processes * _BYTES)).cast("I")
 
     def set(self, process: int, connections: int) -> None:
+        """Publish how many connections a process has."""
         self._numbers[process] = connections
 
     def is_busier(self, process: int) -> bool:
-        """Whether some other process has fewer connections."""
+        """Whether another process has fewer connections."""
         return self._numbers[process] > min(self._numbers)
 
 
 class Acceptor:
-    """Takes connections from a listening socket, as one of the processes that do."""
+    """Accepts connections from a listening socket, as one of several processes; needs a running loop.
+
+    :param tls: returns the TLS context of a new connection.
+    :param protocol: makes the protocol of a new connection, inside TLS.
+    :param process: the index of this process in ``shares``.
+    :param connections: all open connections, those in their handshakes included.
+    """
 
     def __init__(
         self,
@@ -53,11 +63,6 @@ class Acceptor:
         process: int,
         connections: Connections,
     ) -> None:
-        """
-        :param tls: what to speak TLS with, asked for each connection.
-        :param process: which of the shares is ours.
-        :param connections: all that are open, those in their handshakes among them.
-        """
         self._listener = listener
         self._tls = tls
         self._protocol = protocol
@@ -70,7 +75,7 @@ class Acceptor:
         self._listen()
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Accept no more connections."""
         self._closed = True
         self._loop.remove_reader(self._listener)
         self._listener.close()
@@ -84,17 +89,17 @@ class Acceptor:
         self._loop.call_later(seconds, then)
 
     def _ready(self) -> None:
-        """A connection waits: for us, unless others have fewer."""
+        """Accept the connection that waits, unless another process has fewer."""
         self._count()
         if self._shares.is_busier(self._process):
-            self._pause(DEFER_SECONDS, self._take_what_is_left)
+            self._pause(DEFER_SECONDS, self._accept_if_still_waiting)
         else:
             self._accept()
 
-    def _take_what_is_left(self) -> None:
+    def _accept_if_still_waiting(self) -> None:
         self._listen()
         if not self._closed:
-            self._accept()  # which listens no more, for a while, if there is a shortage
+            self._accept()  # which stops listening for a while if there is a shortage
 
     def _count(self) -> None:
         self._shares.set(self._process, len(self._connections) + len(self._starting))
@@ -117,7 +122,7 @@ class Acceptor:
         self._count()
 
     async def _begin(self, plain: socket.socket) -> None:
-        # whoever does not speak TLS, or stops doing so, is no concern of ours
+        # clients that do not speak TLS, or break off, need no line in the log
         with contextlib.suppress(OSError):
             await self._loop.connect_accepted_socket(
                 lambda: TLSConnection(self._protocol(), self._tls(), self._connections), plain

@@ -1,4 +1,4 @@
-"""Certificates in a Secret, which all replicas share; its resourceVersion decides who was first."""
+"""Certificates in a Secret that all replicas share; its resourceVersion detects concurrent writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OK, CREATED, NOT_FOUND, CONFLICT = 200, 201, 404, 409
 class SecretStore:
     """A Store (:class:`serving.certificate_store.Store`) in a Secret of type ``kubernetes.io/tls``, or of any type that it has.
 
-    What else is in the Secret stays.  All methods raise :class:`resourceapi.api_client.Unavailable`.
+    Other entries of the Secret are kept.  All methods raise :class:`resourceapi.api_client.Unavailable`.
     """
 
     def __init__(self, api: Api, namespace: str, name: str) -> None:
@@ -33,6 +33,7 @@ class SecretStore:
         }
 
     def load(self) -> tuple[Entries | None, str]:
+        """The entries and the Secret's resourceVersion; None and an empty string if there is no Secret."""
         answer = self._api.request("GET", self._path)
         if answer[0] == NOT_FOUND:
             return None, ""
@@ -43,6 +44,10 @@ class SecretStore:
         return entries, text(mapping(found, "metadata"), "resourceVersion")
 
     def save(self, entries: Entries, revision: str) -> None:
+        """Write the entries; create the Secret if ``revision`` is empty.
+
+        :raises Conflict: if the Secret has changed since, or was created or deleted.
+        """
         others = {name: value for name, value in mapping(self._found, "data").items() if name not in NAMES}
         ours = {name: b64encode(content).decode("ascii") for name, content in entries.items()}
         metadata = {
@@ -55,14 +60,14 @@ class SecretStore:
             answer = self._api.request("PUT", self._path, body)
         else:
             answer = self._api.request("POST", self._collection, body)
-        # gone, or there by now: both are somebody else's doing
+        # deleted or created meanwhile: by another replica
         if answer[0] in (CONFLICT, NOT_FOUND):
             raise Conflict(f"{self._path} has other certificates by now")
         self._found = expect(answer, f"writing {self._path}", OK, CREATED)
 
 
 def _decoded(value: Any) -> bytes:
-    """The content of an entry; what is no Base64 is as good as nothing."""
+    """The content of an entry; empty if it is not Base64."""
     try:
         return b64decode(value, validate=True)
     except (binascii.Error, ValueError, TypeError):

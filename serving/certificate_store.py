@@ -1,4 +1,4 @@
-"""Where certificates are kept, shared by all who serve with them."""
+"""Stores of certificates, shared by all processes that serve with them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _ATTEMPTS = 10
 
 
 class Conflict(Exception):
-    """Somebody else has written since."""
+    """Another process has written since."""
 
 
 class Store(Protocol):
-    """Entries with a revision, written only by those who have seen the latest."""
+    """Entries with a revision; only a writer that has seen the latest one may replace them."""
 
     def load(self) -> tuple[Entries | None, str]:
         """The entries, None if there are none yet, and their revision."""
@@ -32,7 +32,7 @@ class Store(Protocol):
     def save(self, entries: Entries, revision: str) -> None:
         """Replace the entries of a revision.
 
-        :raises Conflict: if theirs is another revision by now.
+        :raises Conflict: if the store has another revision by now.
         """
         ...
 
@@ -44,19 +44,19 @@ def maintain(
     spare: Entries | None = None,
     is_trusted: IsTrusted = lambda pem: True,
 ) -> Entries:
-    """The entries that are valid now; makes, renews and rotates what is due.
+    """Make, renew and rotate what is due; return the entries that are valid now.
 
-    Whoever comes second adopts what the first has made.
+    Of several processes that find something due, the first one writes and the others take over what it has made.
 
-    :param spare: put into the store if what is there is missing or damaged, so that clients need not learn of another
-        authority.
+    :param spare: entries to restore if those in the store are missing or damaged, so that clients need not learn of
+        another authority.
     :param is_trusted: as for :func:`serving.certificates.advance`.
-    :raises Conflict: if others are faster time and again.
+    :raises Conflict: if others write at the same time again and again.
     """
     for _ in range(_ATTEMPTS):
         stored, revision = store.load()
-        known = spare if not is_usable(stored) and is_usable(spare) else stored
-        entries = advance(known, terms, now, is_trusted)
+        latest = spare if not is_usable(stored) and is_usable(spare) else stored
+        entries = advance(latest, terms, now, is_trusted)
         if entries is stored:
             return entries
         try:
@@ -68,7 +68,12 @@ def maintain(
 
 
 class Keeper:
-    """Keeps certificates valid in a store; where that is no directory, with a copy in one for those who serve."""
+    """Keeps the certificates in a store valid.
+
+    :param copy: a directory that gets a copy for the processes that serve; None if the store is one.
+    :param is_trusted: as for :func:`maintain`.
+    :param after: called after each round, to let go of what was held for it.
+    """
 
     def __init__(
         self,
@@ -78,10 +83,6 @@ class Keeper:
         is_trusted: IsTrusted = lambda pem: True,
         after: Callable[[], None] = lambda: None,
     ) -> None:
-        """
-        :param is_trusted: as for :func:`maintain`.
-        :param after: called after each round, to let go of what was held for it.
-        """
         self._store = store
         self._terms = terms
         self._copy = copy
@@ -89,7 +90,7 @@ class Keeper:
         self._after = after
 
     def maintain(self, now: datetime) -> None:
-        """Do what is due; until the next round a copy may be behind.
+        """Do what is due; a copy may lag behind until the next round.
 
         :raises Conflict: as :func:`maintain`.
         """
@@ -106,13 +107,16 @@ class Keeper:
 
 
 class DirectoryStore:
-    """A directory; its entries are in ``current``, a link to a directory that is written once, so never half a set."""
+    """A Store in a directory.
+
+    Its entries are in ``current``, a link to a directory that is written only once, so that nobody ever reads half a set.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
     def load(self) -> tuple[Entries | None, str]:
-        """The entries; the revision is the name of the directory that they are in."""
+        """The entries, and the name of the directory that they are in as their revision."""
         try:
             revision = os.readlink(self.directory / CURRENT)
             files = list((self.directory / revision).iterdir())
@@ -121,7 +125,10 @@ class DirectoryStore:
             return None, ""
 
     def save(self, entries: Entries, revision: str) -> None:
-        """Replace the entries; only the owner may read what is written."""
+        """Replace the entries; only the owner of the process may read the files.
+
+        :raises Conflict: if the directory has another revision by now.
+        """
         self.directory.mkdir(parents=True, exist_ok=True)
         with self._locked():
             if self._revision() != revision:
@@ -134,7 +141,7 @@ class DirectoryStore:
             link.symlink_to(written.name)
             link.replace(self.directory / CURRENT)
             for old in self.directory.glob("certificates-*"):
-                # the previous set stays, for those who are reading it
+                # the previous set stays for processes that are reading it
                 if old.name not in (written.name, revision):
                     shutil.rmtree(old, ignore_errors=True)
 

@@ -1,11 +1,11 @@
-"""An authority of our own and the leaf certificate of the service.
+"""A certificate authority of the service's own, and the leaf certificate that it serves with.
 
-Certificates are kept as ``Entries``, PEM by name, in any store (:mod:`serving.certificate_store`).  :func:`advance` says what
-the entries are to be at a time, so that calling it now and then does all renewal and rotation:
+Certificates are kept as ``Entries``, PEM by name, in any store (:mod:`serving.certificate_store`).  :func:`advance` returns
+the entries that are due at a time, so that calling it regularly does all renewal and rotation:
 
 * A leaf is replaced after two thirds of its life, and never outlives its authority.
 * An authority gets a successor after two thirds of its life.  The successor is trusted at once, but signs nothing before
-  the *trust lead* has passed, in which clients get to know it.  The old one stays trusted until it ends.
+  the *trust lead* has passed, in which clients learn of it.  The old one stays trusted until it ends.
 * All are valid from five minutes ago, for clients whose clocks are late.
 """
 
@@ -29,7 +29,7 @@ AUTHORITY, AUTHORITY_KEY = "authority.crt", "authority.key"
 SUCCESSOR, SUCCESSOR_KEY = "successor.crt", "successor.key"
 NAMES = (BUNDLE, LEAF, LEAF_KEY, AUTHORITY, AUTHORITY_KEY, SUCCESSOR, SUCCESSOR_KEY)
 
-# What is raised for content that is damaged, or of another kind than we make.
+# Errors for content that is damaged, or of another kind than is made here.
 _UNREADABLE = (
     KeyError,
     TypeError,
@@ -60,12 +60,12 @@ class Terms(NamedTuple):
 def advance(
     entries: Entries | None, terms: Terms, now: datetime, is_trusted: IsTrusted = lambda pem: True
 ) -> Entries:
-    """What the entries are to be at a time; the same object if nothing is to change.
+    """The entries that are due at a time; the same object if nothing changes.
 
-    Entries that cannot be read, or are not of our making, are treated like none: a new authority is made.
+    Entries that cannot be read, or were not made here, are treated like none: a new authority is made.
 
-    :param is_trusted: whether clients trust an authority, as far as that can be told; asked about a successor after the
-        trust lead.  One that is not trusted takes over only when the old one ends.
+    :param is_trusted: whether clients trust an authority (PEM), as far as that can be told; called for a successor after
+        the trust lead.  One that is not trusted takes over only when the old one ends.
     """
     try:
         current = _Chain(entries) if entries is not None else None
@@ -80,7 +80,7 @@ def advance(
 
 
 def is_usable(entries: Entries | None) -> bool:
-    """Whether entries are whole: everything can be read, and keys belong to their certificates."""
+    """Whether entries are complete: everything can be read, and keys belong to their certificates."""
     try:
         return entries is not None and bool(_Chain(entries).bundle)
     except _UNREADABLE:
@@ -96,7 +96,7 @@ class _Signed(NamedTuple):
 
 
 class _Chain:
-    """What is in entries; raises something ``_UNREADABLE`` if they are damaged."""
+    """The certificates in entries; raises one of ``_UNREADABLE`` if they are damaged."""
 
     def __init__(self, entries: Entries) -> None:
         self.entries = entries
@@ -109,7 +109,7 @@ class _Chain:
         self.bundle = x509.load_pem_x509_certificates(entries[BUNDLE])
 
     def is_due(self, terms: Terms, now: datetime) -> bool:
-        """Whether something has to be done besides that."""
+        """Whether something other than the successor's takeover is due."""
         return (
             self._authority_due(now)
             or self._leaf_due(terms, now)
@@ -124,7 +124,7 @@ class _Chain:
         return not _is_valid(authority, now) or (self.successor is None and now >= _renewal(authority))
 
     def successor_takes_over(self, terms: Terms, now: datetime, is_trusted: IsTrusted) -> bool:
-        """Whether there is a successor that may sign: it is known, or there is nothing else any more."""
+        """Whether there is a successor that may sign: clients trust it, or the old authority has ended."""
         if self.successor is None:
             return False
         if not _is_valid(self.authority.certificate, now):
@@ -142,7 +142,7 @@ class _Chain:
         )
 
     def advanced(self, terms: Terms, now: datetime, *, takes_over: bool) -> Entries:
-        """The entries with everything done that is due."""
+        """The entries after everything that is due."""
         authority, successor = self.authority, self.successor
         if takes_over and successor is not None:
             authority, successor = successor, None
@@ -185,14 +185,14 @@ def _issued(
 def _bundle(
     signing: list[_Signed | None] | list[_Signed], known: list[x509.Certificate], now: datetime
 ) -> bytes:
-    """What is to be trusted: the authorities, then those trusted before as long as they last."""
+    """The certificates to trust: the authorities, then those trusted before until they end."""
     certificates = [signed.certificate for signed in signing if signed is not None]
     certificates += [old for old in known if old not in certificates and now < old.not_valid_after_utc]
     return b"".join(map(_pem, certificates))
 
 
 def _authority(terms: Terms, now: datetime) -> _Signed:
-    """A new authority, which differs by name from all others."""
+    """A new authority with a unique name."""
     key = ec.generate_private_key(ec.SECP256R1())
     serial = x509.random_serial_number()
     name = _name(f"Claimcheck webhook authority {serial:x}"[:64])
@@ -207,7 +207,7 @@ def _authority(terms: Terms, now: datetime) -> _Signed:
 
 
 def _leaf(authority: _Signed, terms: Terms, now: datetime) -> _Signed:
-    """A certificate of the service, which ends with its authority at the latest."""
+    """A new leaf certificate, which ends with its authority at the latest."""
     issuer = authority.certificate
     signer = serialization.load_pem_private_key(authority.key, None)
     assert isinstance(signer, ec.EllipticCurvePrivateKey)
@@ -258,13 +258,13 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 
 def _renewal(certificate: x509.Certificate) -> datetime:
-    """When two thirds of its life are over."""
+    """The time at which two thirds of its life are over."""
     start, end = certificate.not_valid_before_utc + BACKDATED, certificate.not_valid_after_utc
     return start + (end - start) * 2 / 3
 
 
 def _is_valid(certificate: x509.Certificate, now: datetime) -> bool:
-    """One that is not valid yet was made by a clock that was ahead."""
+    """Whether it is valid now; one that is not valid yet was made by a clock that was ahead."""
     return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
 
 
@@ -300,7 +300,7 @@ def _read(pem: bytes, key: bytes) -> _Signed:
 
 
 def _read_authority(pem: bytes, key: bytes) -> _Signed:
-    """A certificate and its key that can sign as ours do."""
+    """A certificate and its key that can sign like those made here."""
     signed = _read(pem, key)
     if not isinstance(signed.certificate.public_key(), ec.EllipticCurvePublicKey):
         raise TypeError("the authority's key is of another kind")

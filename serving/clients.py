@@ -11,13 +11,13 @@ OTHER_CLIENT = "the client certificate is for somebody else"
 
 
 class Clients:
-    """The clients that may ask for everything: those with a certificate that TLS has verified and, if there are ``names``,
-    with one of these common names."""
+    """The clients that may ask for everything: those with a certificate that TLS has verified.
+
+    :param names: if there are any, the certificate must have one of these common names.
+    :param for_all_requests: whether other clients are refused altogether.
+    """
 
     def __init__(self, names: tuple[str, ...] = (), *, for_all_requests: bool = True) -> None:
-        """
-        :param for_all_requests: whether other clients are refused altogether.
-        """
         self._names = frozenset(names)
         self._for_all_requests = for_all_requests
 

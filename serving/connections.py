@@ -1,9 +1,8 @@
-"""How many connections a process has, and which of them goes when there are too many.
+"""The open connections of a process, and which of them is closed when there are too many.
 
-Anybody who reaches the port can open connections, and none of them costs the client anything.  So they have a limit, and
-a newcomer takes the place of one that does nothing: those that were never answered anything keep half of the places at
-most, of the others the one goes that was answered the longest time ago.  A connection whose request is being worked on
-never goes.
+Anybody who reaches the port can open connections at no cost.  So they are limited, and a new one takes the place of an idle
+one: connections without any answer so far keep at most half of the places; of the others the one is closed whose last
+answer is the oldest.  A connection whose request is being handled is never closed.
 """
 
 from __future__ import annotations
@@ -15,14 +14,20 @@ from time import monotonic
 
 from serving.logs import log
 
-# How often it is worth a line that connections are shed, in seconds.
+# Seconds between log lines about connections that are closed.
 REPORT_SECONDS = 10.0
-# How much longer than it may be idle a connection may take to end by itself.
+# How many seconds beyond its idle time a connection has to end by itself.
 GRACE_SECONDS = 10.0
 
 
 class Connections:
-    """The open connections of a process, each known by its socket; those that are still shaking hands count, too."""
+    """The open connections of a process, each identified by its socket; those in their handshakes count, too.
+
+    :param most: how many may be open at once.
+    :param idle_seconds: how long one may go without a request.
+    :param shed: called for each that is closed because there are too many.
+    :param clock: returns seconds since any fixed point in time.
+    """
 
     def __init__(
         self,
@@ -32,16 +37,11 @@ class Connections:
         shed: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """
-        :param most: so many at once.
-        :param idle_seconds: how long one may go without a request.
-        :param shed: called for each that has to go.
-        """
         self._most = most
         self._longest = idle_seconds + GRACE_SECONDS
         self._shed = shed
         self._clock = clock
-        # by socket: the connection, and since when it is there; the oldest first
+        # by socket: the connection, and the time of its opening or last answer; the oldest first
         self._fresh: dict[object, tuple[asyncio.BaseTransport, float]] = {}
         self._answered: dict[object, tuple[asyncio.BaseTransport, float]] = {}
         self._working: dict[object, asyncio.BaseTransport] = {}
@@ -49,34 +49,34 @@ class Connections:
 
     @property
     def half(self) -> int:
-        """So many places one sort of connections may take, that others find some."""
+        """How many places one sort of connections may take, so that the other finds some."""
         return self._most // 2
 
     def __len__(self) -> int:
         return len(self._fresh) + len(self._answered) + len(self._working)
 
     def opened(self, transport: asyncio.BaseTransport) -> None:
-        """There is one more."""
+        """Count a new connection; close an idle one if there are too many."""
         self._fresh[_key(transport)] = (transport, self._clock())
         if len(self) > self._most:
             self._shed_one()
 
     def closed(self, transport: asyncio.BaseTransport) -> None:
-        """It is gone."""
+        """Forget a connection."""
         key = _key(transport)
         self._fresh.pop(key, None)
         self._answered.pop(key, None)
         self._working.pop(key, None)
 
     def works(self, transport: asyncio.BaseTransport | None) -> None:
-        """A whole request has come on it, which is worked on from now on."""
+        """Note that a whole request has arrived, which is being handled from now on."""
         key = _key(transport)
         known = self._fresh.pop(key, None) or self._answered.pop(key, None)
         if known is not None:
             self._working[key] = known[0]
 
     def answered(self, transport: asyncio.BaseTransport | None) -> None:
-        """A request has been answered."""
+        """Note that a request has been answered."""
         key = _key(transport)
         known = self._working.pop(key, None)
         if known is None:
@@ -87,7 +87,7 @@ class Connections:
         self._answered[key] = (known, self._clock())
 
     def expire(self) -> None:
-        """End those that nothing has been done on for too long, whatever trickles in or is not taken."""
+        """Close connections without a request or answer for too long, even if bytes trickle in or are not read."""
         due = self._clock() - self._longest
         for waiting in (self._fresh, self._answered):
             for transport, since in list(waiting.values()):
@@ -96,7 +96,7 @@ class Connections:
                 self._end(transport)
 
     def _shed_one(self) -> None:
-        """The newcomer itself goes only if all others are at work."""
+        """Close one; the new one itself only if requests are being handled on all others."""
         waiting = self._fresh if len(self._fresh) > self.half or not self._answered else self._answered
         transport, _ = next(iter(waiting.values()))
         self._shed()
@@ -106,12 +106,12 @@ class Connections:
         self._end(transport)
 
     def _end(self, transport: asyncio.BaseTransport) -> None:
-        """At once: who does nothing would not say goodbye either."""
+        """Close a connection at once: an idle client would not take part in a TLS shutdown."""
         self.closed(transport)
         assert isinstance(transport, asyncio.WriteTransport)
         transport.abort()
 
 
 def _key(transport: asyncio.BaseTransport | None) -> object:
-    """The same for a connection and for TLS on it."""
+    """The socket, which is the same for a connection and for TLS on it."""
     return None if transport is None else transport.get_extra_info("socket")

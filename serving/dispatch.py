@@ -63,13 +63,13 @@ class Unfinished(NamedTuple):
 
 
 class Dispatcher:
-    """Runs handlers for one process."""
+    """Runs handlers for one process.
+
+    :param connections: clients that are not known wait on at most half of them.
+    :param label: the field of log lines that has the name of the route.
+    """
 
     def __init__(self, connections: Connections, slots: Slots, label: str) -> None:
-        """
-        :param connections: clients that are not known wait on half of them at most.
-        :param label: the field of log lines that has the name of the route.
-        """
         self._connections = connections
         self._slots = slots
         self._label = label

@@ -19,10 +19,7 @@ LINGERING_SECONDS = 1.0
 
 
 class Response(web.Response):
-    """A response without a ``Server`` header.
-
-    aiohttp adds its name and version, and those of Python, with no way to say no; here is the one place that knows where.
-    """
+    """A response without the ``Server`` header that aiohttp adds, which has its version and that of Python."""
 
     async def _prepare_headers(self) -> None:
         await super()._prepare_headers()
@@ -30,7 +27,7 @@ class Response(web.Response):
 
 
 class _Handler(web.RequestHandler):
-    """The protocol of a connection; what is no HTTP is answered in words of our own."""
+    """The protocol of a connection; bytes that are not HTTP are answered without quoting them."""
 
     __slots__ = ("first_request",)
     first_request: Any
@@ -42,13 +39,18 @@ class _Handler(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The answer to a request that cannot be read, or could not be handled; aiohttp's own quotes the request."""
-        super().handle_error(request, status, exc, message)  # which logs it
+        """The response to a request that cannot be parsed or handled; aiohttp's own quotes the request."""
+        super().handle_error(request, status, exc, message)  # logs it
         return refusal(status)
 
 
 class GeneralHTTP:
-    """Makes the protocols of connections that aiohttp serves; needs a running loop."""
+    """Makes the protocols of connections that aiohttp serves; needs a running loop.
+
+    :param answer: answers a request; its second argument is what :meth:`protocol` was given, for the first request of a
+        connection, and None for all others.
+    :param idle_seconds: how long a connection may be open without a request.
+    """
 
     def __init__(
         self,
@@ -56,11 +58,6 @@ class GeneralHTTP:
         *,
         idle_seconds: float,
     ) -> None:
-        """
-        :param answer: answers a request; its second argument is what :meth:`protocol` was given, for the first request of
-            a connection, and None for all others.
-        :param idle_seconds: how long a connection may be open without a request.
-        """
         self._loop = asyncio.get_running_loop()
         self._answer = answer
         self._idle_seconds = idle_seconds
@@ -128,7 +125,7 @@ def _server_log() -> logging.Logger:
 
 
 def _in_short(record: logging.LogRecord) -> bool:
-    """Turn the report about a request that is no HTTP into a warning."""
+    """Turn the report about a request that is not HTTP into a warning of one line."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, HttpProcessingError):
         message = " ".join(error.message.split())[:200]

@@ -1,4 +1,4 @@
-"""Logs as JSON lines: ``time``, ``level``, ``message``, and what a record says beyond it (``uid`` of the request, …)."""
+"""Logs as JSON lines: ``time``, ``level``, ``message``, and further fields (``uid`` of the request, …)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from typing import Any, TextIO
 from resourceapi.shortening import shortened
 
 LOGGER = logging.getLogger("claimcheck")
-# Objects can be named as one likes, and a refusal can have very many causes: lines stay readable.
+# Names and refusals can be long: lines stay readable.
 MAX_CHARACTERS = 2000
 
 
 class JSONFormatter(logging.Formatter):
-    """A record as one line of JSON; extra members come from ``extra={"fields": {...}}``."""
+    """Formats a record as one line of JSON; further fields come from ``extra={"fields": {...}}``."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """One line of JSON, in which strings of fields are shortened."""
         entry: dict[str, Any] = {
             "time": f"{strftime('%Y-%m-%dT%H:%M:%S', gmtime(record.created))}.{int(record.msecs):03}Z",
             "level": record.levelname.lower(),
@@ -38,13 +39,17 @@ def _cut(value: Any) -> Any:
 
 
 def log(level: int, message: str, /, **fields: Any) -> None:
-    """Log a message with members of its own."""
+    """Log a message with further fields."""
     if LOGGER.isEnabledFor(level):
         LOGGER.log(level, message, extra={"fields": fields})
 
 
 def configure_logs(level: str, stream: TextIO | None = None) -> None:
-    """Send all logs, those of libraries included, to a stream (standard error) as JSON."""
+    """Write all logs as JSON, those of libraries from warnings on.
+
+    :param level: the name of the least level of our own.
+    :param stream: standard error if None.
+    """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JSONFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

@@ -1,4 +1,4 @@
-"""What a server counts, for Prometheus; names and buckets are modelled on those of controller-runtime's webhooks.
+"""A server's metrics for Prometheus; names and buckets are modelled on those of controller-runtime's webhooks.
 
 Several processes share what they count through files in ``$PROMETHEUS_MULTIPROC_DIR``, which must be set before this
 module is imported.
@@ -25,13 +25,13 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class ServerMetrics:
-    """The metrics of one process about its routes and connections; services add their own to ``registry``."""
+    """The metrics of one process about its routes and connections; services add their own to ``registry``.
+
+    :param prefix: of the names of metrics.
+    :param label: the label that has the name of the route.
+    """
 
     def __init__(self, prefix: str, label: str) -> None:
-        """
-        :param prefix: of the names of metrics.
-        :param label: the label that has the name of the route.
-        """
         self.label = label
         self.registry = registry = CollectorRegistry()
         self._children: dict[tuple[object, ...], Any] = {}

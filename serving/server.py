@@ -27,7 +27,13 @@ from serving.slots import Slots
 class Server:
     """Answers requests to routes, which may be replaced at any time.
 
-    While ``draining``, each connection is closed with its next answer, and ``/readyz`` says no.
+    While ``draining``, each connection is closed with its next answer, and ``/readyz`` fails.
+
+    :param deadline: makes the deadline of a request that begins now, from the seconds that the client waits.
+    :param clients: which clients may ask for what; None if clients are not identified.
+    :param is_ready: whether everything is there that handlers need.
+    :param connections: the open connections.
+    :param huge_slot: the slot for huge bodies that all processes share.
     """
 
     def __init__(
@@ -42,13 +48,6 @@ class Server:
         connections: Connections | None = None,
         huge_slot: SharedSlot | None = None,
     ) -> None:
-        """
-        :param deadline: makes the deadline of a request that begins now, from the seconds that the client waits.
-        :param clients: which clients may ask for what; None if clients are not identified.
-        :param is_ready: whether everything is there that handlers need.
-        :param connections: the open connections; idle ones are closed there.
-        :param huge_slot: the slot for huge bodies that all processes share.
-        """
         self.set_routes(routes)
         self.metrics = metrics
         self.draining = False

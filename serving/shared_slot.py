@@ -1,7 +1,6 @@
-"""A place that several processes share, for work of which there is memory for one at a time.
+"""A slot that several processes share, for work of which there is memory for one at a time.
 
-It is a lock on a file, which the operating system takes away from a process that ends, however it ends: nobody waits for
-the dead.
+It is a lock on a file, which the operating system releases when a process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -16,32 +15,35 @@ POLL_SECONDS = 0.05
 
 
 class SharedSlot:
-    """A slot in a file that all processes name; each opens it for itself, after it was forked."""
+    """A slot for all processes that open the same file; each opens it for itself, after it was forked.
+
+    :param file: created if it does not exist.
+    """
 
     def __init__(self, file: Path) -> None:
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._mine = asyncio.Lock()  # within this process, in the order of coming
+        self._local = asyncio.Lock()  # within this process, first come, first served
 
     def locked(self) -> bool:
-        """Whether somebody in this process has the slot, or waits for it."""
-        return self._mine.locked()
+        """Whether this process has the slot, or waits for it."""
+        return self._local.locked()
 
     async def acquire(self) -> None:
-        """Wait until nobody has the slot, and take it; who gives up waiting is cancelled."""
-        await self._mine.acquire()
+        """Wait until the slot is free, and take it."""
+        await self._local.acquire()
         try:
-            while not self._taken():
+            while not self._try_lock():
                 await asyncio.sleep(POLL_SECONDS)
         except BaseException:
-            self._mine.release()
+            self._local.release()
             raise
 
     def release(self) -> None:
-        """Let the next one have the slot."""
+        """Free the slot."""
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-        self._mine.release()
+        self._local.release()
 
-    def _taken(self) -> bool:
+    def _try_lock(self) -> bool:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

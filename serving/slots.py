@@ -21,12 +21,11 @@ class Slots:
     """The slots of one process.
 
     Requests of clients that are not known never take the slots of those that are.
+
+    :param huge: the slot for huge bodies that all processes share; None if there is only this process.
     """
 
     def __init__(self, huge: SharedSlot | None = None) -> None:
-        """
-        :param huge: the slot that all processes share; None if there is only this one.
-        """
         self._huge: SharedSlot | Semaphore = Semaphore(1) if huge is None else huge
         self._slots: dict[tuple[str, bool, str], Semaphore] = {}
 

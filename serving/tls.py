@@ -1,4 +1,4 @@
-"""The TLS side of the service: one context, whose certificate is replaced while it serves."""
+"""TLS of a server, whose certificate is replaced while it serves."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from cluster.tls import allow_incomplete_certificates
 
 
 class CertificateError(Exception):
-    """Files that hold no certificate with its key."""
+    """Files without a usable certificate and its key."""
 
 
 class ServerTLS:
-    """A server's TLS (1.2 or newer) with the certificate in two files; ``context`` is for new connections.
+    """A server's TLS (1.2 or newer); ``context`` is for new connections.
 
-    :meth:`refresh` takes what has changed in them; connections that are open stay so.
+    :param certificate: a file with the certificate and its intermediates; PEM.
+    :param key: a file with its key; PEM.
+    :param client_authority: a file with CA certificates (PEM), by which the certificates of clients that show one are
+        verified; None to ask for none.
+    :raises CertificateError: if the files cannot be read or do not belong together.
     """
 
     def __init__(self, certificate: Path, key: Path, client_authority: Path | None = None) -> None:
-        """
-        :param client_authority: verify the certificates of clients that show one; PEM.
-        :raises CertificateError: if the files cannot be read or do not belong together.
-        """
         self._files = (certificate, key)
         self._client_authority = client_authority
         self._loaded = self._read()
         self.context = _context(*self._loaded)
 
     def refresh(self) -> bool:
-        """Use what is in the files now; whether that is something new.
+        """Read the files again; return whether they have changed.  Open connections are not affected.
 
-        :raises CertificateError: as at the start; then all stays as it was.
+        :raises CertificateError: if the files cannot be used; then nothing has changed.
         """
         found = self._read()
         if found == self._loaded:
@@ -42,10 +42,10 @@ class ServerTLS:
         return True
 
     def _read(self) -> tuple[bytes, bytes | None]:
-        """Certificate and key as one text, and the authorities of clients."""
+        """Certificate and key as one PEM, and the CA certificates of clients."""
         certificate, key = self._files
         try:
-            # what a link led to at one time belongs together
+            # resolved once, so that both files are of the same set even if the link changes meanwhile
             directory = certificate.parent.resolve()
             same = key.parent == certificate.parent
             key_file = directory / key.name if same else key
@@ -67,22 +67,24 @@ def _context(pair: bytes, client_authority: bytes | None) -> ssl.SSLContext:
 
 
 def _verify_clients(context: ssl.SSLContext, authority: bytes) -> None:
-    """Probes come without a certificate, so none is required here."""
+    """Ask clients for a certificate; probes have none, so none is required here."""
     try:
         context.load_verify_locations(cadata=authority.decode("ascii", "replace"))
     except (ssl.SSLError, ValueError) as error:
-        raise CertificateError(f"no authorities of clients: {error}") from None
+        raise CertificateError(f"no CA certificates of clients: {error}") from None
     context.verify_mode = ssl.CERT_OPTIONAL
 
 
 def _load(context: ssl.SSLContext, pem: bytes) -> None:
-    """Give a context a certificate from memory; OpenSSL's interface wants a file."""
+    """Give a context a certificate; OpenSSL reads it from a file only."""
     try:
         with NamedTemporaryFile(prefix="claimcheck-") as file:
             file.write(pem)
             file.flush()
             context.load_cert_chain(file.name)
     except ssl.SSLError as error:
-        raise CertificateError(f"no certificate with its key: {error.reason or error}") from None
+        raise CertificateError(
+            f"no certificate and key that belong together: {error.reason or error}"
+        ) from None
     except OSError as error:  # no space, no descriptors
         raise CertificateError(f"cannot be loaded: {error.strerror or error}") from None

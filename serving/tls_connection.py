@@ -16,12 +16,15 @@ from serving.connections import Connections
 # What OpenSSL and the rest of a connection take beside it is some 25 KiB.
 BUFFER_BYTES = 4 * 1024
 HANDSHAKE_SECONDS = 10
-# How long to wait for the other side's goodbye; one that is half open never says it.
+# How long to wait for the other side to shut TLS down; one that is half open never does.
 SHUTDOWN_SECONDS = 5
 
 
 class TLSConnection(SSLProtocol):
-    """Shakes hands, then carries the protocol of an application; one of ``connections`` from its first moment on."""
+    """TLS of one connection, which carries the protocol of an application.
+
+    :param connections: where it counts from its first moment on.
+    """
 
     max_size = BUFFER_BYTES
 
@@ -41,12 +44,14 @@ class TLSConnection(SSLProtocol):
         self._plain: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin the handshake."""
         assert isinstance(transport, asyncio.Transport)
         self._plain = transport
         super().connection_made(transport)
         self._connections.opened(transport)
 
     def connection_lost(self, error: BaseException | None) -> None:
+        """Forget the connection."""
         if self._plain is not None:
             self._connections.closed(self._plain)
             self._plain = None

@@ -22,10 +22,10 @@ from serving.shared_slot import SharedSlot
 from serving.tls import CertificateError, ServerTLS
 
 POLL_SECONDS = 1.0
-# What a process opens besides connections: files, sockets to the API server.
+# Descriptors for files, and for connections to the API server.
 SPARE_DESCRIPTORS = 200
 LEAST_CONNECTIONS = 16  # however few descriptors there are
-# Requests leave next to no cycles behind: looking for them less often costs a little memory and saves pauses.
+# Requests leave hardly any reference cycles: collecting less often costs a little memory and saves pauses.
 GC_THRESHOLDS = (5_000, 20, 50)
 
 

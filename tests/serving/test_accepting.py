@@ -58,7 +58,7 @@ def test_pause_when_nothing_is_left() -> None:
                 process=0,
                 connections=crowded,
             )
-            acceptor._take_what_is_left()
+            acceptor._accept_if_still_waiting()
             try:
                 return asyncio.get_running_loop().remove_reader(listener)
             finally:
