@@ -50,7 +50,7 @@ class DeclarativePass:
     def _compile_struct(self, struct: Struct) -> Walk | None:
         unions = [rule for rule in struct.rules if self._enforced(rule)]
         steps = [
-            (field.name, field, _what_needs_no_check(field), walk)
+            (field.name, field.inline, field.pointer, _what_needs_no_check(field), walk)
             for field in struct.fields
             if (walk := self._field(field)) is not None
         ]
@@ -60,8 +60,8 @@ class DeclarativePass:
         def walk_struct(new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
             for union in unions:
                 _one_of_fields(union, new, old, path, found)
-            for name, field, unchecked, walk in steps:
-                if field.inline:
+            for name, inline, pointer, unchecked, walk in steps:
+                if inline:
                     walk(new, old, path, found)
                     continue
                 value = new.get(name)
@@ -69,7 +69,7 @@ class DeclarativePass:
                     continue
                 if old is None:
                     walk(value, None, (*path, name), found)
-                elif not _is_unchanged(field, value, before := old.get(name)):
+                elif not _is_unchanged(name, pointer, value, before := old.get(name)):
                     walk(value, _Before(before), (*path, name), found)
 
         return walk_struct
@@ -187,11 +187,11 @@ class DeclarativePass:
         return lambda new, old, path, found: _walk_texts(own, new, old, path, found)
 
 
-def _is_unchanged(field: Field, new: Any, old: Any) -> bool:
+def _is_unchanged(name: str, pointer: bool, new: Any, old: Any) -> bool:
     """Whether a field has the value that is stored; a pointer to nothing differs from one to an empty value."""
-    if field.pointer and (new is None or old is None):
+    if pointer and (new is None or old is None):
         return new is old
-    return equal_fields(field.name, new, old)
+    return equal_fields(name, new, old)
 
 
 _NOTHING, _ABSENT, _EMPTY = range(3)

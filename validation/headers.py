@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from unicodedata import category
+import re
 
 TOTAL_CHARACTERS = 4096
 EACH_CHARACTERS = 256  # once the total is exceeded
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def in_headers(texts: list[str]) -> list[str]:
@@ -13,7 +14,7 @@ def in_headers(texts: list[str]) -> list[str]:
 
     Once they would exceed 4,096 characters together, each is cut to 256 and the rest is left out.
     """
-    texts = [text for text in dict.fromkeys(texts) if text and _fits_header(text)]
+    texts = [text for text in dict.fromkeys(texts) if text and not _CONTROL_CHARACTER.search(text)]
     if sum(map(len, texts)) <= TOTAL_CHARACTERS:
         return texts
     sent: list[str] = []
@@ -26,7 +27,3 @@ def in_headers(texts: list[str]) -> list[str]:
         sent.append(text[:EACH_CHARACTERS])
         written += len(sent[-1])
     return sent
-
-
-def _fits_header(text: str) -> bool:
-    return all(category(character) != "Cc" for character in text)

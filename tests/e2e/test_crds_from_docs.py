@@ -249,7 +249,10 @@ def test_definitions_that_are_left_over(tmp_path: Path) -> None:
         for obj in objects_of("crd-served"):
             if obj["kind"] == "CustomResourceDefinition":
                 assert apply(client, obj).code == 201
-        until(lambda: unserved_versions(client) == ["v1beta1", "v1beta2"], "versions are only discovered")
+        until(
+            lambda: unserved_versions(client) == ["v1alpha3", "v1beta1", "v1beta2"],
+            "versions are only discovered",
+        )
         commands.run(SAVE)
         refused = commands.run(f"{RESTORE.strip()} 2>&1 || test $? -eq 2")
         assert "resource.k8s.io/v1beta1" in refused
