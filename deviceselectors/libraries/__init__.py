@@ -115,6 +115,15 @@ def names() -> list[str]:
     return sorted({name for library in (_FIRST, *_LIBRARIES) for name in _functions_of(library)})
 
 
+def described() -> list[tuple[str, list[Function]]]:
+    """What each library says of itself, with its functions."""
+    every = (_FIRST, *_LIBRARIES)
+    return [
+        (import_module(f"{__name__}.{library}").__doc__ or "", list(_functions_of(library).values()))
+        for library in every
+    ]
+
+
 @cache
 def _functions_of(library: str) -> dict[str, Function]:
     module = import_module(f"{__name__}.{library}")

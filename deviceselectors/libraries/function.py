@@ -90,6 +90,13 @@ class Overload:
         self.cost = cost
         self.paid_after = paid_after
 
+    def shown(self, name: str) -> str:
+        """How a function of that name is called: `string.charAt(int)`, and what it gives."""
+        arguments, _, result = self._types.rpartition(" > ")
+        types = [] if arguments == "-" else arguments.split("; ")
+        target = f"{types.pop(0)}." if self.is_member else ""
+        return f"{target}{name}({', '.join(types)}): {result}"
+
     def read(self) -> None:
         """Read the types of the signature; done with the first call of the function."""
         self.arguments, self.result, self.type_parameters = read_types(self._types)

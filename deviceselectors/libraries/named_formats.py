@@ -1,4 +1,4 @@
-"""Kubernetes' library of named formats: `format.dns1123Label().validate(text)`, `format.named("uuid")`.
+"""Kubernetes' library of named formats: `format.dns1123Label().validate(name)`, `format.named("uuid")`.
 
 `validate` gives `optional.none()` for a valid text, otherwise the problems.
 """

@@ -1,6 +1,6 @@
-"""CEL's operators, `size`, and what macros become; what they compute is in `deviceselectors.runtime.operators`.
+"""CEL's operators, and `size`.
 
-Rows without `run` are syntax: the interpreter and the generator evaluate them, as they leave operands alone or belong
+What they compute is in `deviceselectors.runtime.operators`. Rows without `run` are syntax: the interpreter and the generator evaluate them, as they leave operands alone or belong
 to chains of accesses.
 """
 

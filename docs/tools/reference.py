@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from commandline.main import SUBCOMMANDS, module_of
+from deviceselectors.libraries import described
 from resourceapi import limits, rules
 from resourceapi.gates import DEPENDS_ON, GATES, stage_of
 from resourceapi.kinds import KINDS, Kind
@@ -29,6 +30,7 @@ def pages() -> dict[str, str]:
     made = {f"{kind.name.lower()}.md": _kind_page(kind) for kind in KINDS.values()}
     made["feature-gates.md"] = _gates_page()
     made["limits.md"] = _limits_page()
+    made["cel-functions.md"] = _functions_page()
     made |= {f"claimcheck-{name}.md": _command_page(name) for name in SUBCOMMANDS}
     return made
 
@@ -216,6 +218,28 @@ def _limits_page() -> str:
     return _page(
         "Limits", "Texts are measured in bytes unless it says characters.", _table(("what", "at most"), rows)
     )
+
+
+# --- CEL -----------------------------------------------------------------------------------------------------------
+
+
+def _functions_page() -> str:
+    """The functions that have a name which people write; operators are in the language definition."""
+    blocks = [
+        "What a device selector can call, by library, in the environment of kube-apiserver 1.37. A capital letter is any "
+        "type, the same wherever it stands in a line. Macros (`has`, `all`, `exists`, `exists_one`, `map`, `filter`, "
+        "`cel.bind`, …) and operators are as in the CEL language definition."
+    ]
+    for description, functions in described():
+        calls = [
+            f"    {overload.shown(function.name)}"
+            for function in functions
+            if function.name[0].isalpha() and "@" not in function.name
+            for overload in function.overloads
+        ]
+        if calls:
+            blocks += [description.partition("\n")[0], "\n".join(calls)]
+    return _page("CEL functions", *blocks)
 
 
 # --- commands ------------------------------------------------------------------------------------------------------
