@@ -1,7 +1,7 @@
 """CEL's operators, and `size`.
 
-What they compute is in `deviceselectors.runtime.operators`. Rows without `run` are syntax: the interpreter and the generator evaluate them, as they leave operands alone or belong
-to chains of accesses.
+What they compute is in `deviceselectors.runtime.operators`. Rows without `run` are syntax: the interpreter and the
+generator evaluate them, as they leave operands alone or belong to chains of accesses.
 """
 
 from __future__ import annotations

@@ -225,11 +225,12 @@ def _limits_page() -> str:
 
 def _functions_page() -> str:
     """The functions that have a name which people write; operators are in the language definition."""
-    blocks = [
+    legend = (
         "What a device selector can call, by library, in the environment of kube-apiserver 1.37. A capital letter is any "
         "type, the same wherever it stands in a line. Macros (`has`, `all`, `exists`, `exists_one`, `map`, `filter`, "
         "`cel.bind`, …) and operators are as in the CEL language definition."
-    ]
+    )
+    blocks = [legend]
     for description, functions in described():
         calls = [
             f"    {overload.shown(function.name)}"
