@@ -39,7 +39,7 @@ run: setup ## validate the shipped examples, then serve the webhooks on loopback
 
 # pytest rewrites the tests' modules before it runs them, and keeps the result, unless told to write no bytecode.
 test: setup ## unit tests, in parallel
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n auto --dist worksteal -m "not e2e and not bench" tests
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n auto --dist worksteal -m "not e2e" tests
 
 check: setup ## style, types, the direction of imports, and the words of the glossary
 	$(BIN)/ruff check .
