@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from conversion.hub import hub_object
 from deviceselectors.device_properties import DeviceProperties, properties_key
 from resourceapi.decoding import DecodingError
+from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.objects import EMPTY, Object
 
 if TYPE_CHECKING:
     from deviceselectors.runtime.device import Device
     from resourceapi.schema import Schema
-
-_KIND = "ResourceSlice"
 
 
 class DeviceName(NamedTuple):
@@ -91,7 +90,7 @@ def read_slice(manifest: Object, schemas: Mapping[str, Schema]) -> Object | None
     :raises DecodingError: if the server could not decode it.
     """
     version = str(manifest.get("apiVersion")).rpartition("/")[2]
-    if manifest.get("kind") != _KIND or version not in schemas:
+    if manifest.get("kind") != RESOURCE_SLICE.name or version not in schemas:
         return None
     spec = hub_object(manifest, schemas, defaults=None).get("spec")
     return spec if isinstance(spec, dict) else {}

@@ -1,1 +1,1 @@
-"""The one way to a live cluster: client, list and watch, and what is known of its objects."""
+"""The one way to a live cluster: client, list and watch, and collections of its objects."""

@@ -10,6 +10,7 @@ from allocator.features import Features
 from allocator.taint_rules import with_rules
 from cluster.store import Collection, key_of
 from conversion.hub import hub_object
+from resourceapi import kinds
 from resourceapi.decoding import DecodingError
 from resourceapi.gates import known
 from resourceapi.gating import without_disabled
@@ -20,7 +21,7 @@ from resourceapi.objects import EMPTY, Object
 from resourceapi.releases import PROPOSALS, Profile, split_api_version
 from validation.server import Server
 
-CLAIM, TEMPLATE = "ResourceClaim", "ResourceClaimTemplate"
+CLAIM, TEMPLATE = kinds.CLAIM.name, kinds.CLAIM_TEMPLATE.name
 
 
 class ClusterObjects:
@@ -82,13 +83,13 @@ class ClusterObjects:
     @property
     def classes(self) -> dict[str, Object]:
         """DeviceClasses by name."""
-        return self.of("DeviceClass")
+        return self.of(kinds.DEVICE_CLASS.name)
 
     @property
     def slices(self) -> list[Object]:
         """ResourceSlices with the taints of DeviceTaintRules."""
-        rules = list(self.of("DeviceTaintRule").values()) if self.features.device_taints else []
-        return [with_rules(slice, rules) for slice in self.of("ResourceSlice").values()]
+        rules = list(self.of(kinds.DEVICE_TAINT_RULE.name).values()) if self.features.device_taints else []
+        return [with_rules(slice, rules) for slice in self.of(kinds.RESOURCE_SLICE.name).values()]
 
     @property
     def allocated_claims(self) -> list[Object]:
@@ -104,7 +105,7 @@ class ClusterObjects:
         if self.nodes.objects:
             return list(self.nodes.objects.values())
         names = dict.fromkeys(
-            name for slice in self.of("ResourceSlice").values() for name in _node_names(slice)
+            name for slice in self.of(kinds.RESOURCE_SLICE.name).values() for name in _node_names(slice)
         )
         return [{"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}} for name in names]
 

@@ -11,7 +11,7 @@ from commandline.reading import readable
 from commandline.results import Failure
 from commandline.treatment import ASK, CONTEXT, treatment
 from resourceapi.decoding import DecodingError
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import DEVICE_TAINT_RULE, KINDS
 from resourceapi.manifests import group_of, namespace_of
 from resourceapi.model.versions import GROUP
 
@@ -40,8 +40,8 @@ class ClusterState(ClusterObjects):
     def empty(self) -> ClusterState:
         """One that reads objects in the same way, and has nothing but the same taint rules."""
         other = ClusterState(self.profile, self._default_namespace)
-        for rule in self.of("DeviceTaintRule").values():
-            other.put("DeviceTaintRule", rule)
+        for rule in self.of(DEVICE_TAINT_RULE.name).values():
+            other.put(DEVICE_TAINT_RULE.name, rule)
         return other
 
     def why_unread(self, kind: str, namespace: str) -> str:

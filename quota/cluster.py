@@ -19,13 +19,14 @@ from quota.pod_claims import is_charged_to_pod, owner_of
 from quota.pods import usage as usage_of_pod
 from quota.resource_quotas import ResourceQuota, from_object
 from quota.turns import Turns
+from resourceapi import kinds
 from resourceapi.api_client import Api, Listing, expect
 from resourceapi.defaults import apply_defaults
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from validation.server import Server
 
-CLAIM, POD = "ResourceClaim", "Pod"
+CLAIM, POD = kinds.CLAIM.name, "Pod"
 MAX_CACHED = 10_000
 # How many claims of a namespace are searched for the one that a pod has been charged for.
 MOST_CLAIMS = 10_000

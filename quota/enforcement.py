@@ -17,6 +17,7 @@ from quota.ledger import Charged
 from quota.names import CLAIM_COUNT
 from quota.reservations import NameTaken, Reservations
 from resourceapi.api_client import Unavailable
+from resourceapi.kinds import CLAIM
 from resourceapi.objects import Object
 from validation import statuses
 from validation.requests import Answer
@@ -123,7 +124,7 @@ def refusal(
     for shortage in verdict.shortages:
         users = (
             User(
-                "claim" if entry.kind == "ResourceClaim" else entry.kind,
+                "claim" if entry.kind == CLAIM.name else entry.kind,
                 entry.name,
                 entry.usage[shortage.resource],
             )

@@ -9,7 +9,7 @@ from quota import claims, pods
 from quota.amounts import Amounts
 from quota.device_classes import ExtendedResources
 from quota.names import CLAIM_COUNT, CLASS_SUFFIX, REQUESTS, object_count
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import CLAIM, KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.model.workloads import RESOURCES
 from resourceapi.objects import Object
@@ -134,7 +134,7 @@ def evaluator_for(
 ) -> Evaluator | None:
     """How a kind is counted; None for one that is in no namespace or not known here."""
     if group == GROUP:
-        if kind == "ResourceClaim":
+        if kind == CLAIM.name:
             enabled = EXTENDED_RESOURCES_GATE in profile.gates
             return ClaimEvaluator(resources if enabled else None, charged_to_pod)
         known = KINDS.get(kind)

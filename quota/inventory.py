@@ -12,6 +12,7 @@ from quota.device_classes import ExtendedResources
 from quota.explanation import User
 from quota.namespace import HUB, Namespace
 from quota.resource_quotas import ResourceQuota, from_object, review
+from resourceapi import kinds
 from resourceapi.decoding import DecodingError
 from resourceapi.manifests import displayed_name, group_of, namespace_of
 from resourceapi.model.versions import GROUP
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from documents.manifest import Manifest
     from validation.server import Server
 
-CLAIM, TEMPLATE, CLASS = "ResourceClaim", "ResourceClaimTemplate", "DeviceClass"
+CLAIM, TEMPLATE, CLASS = kinds.CLAIM.name, kinds.CLAIM_TEMPLATE.name, kinds.DEVICE_CLASS.name
 
 
 class Inventory:

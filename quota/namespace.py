@@ -10,6 +10,7 @@ from quota.device_classes import ExtendedResources
 from quota.evaluators import Evaluator, evaluator_for
 from quota.pod_claims import is_charged_to_pod, owner_of
 from quota.resource_quotas import ResourceQuota
+from resourceapi.kinds import CLAIM
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.releases import split_api_version
@@ -84,5 +85,5 @@ class Namespace:
         pods = self.evaluator("", "Pod")
         if pod is None or pods is None:
             return {}
-        claims = self.stored(GROUP, "ResourceClaim").values()
+        claims = self.stored(GROUP, CLAIM.name).values()
         return pods.usage(pod) if is_charged_to_pod(claim, pod, claims) else {}

@@ -20,6 +20,7 @@ from quota.ledger import EMPTY, Charged, Ledger, from_json, to_json
 from quota.resource_quotas import ResourceQuota
 from quota.store import Conflict, Store, Stored
 from resourceapi.errors import ClaimcheckError
+from resourceapi.kinds import CLAIM
 from resourceapi.objects import Object
 from resourceapi.quantity import ZERO
 
@@ -221,7 +222,7 @@ class Reservations:
         metadata, usage = claim["metadata"], without_zeros(evaluator.usage(claim))
         held = {name: amount for name, amount in usage.items() if self._is_enforced(name)}
         name = metadata.get("name", "")
-        return Charged(metadata.get("uid") or name, "ResourceClaim", name, held)
+        return Charged(metadata.get("uid") or name, CLAIM.name, name, held)
 
     def _is_stale(self, namespace: str) -> bool:
         """Whether the last recount is too old to refuse a claim by it."""

@@ -9,6 +9,7 @@ from typing import Any
 from cluster.client import Client
 from cluster.reflector import Reflector
 from cluster.store import Collection
+from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE
 from resourceapi.manifests import labels_of
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
@@ -91,7 +92,7 @@ def with_inventory(profile: Profile, watched: WatchedCluster, inventory: Iterabl
         cluster.nodes.replace(by_kind["Node"])
     if DEVICES in watched.parts:
         cluster.devices = watched.devices
-    elif "ResourceSlice" in by_kind:
-        cluster.devices.slices.replace(by_kind["ResourceSlice"])
-        cluster.devices.device_classes.replace(by_kind.get("DeviceClass", ()))
+    elif RESOURCE_SLICE.name in by_kind:
+        cluster.devices.slices.replace(by_kind[RESOURCE_SLICE.name])
+        cluster.devices.device_classes.replace(by_kind.get(DEVICE_CLASS.name, ()))
     return cluster

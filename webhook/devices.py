@@ -16,6 +16,7 @@ from cluster.store import Change, Collection
 from conversion.hub import hub_object
 from deviceselectors.device_properties import DeviceProperties
 from resourceapi.decoding import DecodingError
+from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE
 from resourceapi.manifests import name_of, text
 from resourceapi.objects import Object
 from resourceapi.releases import Profile, split_api_version
@@ -57,7 +58,7 @@ class DeviceIndex:
         self._profile = profile
         self._shapes = ShapeRegistry(stable=Features(profile.gates).stable)
         self.slices = Collection(self._read_slice)
-        self.device_classes = Collection(partial(self._read, "DeviceClass"))
+        self.device_classes = Collection(partial(self._read, DEVICE_CLASS.name))
         self.lock = Lock()
         self.nodes = nodes
         self.fitting = Fitting(profile.gates, nodes)
@@ -84,7 +85,7 @@ class DeviceIndex:
         return sum(map(len, self._indexed.values()))
 
     def _read_slice(self, obj: Object) -> Slice | None:
-        hub = self._read("ResourceSlice", obj)
+        hub = self._read(RESOURCE_SLICE.name, obj)
         return None if hub is None else Slice(hub, self._shapes)
 
     def _read(self, kind: str, obj: Object) -> Object | None:
