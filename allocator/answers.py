@@ -45,14 +45,15 @@ class Answers(Sequence[NodeAnswer]):
     def __init__(self, share_id: Callable[[], str]) -> None:
         self._share_id = share_id
         self._places: list[View | str] = []
-        self._outcomes: list[Outcome] = []
+        #: how the answers came about
+        self.outcomes: list[Outcome] = []
         self._shared: dict[SharedPools, Mapping[PoolId, PoolState]] = {}
         self._made: dict[int, NodeAnswer] = {}
 
     def add(self, place: View | str, outcome: Outcome) -> None:
         """The answer of the node that is asked next: what it sees, or its name if that does not matter."""
         self._places.append(place)
-        self._outcomes.append(outcome)
+        self.outcomes.append(outcome)
 
     def remember(self, shared: SharedPools) -> None:
         """Nodes that share these pools answer: how the pools are now is how they are in the answers."""
@@ -73,20 +74,16 @@ class Answers(Sequence[NodeAnswer]):
             return [self._answer(each) for each in numbers]
         return self._answer(numbers)
 
-    def outcome(self, index: int) -> Outcome:
-        """How an answer came about."""
-        return self._outcomes[index]
-
     def first_error(self, kind: str) -> NodeAnswer | None:
         """The first answer that is an error of this kind."""
-        found = (index for index, outcome in enumerate(self._outcomes) if outcome.error_kind == kind)
+        found = (index for index, outcome in enumerate(self.outcomes) if outcome.error_kind == kind)
         index = next(found, None)
         return None if index is None else self._answer(index)
 
     def _answer(self, index: int) -> NodeAnswer:
         made = self._made.get(index)
         if made is None:
-            made = self._made[index] = self._make(self._places[index], self._outcomes[index])
+            made = self._made[index] = self._make(self._places[index], self.outcomes[index])
         return made
 
     def _make(self, place: View | str, outcome: Outcome) -> NodeAnswer:

@@ -25,7 +25,7 @@ _MAX_OUTCOMES = 100_000
 class Outcome:
     """How nodes of a class serve a plan: with results made from `templates`, not at all (None), or with an error."""
 
-    __slots__ = ("error", "error_kind", "fix", "templates")
+    __slots__ = ("error", "error_kind", "fits", "fix", "is_undecided", "templates")
 
     def __init__(
         self,
@@ -40,16 +40,10 @@ class Outcome:
         #: FATAL if other nodes cannot help, NODE if they may
         self.error_kind = error_kind
         self.fix = fix
-
-    @property
-    def fits(self) -> bool:
-        """Whether the claims fit on the nodes."""
-        return self.templates is not None
-
-    @property
-    def is_undecided(self) -> bool:
-        """Whether the search was given up."""
-        return self.error == GAVE_UP
+        #: whether the claims fit on the nodes
+        self.fits = templates is not None
+        #: whether the search was given up
+        self.is_undecided = error == GAVE_UP
 
 
 NO_FIT = Outcome()

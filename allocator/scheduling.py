@@ -209,7 +209,7 @@ class SchedulingState:
         return len(entries) <= enough_nodes(len(self.nodes))
 
     def _fate(self, answers: Answers) -> Fate:
-        return fate_of(len(self.nodes), map(answers.outcome, range(len(answers))))
+        return fate_of(len(self.nodes), answers.outcomes)
 
     def pools(self) -> dict[PoolId, PoolState]:
         """The pools that nodes see, with what is left of them; of a pool that several nodes see, what the first sees."""
@@ -226,7 +226,7 @@ class SchedulingState:
         bound = [selector for claim in claims if (selector := _node_selector(claim)) is not None]
         entries = [entry for entry in self._entries(None) if entry.name not in closed]
         chosen = self._best(entries, unallocated, bound, answers)
-        proposal = None if chosen is None else answers.outcome(chosen)
+        proposal = None if chosen is None else answers.outcomes[chosen]
         return (proposal.rank, proposal.waste) if isinstance(proposal, Proposal) else None
 
     def _entries(self, only_node: str | None) -> Sequence[NodeEntry]:
@@ -266,8 +266,7 @@ class SchedulingState:
         self._ask(entries, claims, bound, answers, 0, fatal_ends=ends, filters=True, plans=self._best_plans)
         if first is None or self._fate(answers) not in (Fate.FITS, Fate.CHANCE):
             return None
-        outcomes = [answers.outcome(index) for index in range(len(answers))]
-        return best(outcomes, first)
+        return best(answers.outcomes, first)
 
     def _ask(
         self,

@@ -18,8 +18,9 @@ def draws(state: AttemptState, device: Device) -> bool:
     """Whether taking the device draws from counters: of a shared one that is in use already, further shares do not."""
     if not device.consumes or not state.features.partitionable_devices:
         return False
-    in_use = state.allocated.is_shared(device.id) or device.id in state.shares
-    return not (in_use and state.is_shared(device))
+    if not device.multiple or not state.is_shared(device):
+        return True
+    return not state.allocated.is_shared(device.id) and device.id not in state.shares
 
 
 class Counters(Rule):
@@ -37,10 +38,11 @@ class Counters(Rule):
                 key = (pool, (name, counter))
                 before = drawn.get(key)
                 state.trail.set(drawn, key, amount if before is None else before.add(amount))
-        return all(
-            available.sign() >= 0 if (taken := drawn.get((pool, key))) is None else available.cmp(taken) >= 0
-            for key, available in state.ledger(pool).available.items()
-        )
+        for key, available in state.ledger(pool).available.items():
+            taken = drawn.get((pool, key))
+            if (available.sign() if taken is None else available.cmp(taken)) < 0:
+                return False
+        return True
 
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         state, pool = evidence.state, device.slice.pool
