@@ -31,8 +31,11 @@ class Descent:
         self._all_devices = all_devices
 
     def run(self, claims: Sequence[ClaimDemand]) -> bool | None:
-        """Whether there is a solution; the attempt has the first one then. None if this is not the way to find out,
-        and then the attempt is not what it was. Raises AllocationError.
+        """Take the first device that is possible, again and again.
+
+        :returns: whether there is a solution, of which the attempt has the first then; None if this is not the way to
+            find out, after which the attempt has to be undone.
+        :raises AllocationError: if the search ends with an error.
         """
         chose = False
         for claim in claims:

@@ -9,7 +9,7 @@ FATAL, NODE = "fatal", "node"
 class AllocationError(Exception):
     """A claim or class is bad: kube-scheduler gives up on the pod, whatever other nodes have to offer.
 
-    `fix`: what the author of the claim or class can do about it, if that is known.
+    `fix`: what the author of the claim or class can do about it, if anything is known to help.
     """
 
     fix = ""
@@ -40,7 +40,7 @@ class UnreadyPoolError(AllocationError):
 
 
 class NodeError(Exception):
-    """This node cannot be used; other nodes may."""
+    """The node cannot be used; other nodes may."""
 
 
 GAVE_UP = "gave up: too many combinations of devices to decide whether the claims fit"

@@ -36,6 +36,7 @@ class Template(NamedTuple):
 
     @property
     def name(self) -> str:
+        """That of the node that it was made from."""
         return node_name(self.node)
 
     def made(self, number: int) -> tuple[Object, list[Object]]:
@@ -67,9 +68,9 @@ def _without_place(owner: Object) -> Object:
 
 
 class Way(NamedTuple):
-    """New nodes by template, and the pods for which they are: `placements`, in order. `left`: those that still do not fit.
+    """New nodes by template, and the pods for which they are.
 
-    `rank`: how far down the lists the alternatives are that pods on new nodes get, all together.
+    `placements`: of those pods, in order; `left`: those that still do not fit; `rank`: how far down the lists the alternatives are that pods on new nodes get, all together.
     """
 
     nodes: Mapping[str, int]
@@ -79,12 +80,15 @@ class Way(NamedTuple):
 
     @property
     def total(self) -> int:
+        """How many new nodes there are."""
         return sum(self.nodes.values())
 
 
 class Growth(NamedTuple):
-    """What fits without new nodes, and the ways to place the rest, the best first. `complete`: whether there was time to
-    find out for each pod."""
+    """What fits without new nodes, and the ways to place the other pods, the best first.
+
+    `complete`: whether there was time to find out for each pod.
+    """
 
     placements: Sequence[Placement]
     ways: Sequence[Way]

@@ -50,6 +50,7 @@ class PoolSlices:
         return self._shared
 
     def has_newer(self, generation: int) -> bool:
+        """Whether the pool has slices of a newer generation."""
         return any(known > generation for known, _ in self._by_generation())
 
     def generation(self, generation: int, *, with_groups: bool) -> Generation:

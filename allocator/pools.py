@@ -92,6 +92,7 @@ class Pool:
 
     @property
     def usable(self) -> bool:
+        """Whether devices can be taken from it."""
         return not (self.incomplete or self.invalid)
 
     @property

@@ -31,11 +31,10 @@ class Pod(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """Where a pod went: `node` is empty if nowhere, then `error` may say why. `results`: by claim, of those that it was
-    the first to use.
+    """Where a pod went: `node` is empty if nowhere, and `error` may say why.
 
-    With a node, `error` is what may end attempts that come to another one first. `undecided`: it could not be found out
-    whether the pod fits.
+    `results`: what its claims got, by their names, of those that it was the first to use. With a node, `error` is what may
+    end attempts that come to another one first. `undecided`: whether the pod fits could not be found out.
     """
 
     pod: str

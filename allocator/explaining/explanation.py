@@ -44,8 +44,11 @@ class Funnel(NamedTuple):
 
 
 class Total(NamedTuple):
-    """In the whole cluster: how many devices there are, how many are what a request or alternative asks for, how many of
-    those can be had, and on how many its class or a selector fails."""
+    """How many devices the whole cluster has for a request or alternative.
+
+    `devices`: all that there are; `selected`: those that match; `left`: those of them that can be taken; `failing`: those
+    on which its class or a selector fails.
+    """
 
     alternative: Alternative
     devices: int
@@ -267,8 +270,10 @@ def _signature(kind: NodeKind) -> object:
 
 
 def _missing(kind: NodeKind) -> tuple[bool, float, float, int]:
-    """Sorts by how much of what is needed can be had, then by how much is there at all; requests by their best
-    alternative."""
+    """Sort by the share of needed devices that can be taken, then by the share that matches.
+
+    Of a request the best alternative counts.
+    """
     best: dict[tuple[str, str], tuple[float, float]] = {}
     for funnel in kind.funnels:
         key = (funnel.alternative.claim.name, funnel.alternative.main)

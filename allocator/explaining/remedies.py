@@ -35,8 +35,11 @@ MAX_RELEASED = 64
 
 
 class Remedy(NamedTuple):
-    """What would make the pod fit: `text` completes "it would fit …". `nodes`: where, as far as they were asked;
-    `subject` names what it is about: a request, claim, taint, gate; `value`: the count, amount or expression."""
+    """What would make the pod fit: `text` completes "it would fit …".
+
+    `subject` names what it is about: a request, claim, taint, gate; `value`: the count, amount or expression; `nodes`:
+    where the pod would fit, of those that were asked.
+    """
 
     kind: str
     text: str
@@ -50,8 +53,11 @@ class Finder:
     """Looks for remedies on some nodes, and confirms them on all."""
 
     def __init__(self, trials: Trials, views: dict[str, NodeView], failing: Sequence[str] = ()) -> None:
-        """`views`: the nodes on which remedies are looked for, the most promising first; `failing`: nodes on which an
-        error ends the attempt."""
+        """Look at some nodes.
+
+        :param views: the nodes on which remedies are looked for, the most promising first.
+        :param failing: nodes on which an error ends the attempt.
+        """
         self.trials = trials
         self.views = views
         self.nodes = list(views)
@@ -62,6 +68,7 @@ class Finder:
         return self.trials.first_fit(self.nodes, variation) is not None
 
     def claims_work(self, claims: tuple[Object, ...]) -> bool:
+        """Whether the pod fits on one of the nodes with these claims instead of its own."""
         return self.works(Variation(claims))
 
     def confirm(

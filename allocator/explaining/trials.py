@@ -1,4 +1,4 @@
-"""Variations of a problem, put to the allocator: what would be if."""
+"""What if? Variations of a problem, each put to the allocator."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ class Trials:
 
     @property
     def as_it_is(self) -> Variation:
+        """The problem without any change."""
         return Variation(self.claims)
 
     def everywhere(self, variation: Variation) -> list[NodeAnswer]:

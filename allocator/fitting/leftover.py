@@ -1,5 +1,7 @@
-"""What is left of a cluster's devices and how fragmented it is: what could still be placed of each kind of partition, next
-to what all that is free together would suffice for; topology groups that are intact or broken; rests of shared devices.
+"""What is left of a cluster's devices, and how fragmented it is.
+
+For each kind of partition: how many could still be placed, next to how many all free counters together would suffice
+for. For topology groups: which are intact and which are broken. For shared devices: the capacity that is left.
 """
 
 from __future__ import annotations
@@ -20,8 +22,11 @@ Size = tuple[float, ...]
 
 
 class PartitionRest(NamedTuple):
-    """A kind of partition of a driver: how many could still be taken if nothing else was, how many all that is free would
-    suffice for if it were in one piece (an empty cluster has `whole` at most), and in how many counter sets there is room.
+    """What is left for one kind of partition of a driver.
+
+    `placeable`: how many could still be taken if nothing else was; `sufficient`: for how many the free counters would
+    suffice if they were in one piece; `whole`: how many an empty cluster has; `sets`: in how many counter sets at least
+    one could be taken.
     """
 
     driver: str
@@ -33,8 +38,11 @@ class PartitionRest(NamedTuple):
 
 
 class GroupRest(NamedTuple):
-    """Devices that belong together by an attribute (empty: by pool): groups, those that nobody uses, free devices in all
-    of them and in the largest rest."""
+    """What is left of devices that belong together by an attribute, or by pool if `attribute` is empty.
+
+    `groups`: how many there are; `intact`: those that nobody uses; `free`: free devices in all groups; `largest`: in the
+    group that has most of them.
+    """
 
     driver: str
     attribute: str

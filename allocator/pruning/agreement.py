@@ -8,7 +8,7 @@ from typing import NamedTuple
 from allocator.pruning.bits import bits, union
 from allocator.pruning.matching import can_serve_all
 from allocator.pruning.problem import Problem
-from allocator.pruning.prospects import HopelessError, Outlook, Prospect
+from allocator.pruning.prospects import HopelessError, OpenOption, Prospect
 from allocator.pruning.sufficiency import own
 from allocator.pruning.values import Value, ValueMap
 
@@ -19,7 +19,7 @@ class Bound(NamedTuple):
     """A request with those of its options that a constraint concerns, and the attribute's values for each."""
 
     prospect: Prospect
-    outlooks: list[tuple[Outlook, ValueMap]]
+    options_left: list[tuple[OpenOption, ValueMap]]
 
 
 class Agreement:
@@ -33,14 +33,14 @@ class Agreement:
         attempt = self._problem.attempt
         found: dict[tuple[int, int], list[Bound]] = {}
         for prospect in prospects:
-            bound: dict[tuple[int, int], list[tuple[Outlook, ValueMap]]] = {}
+            bound: dict[tuple[int, int], list[tuple[OpenOption, ValueMap]]] = {}
             for each in prospect.options:
                 for place, distinct, values in each.option.bonds:
                     if not distinct:
                         bound.setdefault((prospect.slot.claim, place), []).append((each, values))
-            for key, outlooks in bound.items():
+            for key, options_left in bound.items():
                 if not attempt.constraint_state(self._problem.claims[key[0]], key[1]):
-                    found.setdefault(key, []).append(Bound(prospect, outlooks))
+                    found.setdefault(key, []).append(Bound(prospect, options_left))
         return list(found.values())
 
     def agree(self, bonded: Sequence[Bound]) -> None:
@@ -73,7 +73,9 @@ class Agreement:
     ) -> bool:
         """Whether with a value the other constraint still has one."""
         having = {
-            id(each): each.devices & of.masks.get(value, 0) for _, outlooks in bound for each, of in outlooks
+            id(each): each.devices & of.masks.get(value, 0)
+            for _, options_left in bound
+            for each, of in options_left
         }
         return any(
             can_serve_all(
@@ -83,10 +85,10 @@ class Agreement:
                         prospect.least,
                         union(
                             having.get(id(each), each.devices) & of.masks.get(other, 0)
-                            for each, of in outlooks
+                            for each, of in options_left
                         ),
                     )
-                    for prospect, outlooks in others
+                    for prospect, options_left in others
                 ]
             )
             for other in their_values
@@ -95,7 +97,7 @@ class Agreement:
     def _common_values(self, bound: Sequence[Bound]) -> list[Value]:
         first = {
             value
-            for each, of in bound[0].outlooks
+            for each, of in bound[0].options_left
             for index in bits(each.devices)
             for value in of.of_device.get(index, ())
         }
@@ -105,9 +107,9 @@ class Agreement:
             if all(
                 any(
                     (each.devices & of.masks.get(value, 0)).bit_count() >= each.wanted
-                    for each, of in outlooks
+                    for each, of in options_left
                 )
-                for _, outlooks in bound
+                for _, options_left in bound
             )
         ]
 
@@ -119,9 +121,9 @@ class Agreement:
                 own(
                     self._problem,
                     prospect.least,
-                    union(each.devices & of.masks.get(value, 0) for each, of in outlooks),
+                    union(each.devices & of.masks.get(value, 0) for each, of in options_left),
                 )
-                for prospect, outlooks in bound
+                for prospect, options_left in bound
             ]
         )
 
@@ -134,7 +136,7 @@ def _surely_bound(bonded: Sequence[Bound]) -> list[Bound]:
     bound = [
         each
         for each in map(_left, bonded)
-        if each.outlooks and len(each.outlooks) == len(each.prospect.options) and each.prospect.least
+        if each.options_left and len(each.options_left) == len(each.prospect.options) and each.prospect.least
     ]
     if sum(prospect.least for prospect, _ in bound) <= 1:
         return []
@@ -143,8 +145,8 @@ def _surely_bound(bonded: Sequence[Bound]) -> list[Bound]:
 
 def _left(bound: Bound) -> Bound:
     """Of the options some may have been left out meanwhile."""
-    prospect, outlooks = bound
-    return Bound(prospect, [(each, of) for each, of in outlooks if each in prospect.options])
+    prospect, options_left = bound
+    return Bound(prospect, [(each, of) for each, of in options_left if each in prospect.options])
 
 
 def _keep(bonded: Sequence[Bound], values: Sequence[Value]) -> None:
@@ -154,8 +156,8 @@ def _keep(bonded: Sequence[Bound], values: Sequence[Value]) -> None:
     """
     if not values:
         raise HopelessError
-    for _, outlooks in map(_left, bonded):
-        for each, of in outlooks:
+    for _, options_left in map(_left, bonded):
+        for each, of in options_left:
             devices = [of.masks.get(value, 0) for value in values]
             if each.wanted:
                 devices = [mask for mask in devices if (mask & each.devices).bit_count() >= each.wanted]

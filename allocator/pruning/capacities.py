@@ -14,7 +14,7 @@ from allocator.capacity_requests import Amounts
 from allocator.pruning.bits import bits
 from allocator.pruning.counters import Left, common_scale, whole_number
 from allocator.pruning.problem import Option, Problem
-from allocator.pruning.prospects import Outlook, Prospect
+from allocator.pruning.prospects import OpenOption, Prospect
 from allocator.pruning.state import State
 from allocator.rules.capacity import consumption
 from resourceapi.quantity import Quantity
@@ -116,14 +116,14 @@ class Capacities:
         taken = self._whole(self._problem.attempt.shares.get(self._problem.devices[index].id, {}))
         return tuple([available - amount for available, amount in zip(left, taken, strict=True)])
 
-    def size(self, outlook: Outlook) -> float:
+    def size(self, option_left: OpenOption) -> float:
         """What an option takes of a shared device at least, as a part of what was left; 0 if it may have another one."""
-        key = (self._appetites[outlook.option], outlook.devices)
+        key = (self._appetites[option_left.option], option_left.devices)
         size = self._sizes.get(key)
         if size is None:
             size = 0.0
-            if outlook.devices and not outlook.devices & ~self._devices:
-                size = min(self._part(outlook.option, index) for index in bits(outlook.devices))
+            if option_left.devices and not option_left.devices & ~self._devices:
+                size = min(self._part(option_left.option, index) for index in bits(option_left.devices))
             self._sizes[key] = size
         return size
 
@@ -196,13 +196,17 @@ class Capacities:
         """What a prospect takes of a capacity at least, of whichever devices."""
         return min(each.wanted * self._least_of(each)[place] for each in prospect.options)
 
-    def _least_of(self, outlook: Outlook) -> Left:
-        key = (self._appetites[outlook.option], outlook.devices)
+    def _least_of(self, option_left: OpenOption) -> Left:
+        key = (self._appetites[option_left.option], option_left.devices)
         least = self._least.get(key)
         if least is None:
             least = (0,) * len(self._scales)
-            if outlook.devices and not outlook.devices & ~self._devices:  # Other devices are not consumed.
-                least = _minima([self.draws(outlook.option, index) for index in bits(outlook.devices)])
+            if (
+                option_left.devices and not option_left.devices & ~self._devices
+            ):  # Other devices are not consumed.
+                least = _minima(
+                    [self.draws(option_left.option, index) for index in bits(option_left.devices)]
+                )
             self._least[key] = least
         return least
 

@@ -12,7 +12,7 @@ from allocator.pruning.bits import bits
 from allocator.pruning.capacities import Capacities
 from allocator.pruning.problem import Option, Problem
 from allocator.pruning.propagation import Propagation
-from allocator.pruning.prospects import Outlook, Prospect, Task
+from allocator.pruning.prospects import OpenOption, Prospect, Task
 from allocator.pruning.state import State, States
 from allocator.pruning.symmetry import Symmetry
 from allocator.time_limit import UNLIMITED, TimeLimit
@@ -156,16 +156,18 @@ class Existence:
         place = self._scarcest(tasks, prospects)
         task, others = tasks[place], tasks[:place] + tasks[place + 1 :]
         stand_ins = self._symmetry.stand_ins_for(tasks, state)
-        for outlook in prospects[place].options:
-            if not outlook.wanted:
+        for option_left in prospects[place].options:
+            if not option_left.wanted:
                 return self._search(others, state)
             failed = set()
-            for index in self._best_first(task, outlook, state):
-                token = stand_ins.token(index, last=outlook.wanted == 1)
+            for index in self._best_first(task, option_left, state):
+                token = stand_ins.token(index, last=option_left.wanted == 1)
                 if token in failed:
                     continue
-                rest = Task(task.slot, outlook.option, outlook.wanted - 1, task.untried & (-2 << index))
-                if self._take(outlook.option, index, [rest, *others], state):
+                rest = Task(
+                    task.slot, option_left.option, option_left.wanted - 1, task.untried & (-2 << index)
+                )
+                if self._take(option_left.option, index, [rest, *others], state):
                     return True
                 failed.add(token)
         return False
@@ -183,7 +185,7 @@ class Existence:
         self._solution[slot] = (option, self._solution.get(slot, (option, 0))[1] | 1 << index)
         return True
 
-    def _best_first(self, task: Task, outlook: Outlook, state: State) -> list[int]:
+    def _best_first(self, task: Task, option_left: OpenOption, state: State) -> list[int]:
         """First what the last solution had, then where least else could go: what is broken into should be used up.
 
         Where more devices are to come after the next one, those that could stand in for each other stay in order.
@@ -191,13 +193,15 @@ class Existence:
         usable = state.free & ~state.blocked()
         cells = self._symmetry.cell_of
         shared = self._problem.shared if self._capacities.left else 0
-        had = self._last[task.slot.place][1] if outlook.wanted == 1 and task.slot.place in self._last else 0
+        had = (
+            self._last[task.slot.place][1] if option_left.wanted == 1 and task.slot.place in self._last else 0
+        )
 
         def room(index: int) -> tuple[bool, int, Sequence[int]]:
             left = self._capacities.left_of(index, state) if shared >> index & 1 else ()
             return not had >> index & 1, (cells[index].devices & usable).bit_count(), left
 
-        return sorted(bits(outlook.devices), key=room)
+        return sorted(bits(option_left.devices), key=room)
 
     def _scarcest(self, tasks: Sequence[Task], prospects: Sequence[Prospect]) -> int:
         """The task that is begun, else that for the largest devices, else that with the least choice.

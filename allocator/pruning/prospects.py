@@ -28,7 +28,7 @@ class Task(NamedTuple):
     untried: int = ALL
 
 
-class Outlook:
+class OpenOption:
     """An option that may still serve its request: how many devices it wants, and which ones it could have."""
 
     __slots__ = ("devices", "option", "wanted")
@@ -39,6 +39,7 @@ class Outlook:
         self.devices = devices
 
     def is_hopeless(self) -> bool:
+        """Whether too few candidates are left."""
         if self.option.everything is not None:
             return self.devices.bit_count() != self.wanted or not self.option.everything
         return self.devices.bit_count() < self.wanted
@@ -49,7 +50,7 @@ class Prospect:
 
     __slots__ = ("options", "slot")
 
-    def __init__(self, slot: Slot, options: list[Outlook]) -> None:
+    def __init__(self, slot: Slot, options: list[OpenOption]) -> None:
         self.slot = slot
         self.options = options
 
@@ -121,7 +122,7 @@ class Prospects:
                 devices = self._available(option, option.static & allowed & untried, state)
                 if devices & state.in_use:
                     devices &= ~self._crowded(option, state, crowded)
-                options.append(Outlook(option, option.wanted if chosen is None else wanted, devices))
+                options.append(OpenOption(option, option.wanted if chosen is None else wanted, devices))
             prospects.append(Prospect(slot, options))
         drop_hopeless(prospects)
         self._check_limit(prospects)

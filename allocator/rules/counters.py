@@ -38,8 +38,8 @@ class Counters(Rule):
                 key = (pool, (name, counter))
                 before = drawn.get(key)
                 state.trail.set(drawn, key, amount if before is None else before.add(amount))
-        for key, available in state.ledger(pool).available.items():
-            taken = drawn.get((pool, key))
+        for of_pool, available in state.ledger(pool).available.items():
+            taken = drawn.get((pool, of_pool))
             if (available.sign() if taken is None else available.cmp(taken)) < 0:
                 return False
         return True

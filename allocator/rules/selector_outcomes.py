@@ -18,8 +18,10 @@ _NO_SUCH_KEY = "no such key: "
 
 
 class Outcome(NamedTuple):
-    """What an expression gives on a device: `error` if it fails, and then `missing` if an attribute is (`domain/name`),
-    with a condition that would `guard` against that.
+    """What an expression gives on a device, and why if it does not choose the device.
+
+    `error`: with which it fails; `missing`: the attribute (`domain/name`) that it looked up in vain then, and `guard`: a
+    condition that would keep it from failing.
     """
 
     matches: bool
