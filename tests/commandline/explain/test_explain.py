@@ -24,7 +24,15 @@ def run(
 ) -> tuple[int, str]:
     """Exit code and output for a case."""
     monkeypatch.chdir(DIRECTORY / case)
-    arguments = ["explain", "-f", "asks.yaml", "--inventory", "cluster.yaml", *OPTIONS.get(case, []), *more]
+    arguments = [
+        "explain",
+        "-f",
+        "workloads.yaml",
+        "--inventory",
+        "cluster.yaml",
+        *OPTIONS.get(case, []),
+        *more,
+    ]
     code = main(arguments)
     return code, capsys.readouterr().out
 
@@ -48,16 +56,17 @@ def test_one_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     """With `--node` no other node is looked at."""
     code, text = run("held", monkeypatch, capsys, "--node", "n2")
     assert code == 1
-    assert text.startswith("Pod team-b/train (asks.yaml:1): does not fit on n2\n")
+    assert text.startswith("Pod team-b/train (workloads.yaml:1): does not fit on n2\n")
 
 
 def test_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where everything fits, the exit code is 0."""
-    asks = tmp_path / "claim.yaml"
-    text = (DIRECTORY / "too-many" / "asks.yaml").read_text(encoding="utf-8")
-    asks.write_text(text.replace("count: 5", "count: 3"), encoding="utf-8")
+    workloads = tmp_path / "claim.yaml"
+    text = (DIRECTORY / "too-many" / "workloads.yaml").read_text(encoding="utf-8")
+    workloads.write_text(text.replace("count: 5", "count: 3"), encoding="utf-8")
     assert (
-        main(["explain", "-f", str(asks), "--inventory", str(DIRECTORY / "too-many" / "cluster.yaml")]) == 0
+        main(["explain", "-f", str(workloads), "--inventory", str(DIRECTORY / "too-many" / "cluster.yaml")])
+        == 0
     )
     assert "fits on n1" in capsys.readouterr().out
 
@@ -80,12 +89,14 @@ def test_usage(
 ) -> None:
     """Options that make no sense end the command with 2."""
     monkeypatch.chdir(DIRECTORY / "held")
-    assert main(["explain", "-f", "asks.yaml", "--inventory", "cluster.yaml", *arguments]) == 2
+    assert main(["explain", "-f", "workloads.yaml", "--inventory", "cluster.yaml", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_nothing_asks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Files in which nothing asks for devices are a mistake."""
+def test_nothing_requests_devices(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files in which nothing requests devices are an error."""
     monkeypatch.chdir(DIRECTORY / "too-many")
     assert main(["explain", "-f", "cluster.yaml"]) == 2
     assert "cluster.yaml: nothing requests devices" in capsys.readouterr().err
@@ -108,7 +119,7 @@ def test_no_cluster(
 ) -> None:
     """Without a cluster there is no answer, not the answer for an empty one."""
     monkeypatch.chdir(DIRECTORY / "too-many")
-    assert main([command, "-f", "asks.yaml", *arguments]) == 2
+    assert main([command, "-f", "workloads.yaml", *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert message in captured.err
@@ -132,9 +143,9 @@ def test_standard_input_twice(arguments: list[str], capsys: pytest.CaptureFixtur
 
 
 def test_cluster_among_the_files(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is there may stand in the same files as what asks."""
+    """The cluster may be described in the same files as the workloads."""
     monkeypatch.chdir(DIRECTORY / "too-many")
-    assert main(["explain", "-f", "asks.yaml", "cluster.yaml"]) == 1
+    assert main(["explain", "-f", "workloads.yaml", "cluster.yaml"]) == 1
     assert "does not fit on n1" in capsys.readouterr().out
 
 
@@ -147,9 +158,9 @@ def test_allocated_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         if each["kind"] == "ResourceClaim"
     ]
     claims[0].pop("status")
-    asks = tmp_path / "claim.yaml"
-    asks.write_text(yaml.safe_dump(claims[0]), encoding="utf-8")
-    assert main(["explain", "-f", str(asks), "--inventory", str(cluster)]) == 0
+    workloads = tmp_path / "claim.yaml"
+    workloads.write_text(yaml.safe_dump(claims[0]), encoding="utf-8")
+    assert main(["explain", "-f", str(workloads), "--inventory", str(cluster)]) == 0
     assert "all of its claims are allocated already" in capsys.readouterr().out
 
 
@@ -159,7 +170,7 @@ def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str
     chance = random.Random(seed)
     case = chance.choice(CASES)
     files = []
-    for name in ("asks.yaml", "cluster.yaml"):
+    for name in ("workloads.yaml", "cluster.yaml"):
         documents = list(yaml.safe_load_all((DIRECTORY / case / name).read_text(encoding="utf-8")))
         for _ in range(2):
             spoil(chance.choice(documents), chance)
@@ -177,7 +188,14 @@ def test_device_that_is_gone(
     gone = "\n".join(line for line in text.splitlines() if "name: gpu-0-mig-0" not in line)
     (tmp_path / "cluster.yaml").write_text(gone, encoding="utf-8")
     monkeypatch.chdir(DIRECTORY / "groups")
-    arguments = ["-f", "asks.yaml", "--inventory", str(tmp_path / "cluster.yaml"), "--kube-version", "kep"]
+    arguments = [
+        "-f",
+        "workloads.yaml",
+        "--inventory",
+        str(tmp_path / "cluster.yaml"),
+        "--kube-version",
+        "kep",
+    ]
     assert main(["explain", *arguments]) == 1
     text = capsys.readouterr().out
     assert (

@@ -26,7 +26,7 @@ def run(
 ) -> tuple[int, str]:
     """Exit code and output for a case."""
     monkeypatch.chdir(DIRECTORY / case)
-    code = main(["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", *more])
+    code = main(["simulate", "-f", "workloads.yaml", "--inventory", "cluster.yaml", *more])
     return code, capsys.readouterr().out
 
 
@@ -59,7 +59,9 @@ def test_all_placed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     ("arguments", "message"),
     [
         pytest.param(["--compare", "worst-fit"], "expected first-fit or best-fit, or both", id="objective"),
-        pytest.param(["--node-template", "asks.yaml"], "the file has no Node", id="template-without-node"),
+        pytest.param(
+            ["--node-template", "workloads.yaml"], "the file has no Node", id="template-without-node"
+        ),
         pytest.param(["--node-template", "nowhere.yaml"], "nowhere.yaml", id="no-such-template"),
     ],
 )
@@ -71,17 +73,19 @@ def test_usage(
 ) -> None:
     """Options that make no sense end the command with 2."""
     monkeypatch.chdir(DIRECTORY / "replicas")
-    assert main(["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", *arguments]) == 2
+    assert main(["simulate", "-f", "workloads.yaml", "--inventory", "cluster.yaml", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_unknown_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A class that is nowhere is named, even where there is no node on which that could end the attempt."""
     cases = DIRECTORY.with_name("explain")
-    asks, node = tmp_path / "asks.yaml", tmp_path / "node.yaml"
-    asks.write_text((cases / "unknown-class" / "asks.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    workloads, node = tmp_path / "workloads.yaml", tmp_path / "node.yaml"
+    workloads.write_text(
+        (cases / "unknown-class" / "workloads.yaml").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     node.write_text("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n", encoding="utf-8")
-    assert main(["simulate", "-f", str(asks), "--inventory", str(node)]) == 1
+    assert main(["simulate", "-f", str(workloads), "--inventory", str(node)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["there is no DeviceClass gpus.example.com", "there is no DeviceClass fpga"]
 
@@ -95,7 +99,7 @@ def test_stray_slice(
     monkeypatch.chdir(DIRECTORY / "replicas")
     arguments = [
         "-f",
-        "asks.yaml",
+        "workloads.yaml",
         "--inventory",
         "cluster.yaml",
         "--node-template",
@@ -108,7 +112,7 @@ def test_stray_slice(
 def test_error_on_another_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """What leaves a pod pending is said: the node with the error and how to fix it, or that the scheduler passes it over."""
     monkeypatch.chdir(DIRECTORY.with_name("explain") / "error-elsewhere")
-    arguments = ["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", "-o", "json"]
+    arguments = ["simulate", "-f", "workloads.yaml", "--inventory", "cluster.yaml", "-o", "json"]
     assert main(arguments) == 1
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     errors = [each["error"] for each in run["placements"]]
@@ -142,7 +146,9 @@ def test_no_such_time(
 ) -> None:
     """A time is a finite number above 0."""
     monkeypatch.chdir(DIRECTORY / "replicas")
-    assert main(["simulate", "-f", "asks.yaml", "--inventory", "cluster.yaml", f"--timeout={seconds}"]) == 2
+    assert (
+        main(["simulate", "-f", "workloads.yaml", "--inventory", "cluster.yaml", f"--timeout={seconds}"]) == 2
+    )
     assert "expected a number of seconds above 0" in capsys.readouterr().err
 
 
@@ -150,12 +156,19 @@ def test_no_such_time(
 def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever stands in the files, the command ends with an answer."""
     chance = random.Random(seed)
-    for name in ("asks.yaml", "cluster.yaml", "template.yaml"):
+    for name in ("workloads.yaml", "cluster.yaml", "template.yaml"):
         documents = list(yaml.safe_load_all((DIRECTORY / "partitions" / name).read_text(encoding="utf-8")))
         spoil(chance.choice(documents), chance)
         (tmp_path / name).write_text(yaml.safe_dump_all(documents), encoding="utf-8")
-    files = {name: str(tmp_path / f"{name}.yaml") for name in ("asks", "cluster", "template")}
-    arguments = ["-f", files["asks"], "--inventory", files["cluster"], "--node-template", files["template"]]
+    files = {name: str(tmp_path / f"{name}.yaml") for name in ("workloads", "cluster", "template")}
+    arguments = [
+        "-f",
+        files["workloads"],
+        "--inventory",
+        files["cluster"],
+        "--node-template",
+        files["template"],
+    ]
     assert main(["simulate", *arguments]) in (0, 1, 2)
     capsys.readouterr()
 
@@ -169,8 +182,8 @@ kind: ResourceClaim
 metadata: {{generateName: a-}}
 spec: {{devices: {{requests: [{request}]}}}}
 """
-    (tmp_path / "asks.yaml").write_text(f"{text}---\n{text}", encoding="utf-8")
-    assert main(["simulate", "-f", str(tmp_path / "asks.yaml"), "--inventory", str(cluster)]) == 0
+    (tmp_path / "workloads.yaml").write_text(f"{text}---\n{text}", encoding="utf-8")
+    assert main(["simulate", "-f", str(tmp_path / "workloads.yaml"), "--inventory", str(cluster)]) == 0
     assert "first-fit: 2 of 2 pods placed on 2 nodes" in capsys.readouterr().out
 
 
@@ -178,10 +191,12 @@ def test_too_many_replicas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     """A workload with more pods than can be listed is cut short, and that is said."""
     case = DIRECTORY / "replicas"
     text = (
-        (case / "asks.yaml").read_text(encoding="utf-8").replace("parallelism: 5", "parallelism: 2000000000")
+        (case / "workloads.yaml")
+        .read_text(encoding="utf-8")
+        .replace("parallelism: 5", "parallelism: 2000000000")
     )
-    (tmp_path / "asks.yaml").write_text(text, encoding="utf-8")
-    arguments = ["-f", str(tmp_path / "asks.yaml"), "--inventory", str(case / "cluster.yaml")]
+    (tmp_path / "workloads.yaml").write_text(text, encoding="utf-8")
+    arguments = ["-f", str(tmp_path / "workloads.yaml"), "--inventory", str(case / "cluster.yaml")]
     assert main(["simulate", *arguments]) == 2
     text = capsys.readouterr().out
     assert "Job default/train: error: only 10,000 of its 2,000,000,000 pods are simulated" in text
