@@ -44,7 +44,8 @@ def serve(config: Config) -> None:
 
 
 def _check_connections(config: Config) -> None:
-    """
+    """Check what connections to the API server need.
+
     :raises ConfigError: if the API server cannot be reached, or certificates cannot be kept, as configured.
     """
     runtime = Path()  # not looked into

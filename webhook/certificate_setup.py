@@ -63,7 +63,8 @@ def _anything(pem: bytes) -> bool:
 
 
 def make_tls(config: Config, runtime: Path) -> ServerTLS:
-    """
+    """The TLS of the server's port.
+
     :raises ConfigError: if there is no usable certificate.
     """
     authority = config.get("tls", "clientAuthorityFile")

@@ -19,63 +19,63 @@ ENFORCE, WARN, OFF = "Enforce", "Warn", "Off"
 
 
 class Policy(Protocol):
-    """A rule of the cluster's owner, beyond the API server's own.
-
-    ``name`` is for audit annotations and metrics; ``mode`` is ``Enforce`` or ``Warn``.
-    """
+    """A rule of the cluster's owner, beyond the API server's own."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name for audit annotations and metrics."""
 
     @property
-    def mode(self) -> str: ...
+    def mode(self) -> str:
+        """``Enforce`` or ``Warn``."""
+
+
+class ObjectPolicy(Policy, Protocol):
+    """What DRA objects must be like, such as :class:`webhook.policies.AdminAccess`."""
 
     def check(self, obj: AdmissionObject) -> list[FieldError]:
-        """The errors for which the policy objects to an object with a new spec; their paths are the hub's."""
-        ...
+        """The errors in an object with a new spec; their paths are the hub's."""
 
 
-class LabelPolicy(Protocol):
-    """Who may label namespaces.  See :class:`webhook.label_guard.LabelGuard`."""
+class LabelPolicy(Policy, Protocol):
+    """Who may label namespaces; see :class:`webhook.label_guard.LabelGuard`."""
 
-    @property
-    def name(self) -> str: ...
+    def problems(self, request: AdmissionRequest) -> list[str]:
+        """What a request does that its user may not."""
 
-    @property
-    def mode(self) -> str: ...
-
-    def problems(self, request: AdmissionRequest) -> list[str]: ...
-
-    def refusal(self, request: AdmissionRequest, problems: Sequence[str]) -> Answer: ...
+    def refusal(self, request: AdmissionRequest, problems: Sequence[str]) -> Answer:
+        """The answer to a request with problems."""
 
 
-class PodPolicy(Protocol):
-    """What becomes of pods.  See :class:`webhook.prescheduled.PreScheduledPods`."""
+class PodPolicy(Policy, Protocol):
+    """What to change in pods; see :class:`webhook.prescheduled.PreScheduledPods`."""
 
-    @property
-    def name(self) -> str: ...
-
-    def treat(self, request: AdmissionRequest) -> Treatment | None: ...
+    def decide(self, request: AdmissionRequest) -> PodDecision | None:
+        """What to do about a request; None if the policy is not about it."""
 
 
-class Treatment(NamedTuple):
-    """What becomes of a pod: operations (RFC 6902), what to say, a word for the audit log."""
+class PodDecision(NamedTuple):
+    """What to do about a pod.
+
+    :ivar patch: operations (RFC 6902).
+    :ivar warning: the warning for the client.
+    :ivar audit: the value of the audit annotation.
+    """
 
     patch: list[dict[str, Any]]
     warning: str
     audit: str
 
 
-class FeasibilityPolicy(Protocol):
-    """Whether claims can be satisfied.  See :class:`webhook.feasibility.Feasibility`."""
+class FeasibilityPolicy(Policy, Protocol):
+    """Whether claims can be satisfied; see :class:`webhook.feasibility.Feasibility`."""
 
-    @property
-    def name(self) -> str: ...
+    def problems(self, spec: dict[str, Any], at: Path) -> list[tuple[Path, str]]:
+        """Why the claim with a spec can never be satisfied, and where in it.
 
-    @property
-    def mode(self) -> str: ...
-
-    def problems(self, spec: dict[str, Any], at: Path) -> list[tuple[Path, str]]: ...
+        :param spec: of the hub, in normal form and with its defaults.
+        :param at: the path of the spec in its object.
+        """
 
 
 class Context:
@@ -109,7 +109,7 @@ class Context:
         *,
         server: Server,
         rules: bool,
-        policies: Sequence[Policy] = (),
+        policies: Sequence[ObjectPolicy] = (),
         facts: Facts | None = None,
         quota: QuotaCheck | None = None,
         labels: LabelPolicy | None = None,

@@ -21,7 +21,7 @@ from validation.server import Server
 from webhook.context import Context
 from webhook.reviews import ConversionRequest, converted, not_converted, parse_conversion
 
-# A request of thousands of broken objects gets an answer of a readable size.
+# The answer to a request with thousands of broken objects stays readable.
 MAX_REPORTED = 10
 # Parts of a large answer that are joined at a time.
 _PARTS = 4096

@@ -172,6 +172,7 @@ class Search:
 
 
 def expressions(holder: Object) -> Iterator[str]:
+    """The expressions in the selectors of a class's spec or of a request."""
     for selector in holder.get("selectors") or ():
         yield (selector or EMPTY).get("cel", EMPTY).get("expression", "")
 

@@ -73,10 +73,10 @@ class Feasibility:
         self._allowance = Allowance()
 
     def problems(self, spec: Object, at: Path) -> list[Problem]:
-        """Why the claim with this spec, which stands at a path, can never be satisfied; nothing if it can, or if that
-        cannot be told in time.
+        """Why the claim with a spec can never be satisfied; nothing if it can, or if time is up before that is known.
 
-        ``spec`` is of v1 in normal form.
+        :param spec: of the hub, in normal form and with its defaults; nobody changes it.
+        :param at: the path of the spec in its object.
         """
         with self._allowance as seconds:
             return self._problems(spec, at, perf_counter() + seconds, seconds)

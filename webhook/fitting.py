@@ -97,13 +97,13 @@ class Fitting:
 
 
 class Question:
-    """A spec that somebody may wait to know about."""
+    """A spec that somebody may wait to know about.
+
+    :param is_first: whether no other question was pending.
+    :param generation: how often the cluster had changed.
+    """
 
     def __init__(self, results: _Results, key: str, spec: Object, *, is_first: bool, generation: int) -> None:
-        """
-        :param is_first: whether no other is before it.
-        :param generation: how often the cluster had changed.
-        """
         self.is_first = is_first
         self.generation = generation
         self.key = key

@@ -36,6 +36,7 @@ class Target(NamedTuple):
 
     @property
     def path(self) -> str:
+        """The path of the object at the API server."""
         return f"{COLLECTIONS[self.collection]}/{self.name}"
 
 

@@ -14,30 +14,31 @@ from validation.statuses import forbidden
 from webhook.labels import LabelRule
 from webhook.reviews import CREATE, UPDATE, AdmissionRequest
 
-# the API server's own rule asks for exactly this
+# the label that the API server's own rule requires
 BUILT_IN = LabelRule("resource.kubernetes.io/admin-access", "true")
 
 
 class LabelGuard:
-    """Some users and groups may change whether a namespace has one of the labels; nobody else."""
+    """Only some users and groups may change whether a namespace has one of the labels.
+
+    :param mode: ``Enforce`` or ``Warn``.
+    :param labels: the labels to guard, in addition to the one of the API server's own rule.
+    :param users: user names as the API server has them; for a service account
+        ``system:serviceaccount:<namespace>:<name>``.
+    """
 
     name = "admin-access-label"
 
     def __init__(
         self, mode: str, labels: Sequence[LabelRule], *, users: Collection[str], groups: Collection[str]
     ) -> None:
-        """
-        :param labels: in addition to that of the API server's own rule.
-        :param users: names as API servers have them; of a service account
-            ``system:serviceaccount:<namespace>:<name>``.
-        """
         self.mode = mode
         self.labels = tuple(dict.fromkeys((BUILT_IN, *labels)))
         self._users = frozenset(users)
         self._groups = frozenset(groups)
 
     def problems(self, request: AdmissionRequest) -> list[str]:
-        """What a request would do that its user may not; nothing for requests about anything else."""
+        """The changes of labels in a request that its user may not make; none unless it is about a namespace."""
         if (request.api_version, request.kind) != ("v1", "Namespace"):
             return []
         if request.operation not in (CREATE, UPDATE) or self._may(request):
@@ -45,7 +46,7 @@ class LabelGuard:
         before, after = labels_of(request.old), labels_of(request.object)
         return [
             f"user {request.user!r} may not {'set' if rule.matches(after) else 'remove'} the label `{rule}`, "
-            f"which grants admin access to devices{self._who()}"
+            f"which grants admin access to devices{self._who_may()}"
             for rule in self.labels
             if rule.matches(before) != rule.matches(after)
         ]
@@ -62,10 +63,10 @@ class LabelGuard:
     def _may(self, request: AdmissionRequest) -> bool:
         return request.user in self._users or not self._groups.isdisjoint(request.groups)
 
-    def _who(self) -> str:
+    def _who_may(self) -> str:
         parts = []
         if self._users:
             parts.append("users " + ", ".join(sorted(self._users)))
         if self._groups:
             parts.append("groups " + ", ".join(sorted(self._groups)))
-        return f" (that is left to {' and '.join(parts)})" if parts else ""
+        return f" (only {' and '.join(parts)} may)" if parts else ""

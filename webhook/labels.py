@@ -1,4 +1,4 @@
-"""Labels that something depends on."""
+"""Labels of namespaces that policies depend on."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 
 class LabelRule(NamedTuple):
-    """A label that a namespace has: with exactly this value, or (None) with any."""
+    """A label that a namespace must have, with exactly this value; None stands for any."""
 
     key: str
     value: str | None = None
 
     def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether the labels of a namespace include this one."""
         return self.key in labels and self.value in (None, labels[self.key])
 
     def __str__(self) -> str:

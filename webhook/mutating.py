@@ -1,8 +1,8 @@
 """The mutating webhook: what the API server would make of an object of a kind that CRDs serve.
 
-Defaults are filled in, fields of disabled features dropped, values written in their canonical form, what a request may
-not change put back.  It comes from the same pipeline as the verdict.  Pods are brought before the scheduler, whoever
-serves the kinds.
+It fills in defaults, drops fields of disabled features, writes values in their canonical form, and puts back what a request may
+not change: the object is the one in the API server's own answer.  Pods get a node selector instead of a node's name if the
+policy for pre-scheduled pods asks for it, whoever serves the kinds.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _SETS = {
 def mutate(review: Any, context: Context) -> Object:
     """The answer to an AdmissionReview: a patch where the object is not as it would be stored.
 
-    Refused is what the API server would refuse before it asks a validating webhook: what cannot be decoded, and objects
-    with mistakes that it looks for in every custom resource, which then get all their causes.  Any other object that the
-    rules refuse is left as it is, but for its revision: refusing it is for the validating webhook, as another mutating
-    one may fix it before (then this one is asked again, with ``reinvocationPolicy: IfNeeded``).
+    The webhook refuses what the API server would refuse before it calls a validating webhook: objects that cannot be decoded,
+    and those with errors that it finds in any custom resource; the answer then has the causes of all errors.  Any other
+    object that breaks a rule stays as it is, but for its resourceVersion.  The validating webhook refuses it, unless
+    another mutating webhook has fixed it by then (this one is called again, with ``reinvocationPolicy: IfNeeded``).
 
     :raises WebhookError: if it is no AdmissionReview.
     """
@@ -50,29 +50,32 @@ def mutate(review: Any, context: Context) -> Object:
 
 def answer(request: AdmissionRequest, context: Context) -> Object:
     """The answer to the request in an AdmissionReview, as :func:`mutate` gives it."""
-    treatment = context.pods.treat(request) if context.pods is not None else None
-    if treatment is not None and context.pods is not None:
-        audit = {context.pods.name: treatment.audit}
-        return allow(request, patch=treatment.patch, warnings=in_headers([treatment.warning]), audit=audit)
+    decision = context.pods.decide(request) if context.pods is not None else None
+    if decision is not None and context.pods is not None:
+        audit = {context.pods.name: decision.audit}
+        return allow(request, patch=decision.patch, warnings=in_headers([decision.warning]), audit=audit)
     obj = admission_object(request, context.server) if context.rules else None
     if obj is None:
         return allow(request)
     found = obj.answer()
-    if found.code == BAD_REQUEST or any(map(_is_every_resources, found.errors)):
+    if found.code == BAD_REQUEST or any(map(_is_checked_in_every_custom_resource, found.errors)):
         return deny(request, found.status())
     return allow(request, patch=_patch(request, found))
 
 
-def _is_every_resources(error: FieldError) -> bool:
-    """Whether the API server looks for a mistake in every custom resource: bad names and labels, and entries with the
-    same key in lists that several write to, which are sets or parts of a status."""
+def _is_checked_in_every_custom_resource(error: FieldError) -> bool:
+    """Whether the API server itself finds the error in any custom resource.
+
+    It checks names and labels, and that no two entries of a list have the same key where several clients write the list:
+    in sets and in the status.
+    """
     if error.kind == DUPLICATE and (error.path[:1] == ("status",) or error.path[-2:-1] in _SETS):
         return True
     return error.path[:1] == ("metadata",)
 
 
 def _patch(request: AdmissionRequest, answer: Answer) -> list[Operation]:
-    # what the API server fills in need not be taken out: it would be filled in again
+    # keys that the API server has filled in stay: it would fill them in again
     sent = without_empty_list_keys(request.kind, request.object or {})
     wanted = dict(sent)
     if answer.accepted and answer.object is not None:

@@ -1,4 +1,4 @@
-"""Policies: what the owner of a cluster wants beyond the API server's own rules."""
+"""Policies: rules of the cluster's owner about DRA objects, in addition to the API server's."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from resourceapi.shortening import shortened
 from webhook.admission_objects import AdmissionObject
 from webhook.labels import LabelRule
 
-# Parameters are up to 10 KiB; whatever they break, the answer stays readable.
+# Parameters are up to 10 KiB; the answer stays readable however many rules they break.
 MAX_REPORTED = 10
 MAX_SHOWN = 200
 MAX_DEPTH = 50
 
 
 class AdminAccess:
-    """Requests with admin access only in namespaces with one of some labels."""
+    """Admin access only in namespaces with one of these labels."""
 
     name = "admin-access"
 
@@ -50,7 +50,7 @@ class AdminAccess:
 
 
 class SchemaKey(NamedTuple):
-    """What a schema is for: parameters of one kind for one driver."""
+    """The parameters that a schema is for: those of one kind for one driver."""
 
     driver: str
     api_version: str
@@ -58,9 +58,9 @@ class SchemaKey(NamedTuple):
 
 
 def _repeated_key(value: Any) -> str | None:
-    """A key that is in an object twice, in upper or lower case, at any depth.
+    """A key that an object, at any depth, has twice; upper and lower case do not differ.
 
-    Readers of JSON differ in which value they take: Go's ignores case, and makes one of both where they are objects.
+    JSON parsers disagree about the value of such a key: Go's ignores case, and merges the values if they are objects.
     """
     left = [value]
     while left:
@@ -81,8 +81,7 @@ def _repeated_key(value: Any) -> str | None:
 class OpaqueParameters:
     """Parameters of drivers checked against JSON Schemas, as a webhook of the driver's own would.
 
-    Parameters for a driver without schemas are not looked at; for a driver with some, only the registered kinds are
-    known.
+    Parameters for a driver without schemas are not checked; for a driver with schemas, all other kinds are errors.
     """
 
     name = "opaque-parameters"
@@ -116,7 +115,9 @@ class OpaqueParameters:
             return
         for name in ("apiVersion", "kind"):
             if not isinstance(value.get(name), str) or not value[name]:
-                yield required((*path, name), f"parameters for driver {driver} must say what they are")
+                yield required(
+                    (*path, name), f"parameters for driver {driver} must have an apiVersion and a kind"
+                )
                 return
         key = SchemaKey(driver, value["apiVersion"], value["kind"])
         schema = self.schemas.get(key)
@@ -172,7 +173,7 @@ def _first_violations(schema: Validator, value: Object, path: Path) -> Iterator[
 
 
 def _shown(value: object) -> object:
-    """An offending value for an error's text: scalars as they are, long ones and others shortened."""
+    """The value to show in an error: scalars as they are, all other values as text, shortened."""
     if value is None or isinstance(value, (bool, int)):
         return value
     return shortened(value if isinstance(value, str) else repr(value), MAX_SHOWN)

@@ -9,7 +9,7 @@ from documents.document import Document
 from documents.errors import DocumentError
 from documents.loading import load
 from serving.config_file import Config, ConfigError, misread_keys
-from webhook.context import OFF, Policy
+from webhook.context import OFF, ObjectPolicy
 from webhook.label_guard import LabelGuard
 from webhook.labels import LabelRule
 from webhook.policies import AdminAccess, OpaqueParameters, SchemaKey
@@ -36,7 +36,7 @@ def make_label_guard(config: Config) -> LabelGuard | None:
     )
 
 
-def make_policies(config: Config) -> Iterator[Policy]:
+def make_policies(config: Config) -> Iterator[ObjectPolicy]:
     """The policies that are not off.
 
     :raises ConfigError: for schemas that cannot be read or compiled, or that are there twice.

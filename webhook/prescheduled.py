@@ -1,7 +1,7 @@
-"""Pods that are created with ``spec.nodeName`` and resource claims: nobody would allocate these.
+"""Pods that are created with ``spec.nodeName`` and resource claims, which nobody would allocate.
 
-The scheduler passes over such pods, and kubelet waits for claims that are not reserved for them.  With a node selector
-instead, the scheduler has the choice of one node, and allocates what is needed there.
+The scheduler skips such pods, and kubelet waits for claims that are never reserved for them.  With a node selector instead
+of the name, the scheduler can choose only that node, and allocates the claims there.
 Source: Kubernetes documentation, "Dynamic Resource Allocation", section "Pre-scheduled Pods".
 """
 
@@ -11,29 +11,30 @@ from collections.abc import Callable
 
 from allocator.pod_nodes import passed_over
 from resourceapi.manifests import entries, mapping, text
-from webhook.context import ENFORCE, Treatment
+from webhook.context import ENFORCE, PodDecision
 from webhook.json_patch import difference
 from webhook.object_cache import HOSTNAME
 from webhook.reviews import CREATE, AdmissionRequest
 
-# the image of a static pod, which a kubelet creates for a pod that runs already
+# of a mirror pod, which a kubelet creates for a static pod that runs already
 MIRROR = "kubernetes.io/config.mirror"
 
 
 class PreScheduledPods:
-    """``Enforce`` puts the pod before the scheduler, ``Warn`` only says what will happen to it."""
+    """``Enforce`` lets the scheduler place the pod on its node, ``Warn`` only says what will happen to it.
+
+    :param mode: ``Enforce`` or ``Warn``.
+    :param host_name: gives the value of a node's label ``kubernetes.io/hostname``.
+    """
 
     name = "pre-scheduled-pods"
 
     def __init__(self, mode: str, host_name: Callable[[str], str]) -> None:
-        """
-        :param host_name: gives the value of a node's label ``kubernetes.io/hostname``.
-        """
         self.mode = mode
         self._host_name = host_name
 
-    def treat(self, request: AdmissionRequest) -> Treatment | None:
-        """What to do about a request, None if it is about nothing of the kind."""
+    def decide(self, request: AdmissionRequest) -> PodDecision | None:
+        """What to do about a request; None unless it creates a pod with a node and resource claims."""
         pod = request.object
         if pod is None or not _is_prescheduled(request):
             return None
@@ -46,16 +47,16 @@ class PreScheduledPods:
                 f"spec.nodeName: {node} is not the node that spec.nodeSelector asks for "
                 f"({HOSTNAME}: {selector[HOSTNAME]}); the pod is left as it is and will not run"
             )
-            return Treatment([], warning, "contradiction")
+            return PodDecision([], warning, "contradiction")
         if self.mode != ENFORCE:
-            return Treatment([], f"spec.nodeName: {passed_over(node, host)}", "warned")
+            return PodDecision([], f"spec.nodeName: {passed_over(node, host)}", "warned")
         wanted = {name: value for name, value in spec.items() if name != "nodeName"}
         wanted["nodeSelector"] = {**selector, HOSTNAME: host}
         warning = (
             f"spec.nodeName: replaced by spec.nodeSelector with {HOSTNAME}: {host}, so that the scheduler allocates "
             "the pod's resource claims"
         )
-        return Treatment(difference(pod, {**pod, "spec": wanted}), warning, "replaced")
+        return PodDecision(difference(pod, {**pod, "spec": wanted}), warning, "replaced")
 
 
 def _is_prescheduled(request: AdmissionRequest) -> bool:

@@ -1,8 +1,8 @@
 """The envelopes of webhooks: AdmissionReview (admission.k8s.io/v1) and ConversionReview (apiextensions.k8s.io/v1).
 
-They are read strictly, since only an API server is supposed to send them: what does not look as documented is a
-:class:`WebhookError` (an HTTP error, for which the failurePolicy decides).  An object that is refused is an
-:class:`AdmissionError` (an answer like any other).
+They are read strictly, since only an API server is supposed to send them: anything but the documented form is a
+:class:`WebhookError` (an HTTP error, for which the failurePolicy decides).  A refused object is an :class:`AdmissionError`,
+which becomes an answer.
 Source: API reference of kube-apiserver, groups ``admission.k8s.io`` and ``apiextensions.k8s.io``.
 """
 
@@ -27,7 +27,10 @@ class WebhookError(HTTPError):
 
 
 class AdmissionError(Exception):
-    """An object that is refused; ``status`` is the ``v1.Status`` that says why."""
+    """A refused object.
+
+    :ivar status: the ``v1.Status`` that says why.
+    """
 
     def __init__(self, status: Object) -> None:
         super().__init__(status.get("message", ""))
@@ -35,7 +38,7 @@ class AdmissionError(Exception):
 
 
 class AdmissionRequest:
-    """What an API server asks about one request of its own.
+    """A request of which an API server wants to know whether to admit it.
 
     ``api_version`` and ``kind`` are those of the objects in it, which may be others than those of the URL
     (``matchPolicy: Equivalent``).  ``object`` is None for a deletion, ``old`` for a creation.
@@ -109,7 +112,7 @@ def parse_admission(review: Any) -> AdmissionRequest:
     user = _read(request, "userInfo", dict, {}, "request")
     operation = _required(request, "operation", "request")
     if operation not in OPERATIONS:
-        raise WebhookError(f"request.operation: {operation!r} is none of {', '.join(OPERATIONS)}")
+        raise WebhookError(f"request.operation: {operation!r} must be one of {', '.join(OPERATIONS)}")
     parsed = AdmissionRequest(
         uid=_required(request, "uid", "request"),
         api_version=f"{group}/{version}" if group else version,

@@ -72,7 +72,8 @@ def _admission_route(
     limits: ReviewLimits,
     keeps_repeated: bool,
 ) -> Route:
-    """
+    """A route for admission reviews.
+
     :param keeps_repeated: whether keys that are there twice are seen; API servers write them only in the parameters of
         drivers, which they pass on as they came.
     """

@@ -1,4 +1,4 @@
-"""JSON Schemas (2020-12, or the draft that ``$schema`` names) from configuration, made safe to apply to anything."""
+"""JSON Schemas (2020-12, or the draft that ``$schema`` names) from configuration, made safe to apply to any parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Path = tuple[str | int, ...]
 
 
 class SchemaError(Exception):
-    """What is no usable schema; ``path`` is where in it."""
+    """A schema that cannot be used.
+
+    :ivar path: the place of the error in the schema.
+    """
 
     def __init__(self, message: str, path: Path = ()) -> None:
         super().__init__(message)
@@ -30,11 +33,10 @@ class SchemaError(Exception):
 def compile_schema(schema: Any) -> Validator:
     """A validator for a schema.
 
-    It is strict: a keyword or format that is not known is refused, since it would check nothing.  References to other
-    documents are not followed, and ``pattern`` is matched in linear time (RE2), so that no parameters can keep the
-    service busy.
+    An unknown keyword or format is an error, since it would check nothing.  References to other documents are not
+    followed, and ``pattern`` is matched in linear time (RE2), so that no parameters can keep the service busy.
 
-    :raises SchemaError: if it is none, or needs what is not there.
+    :raises SchemaError: if the schema is not valid, or needs something that is not supported.
     """
     base = _draft_of(schema)
     try:
@@ -58,13 +60,16 @@ def _draft_of(schema: Any) -> type[Validator]:
     named = schema["$schema"]
     draft = _DRAFTS.get(named.removesuffix("#")) if isinstance(named, str) else None
     if draft is None:
-        raise SchemaError(f"no draft of JSON Schema; known are {', '.join(_DRAFTS)}", ("$schema",))
+        raise SchemaError(
+            f"not a supported draft of JSON Schema; supported are {', '.join(_DRAFTS)}", ("$schema",)
+        )
     return draft
 
 
 def _follow_references(validator: Validator, schema: Any) -> None:
-    """
-    :raises SchemaError: for references to nothing, to what is no schema, and those that lead back to themselves.
+    """Check that all references lead to a schema, and not back to themselves.
+
+    :raises SchemaError: for the first that does not.
     """
     resource = DRAFT202012.create_resource(schema)
     resolver = REGISTRY.resolver_with_root(resource)
@@ -75,15 +80,15 @@ def _follow_references(validator: Validator, schema: Any) -> None:
             try:
                 found = resolver.lookup(value).contents
             except (Unresolvable, ValueError, TypeError):  # of steps into lists and numbers
-                raise SchemaError(f"there is nothing at {value} in this schema", path) from None
+                raise SchemaError(f"{value} does not exist in this schema", path) from None
             if not isinstance(found, bool) and id(found) not in schemas:
-                raise SchemaError(f"what is at {value} is no schema", path)
+                raise SchemaError(f"{value} is not a schema", path)
     for value in ({}, [], "", 0, None):
         try:
             for _ in validator.iter_errors(value):
                 pass
         except RecursionError:
-            raise SchemaError("refers to itself without an end") from None
+            raise SchemaError("refers to itself endlessly") from None
 
 
 _DRAFTS: dict[str, type[Validator]] = {
@@ -161,21 +166,23 @@ def _refuse_unsafe(path: Path, keyword: str, value: Any, known: frozenset[str]) 
             f"unknown keyword {keyword!r}" + (f"; did you mean {meant!r}?" if meant else ""), path
         )
     if keyword == "$id" and len(path) > 1:
-        raise SchemaError("schemas within the schema have no $id here; refer to them with #/…", path)
+        raise SchemaError("only the outermost schema can have an $id; refer to others with #/…", path)
     if keyword in _REFERENCES and not (isinstance(value, str) and value.startswith("#")):
-        raise SchemaError("refers to another document; only references within the schema (#…) work", path)
+        raise SchemaError(
+            "refers to another document; only references within the schema (#…) are followed", path
+        )
     if keyword == "patternProperties":
         raise SchemaError("patternProperties is not supported; use propertyNames with a pattern", path)
     if keyword == "format" and value not in _FORMATS.checkers:
         raise SchemaError(
-            f"format {value!r} is not checked; {', '.join(sorted(_FORMATS.checkers))} are", path
+            f"format {value!r} is not supported; supported are {', '.join(sorted(_FORMATS.checkers))}", path
         )
     if keyword == "pattern":
         try:
             re2.compile(value, _QUIET)
         except re2.error as error:
             reason = error.args[0].decode("utf-8", "replace") if error.args else ""
-            raise SchemaError(f"no regular expression of RE2: {reason}", path) from None
+            raise SchemaError(f"not a regular expression of RE2: {reason}", path) from None
 
 
 def _pattern(

@@ -34,13 +34,13 @@ from webhook.reviews import (
 QUOTA = "quota"
 # Of larger reviews there are no lints: they compile expressions once more, and look at each device.
 LINTED_BYTES = 256 * 1024
-NOT_LINTED = f"the review has more than {LINTED_BYTES} bytes, so that there are no lints of it"
+NOT_LINTED = f"lints are skipped: the review has more than {LINTED_BYTES} bytes"
 TRUSTED = Caller("", RequestBudget(float("inf"), 2**63))
-"""One who may ask for everything and waits for ever."""
+"""A caller who may ask for everything and has no deadline."""
 
 
 def validate(review: Any, context: Context, caller: Caller = TRUSTED) -> Object:
-    """The answer to an AdmissionReview: all causes at once, warnings, which policies have found something.
+    """The answer to an AdmissionReview: all errors at once, warnings, and the policies that have found something.
 
     :raises WebhookError: if it is no AdmissionReview, or quota cannot be asked about.
     """
@@ -75,12 +75,12 @@ class _Verdict:
         self._object = admission_object(request, context.server)
 
     def reach(self) -> None:
-        """Collect what is to be said about the request, but for quota.
+        """Collect errors and warnings about the request; quota is checked later.
 
         :raises AdmissionError: if it is refused.
         """
         self._guard_labels()
-        errors = [*self._broken_rules(), *self._violated_policies()] or list(self._impossible_demands())
+        errors = [*self._rule_errors(), *self._policy_errors()] or list(self._feasibility_errors())
         if errors:
             name = self.request.name or name_of(self.request.object)
             raise AdmissionError(statuses.invalid(self.request.kind, name, errors).status())
@@ -93,8 +93,9 @@ class _Verdict:
         return allow(self.request, warnings=in_headers([*self.warnings, *self.lints]), audit=self.audit)
 
     def _guard_labels(self) -> None:
-        """
-        :raises AdmissionError: if the user may not change the labels of a namespace so.
+        """Check the labels of a namespace.
+
+        :raises AdmissionError: if the user may not change them so.
         """
         guard = self.context.labels
         problems = guard.problems(self.request) if guard is not None else []
@@ -105,11 +106,11 @@ class _Verdict:
             raise AdmissionError(guard.refusal(self.request, problems).status())
         self.warnings += problems
 
-    def _impossible_demands(self) -> Iterator[FieldError]:
-        """What no device can ever be, if that is enforced; otherwise it becomes warnings.
+    def _feasibility_errors(self) -> Iterator[FieldError]:
+        """Why the claim can never be satisfied, if feasibility is enforced; otherwise that becomes warnings.
 
-        :raises AdmissionError: if that is enforced, and the caller is a stranger: it is told nothing, so nothing of what it
-            asks for can be admitted.
+        :raises AdmissionError: if feasibility is enforced and the caller is unknown: it must not learn about devices, so no
+            claim of its can be admitted.
         """
         feasibility = self.context.feasibility
         obj = self._object_with_new_spec() if feasibility is not None else None
@@ -118,7 +119,7 @@ class _Verdict:
         if self.caller.is_stranger:
             if feasibility.mode == ENFORCE:
                 self.audit[feasibility.name] = "unknown client"
-                why = f"devices are looked at only for an API server that shows its certificate: {self.caller.doubt}"
+                why = f"feasibility is checked only for an API server that shows its certificate: {self.caller.doubt}"
                 refusal = statuses.forbidden(obj.kind.resource, name_of(self.request.object), why)
                 raise AdmissionError(refusal.status())
             return
@@ -134,9 +135,9 @@ class _Verdict:
                 self.warnings.append(f"{render(path)}: {problem}")
 
     def claim_to_charge(self) -> Object | None:
-        """The claim if it is a new one, for which there may be quotas.
+        """The claim if it is a new one, to which quotas may apply.
 
-        :raises AdmissionError: if nobody may ask about that without a certificate, and the caller has none.
+        :raises AdmissionError: if only known callers may ask about quotas, and this one is unknown.
         """
         quota, obj = self.context.quota, self._object
         claim = obj.new_claim() if quota is not None and obj is not None else None
@@ -151,9 +152,9 @@ class _Verdict:
         return claim
 
     def charged(self, claim: Object) -> Object:
-        """The answer, after a new claim has been charged to the quotas of its namespace, which is not given back.
+        """The answer, after a new claim has been charged to the quotas of its namespace; the charge is never given back.
 
-        :raises WebhookError: if it cannot be told now whether it fits.
+        :raises WebhookError: if quota cannot be checked now.
         """
         quota, request = self.context.quota, self.request
         assert quota is not None
@@ -168,10 +169,10 @@ class _Verdict:
         self.audit[QUOTA] = "refused"
         return self.refusal(AdmissionError(refusal.status()))
 
-    def _broken_rules(self) -> list[FieldError]:
-        """Causes that the API server would give; warnings that it would give are noted.
+    def _rule_errors(self) -> list[FieldError]:
+        """The errors that the API server would report; its warnings are noted.
 
-        :raises AdmissionError: for a refusal that has no causes.
+        :raises AdmissionError: for a refusal without errors of fields.
         """
         context, obj = self.context, self._object
         if not context.rules or obj is None:
@@ -183,7 +184,7 @@ class _Verdict:
             raise AdmissionError(answer.status())
         return answer.errors
 
-    def _violated_policies(self) -> Iterator[FieldError]:
+    def _policy_errors(self) -> Iterator[FieldError]:
         """The errors of enforced policies; those of others become warnings."""
         obj = self._object_with_new_spec() if self.context.policies else None
         if obj is None:

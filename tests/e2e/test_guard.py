@@ -234,7 +234,7 @@ def test_label_is_guarded(environment: Environment, namespace: str, change: str,
         'Error from server (Forbidden): admission webhook "namespaces.claimcheck.example.com" denied the request: '
         f"namespaces \"{namespace}\" is forbidden: user 'jane' may not {what}"
     )
-    assert "(that is left to users system:serviceaccount:infra:deployer and groups " in refused.errors
+    assert "(only users system:serviceaccount:infra:deployer and groups " in refused.errors
     assert label(environment, namespace, change, "--dry-run=server", user=DEPLOYER).code == 0
     assert environment.kubectl("label", "ns", namespace, change, "--overwrite", "--dry-run=server").code == 0
 

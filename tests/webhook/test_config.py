@@ -160,7 +160,7 @@ def test_all_mistakes_come_at_once(tmp_path: Path) -> None:
 SCHEMAS = {
     "no-schema": ("{type: thing}", "is not valid under any of the given schemas"),
     "reference-elsewhere": ("{$ref: 'https://example.com/a'}", "refers to another document"),
-    "lookahead": ("{pattern: '(?=a)'}", "no regular expression of RE2"),
+    "lookahead": ("{pattern: '(?=a)'}", "not a regular expression of RE2"),
     "pattern-properties": ("{patternProperties: {a: {}}}", "patternProperties is not supported"),
 }
 
@@ -263,9 +263,9 @@ def test_known_nodes(tmp_path: Path) -> None:
     spec = {"nodeName": "worker", "resourceClaims": [{"name": "c"}]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
     assert context.pods is not None
-    treatment = context.pods.treat(parse_admission(admission(pod)))
-    assert treatment is not None
-    assert "kubernetes.io/hostname: h" in treatment.warning
+    decision = context.pods.decide(parse_admission(admission(pod)))
+    assert decision is not None
+    assert "kubernetes.io/hostname: h" in decision.warning
 
 
 @pytest.mark.parametrize(

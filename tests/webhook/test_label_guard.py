@@ -67,16 +67,16 @@ HARMLESS = {
 @pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.parametrize("subresource", ["", "status", "finalize"])
 def test_others_may_not_change_it(name: str, subresource: str) -> None:
-    """A change that grants or takes away admin access is forbidden, however it is made; the message says to whom it is
-    left."""
+    """A change that grants or takes away admin access is forbidden, however it is made; the message says who
+    may."""
     after, before, what = CHANGES[name]
     refused = response(after, before, subresource=subresource)
     assert not refused["allowed"]
     status = refused["status"]
     assert (status["code"], status["reason"]) == (403, "Forbidden")
     assert status["message"] == (
-        f"namespaces \"team\" is forbidden: user 'jane' {what}, which grants admin access to devices (that is left to "
-        f"users admin, {DEPLOYER} and groups cluster-admins)"
+        f"namespaces \"team\" is forbidden: user 'jane' {what}, which grants admin access to devices (only "
+        f"users admin, {DEPLOYER} and groups cluster-admins may)"
     )
     assert refused["auditAnnotations"] == {"admin-access-label": "refused"}
 

@@ -184,7 +184,12 @@ PARAMETERS: dict[str, tuple[Any, list[tuple[str, str]]]] = {
     ),
     "no-kind": (
         {"apiVersion": "gpu.example.com/v1"},
-        [(f"{AT}.kind", "Required value: parameters for driver gpu.example.com must say what they are")],
+        [
+            (
+                f"{AT}.kind",
+                "Required value: parameters for driver gpu.example.com must have an apiVersion and a kind",
+            )
+        ],
     ),
     "other-version": (
         {**NAMED, "apiVersion": "gpu.example.com/v2"},

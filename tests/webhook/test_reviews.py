@@ -54,7 +54,7 @@ BAD_ADMISSIONS: dict[str, tuple[Any, str]] = {
     "no-kind": (changed(GOOD, kind=None), "request.kind.version is missing"),
     "other-operation": (
         changed(GOOD, operation="PATCH"),
-        "request.operation: 'PATCH' is none of CREATE, UPDATE, DELETE, CONNECT",
+        "request.operation: 'PATCH' must be one of CREATE, UPDATE, DELETE, CONNECT",
     ),
     "no-new-object": (changed(GOOD, object=None), "request.object is missing, which CREATE must have"),
     "object-of-another-type": (changed(GOOD, object=[]), "request.object must be an object"),
