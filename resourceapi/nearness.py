@@ -31,6 +31,12 @@ def nearest(word: str, candidates: Iterable[str]) -> str:
     return best
 
 
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """The question to put to the user, with the nearest candidate; an empty string if none is near enough."""
+    meant = nearest(word, candidates)
+    return f"did you mean `{meant}`?" if meant else ""
+
+
 def _bare(word: str) -> str:
     return word.lower().replace("_", "").replace("-", "").rstrip("s")
 

@@ -1,6 +1,6 @@
 """Hints: how to fix what the server rejects, for the mistakes that people really make.
 
-Each is a row of a table (:class:`advice.hints.table.Hint`): a condition and a text.  The first that applies wins.
+Each is a row of a table (:class:`advice.hints.hint.Hint`): a condition and a text.  The first that applies wins.
 The tables are only imported once there is a problem.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from advice.hints.hint import Hint
     from advice.hints.problem import Problem
-    from advice.hints.table import Hint
 
 
 def hints() -> tuple[Hint, ...]:

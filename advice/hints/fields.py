@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from advice.hints import schema_walk
+from advice.hints.hint import Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
-from advice.hints.table import Hint
 from resourceapi.field_path import render
 from resourceapi.manifests import value_at
-from resourceapi.nearness import nearest
+from resourceapi.nearness import did_you_mean
 from resourceapi.schema import Struct
 from validation.rule_names import UNKNOWN_FIELD
 
@@ -121,8 +121,8 @@ def _did_you_mean(problem: Problem) -> str:
     names = [field.name for field in schema_walk.fields_of(problem.schema, struct)]
     if len(problem.path) == 1:
         names += ["apiVersion", "kind"]
-    meant = nearest(problem.key, names) or _begun(problem.key, names)
-    return f"did you mean `{meant}`?" if meant else ""
+    begun = _begun(problem.key, names)
+    return did_you_mean(problem.key, names) or (f"did you mean `{begun}`?" if begun else "")
 
 
 def _begun(word: str, names: list[str]) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from advice.hints import schema_walk
+from advice.hints.hint import Hint
 from advice.hints.problem import Problem
-from advice.hints.table import Hint
 from resourceapi.field_errors import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED
 from resourceapi.field_path import Path
 from resourceapi.gates import GATES, stage_of

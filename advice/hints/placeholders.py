@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from advice.hints.hint import Hint
 from advice.hints.problem import Problem
-from advice.hints.table import Hint
 from documents.hints import render_first, template_marker
 from resourceapi.field_errors import INVALID, NOT_SUPPORTED
 from validation.rule_names import WRONG_TYPE

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from advice.hints.hint import Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
-from advice.hints.table import Hint
 from resourceapi.field_errors import DUPLICATE, INVALID, NOT_FOUND, REQUIRED
 from resourceapi.manifests import entries, pod_spec, text, value_at
-from resourceapi.nearness import nearest
+from resourceapi.nearness import did_you_mean
 from validation.rule_names import WRONG_TYPE
 
 CONTAINER_CLAIM = r"ontainers\[\]\.resources\.claims\[\]"
@@ -53,9 +53,9 @@ def _subrequest(problem: Problem) -> str:
 def _unknown_claim(problem: Problem) -> str:
     name = value_at(problem.value, ("name",))
     names = pod_claim_names(problem.object)
-    meant = nearest(name, names) if isinstance(name, str) else ""
-    if meant:
-        return f"did you mean `{meant}`?"
+    question = did_you_mean(name, names) if isinstance(name, str) else ""
+    if question:
+        return question
     if not names:
         entry = {"name": name, "resourceClaimTemplateName": f"{name}-template"}
         return "add an entry to the pod's `resourceClaims`:\n" + yaml([entry])

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
+from advice.hints.hint import Hint
 from advice.hints.problem import Problem
-from advice.hints.table import Hint
 from resourceapi.field_errors import FORBIDDEN, INVALID
-from resourceapi.nearness import nearest
+from resourceapi.nearness import did_you_mean
 
 DEVICE_FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 NAMES = ("device", "quantity", "semver")
@@ -52,8 +52,7 @@ def _misspelt(problem: Problem) -> str:
     matched = re.search(r"undefined field '(\w+)'|undeclared reference to '(\w+)'", problem.message)
     if not matched:
         return ""
-    meant = nearest(matched[1], DEVICE_FIELDS) if matched[1] else nearest(matched[2], NAMES)
-    return f"did you mean `{meant}`?" if meant else ""
+    return did_you_mean(matched[1], DEVICE_FIELDS) if matched[1] else did_you_mean(matched[2], NAMES)
 
 
 def _gated(problem: Problem) -> str:

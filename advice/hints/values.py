@@ -6,13 +6,13 @@ import re
 from typing import Any
 
 from advice.hints import schema_walk
+from advice.hints.hint import Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import scalar, yaml
-from advice.hints.table import Hint
 from resourceapi.field_errors import FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED
 from resourceapi.kinds import claim_spec_of
 from resourceapi.manifests import MISSING, value_at
-from resourceapi.nearness import nearest
+from resourceapi.nearness import did_you_mean
 from validation.rule_names import WRONG_TYPE
 from validation.version_texts import as_semantic_version
 
@@ -128,10 +128,7 @@ def _request_reference(problem: Problem) -> str:
     with_main = [name for name in names if name.endswith("/" + value)]
     if with_main:
         return f"name the subrequest together with its request: `{with_main[0]}`"
-    meant = nearest(value, names)
-    if meant:
-        return f"did you mean `{meant}`?"
-    return (
+    return did_you_mean(value, names) or (
         "this claim's requests: " + ", ".join(f"`{name}`" for name in names) if 0 < len(names) <= 12 else ""
     )
 
@@ -169,8 +166,7 @@ def _unsupported(problem: Problem) -> str:
     supported = re.findall(r'"([^"]*)"', problem.message.partition("supported values:")[2])
     if not isinstance(value, str):
         return ""
-    meant = nearest(value, supported)
-    return f"did you mean `{meant}`?" if meant else ""
+    return did_you_mean(value, supported)
 
 
 def _dns_name(problem: Problem) -> str:

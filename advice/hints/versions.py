@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from advice.hints.hint import Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
-from advice.hints.table import Hint
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.nearness import nearest

@@ -1,4 +1,4 @@
-"""Lints: warnings about objects that the server takes, and that still are not what their author means.
+"""Lints: warnings about objects that the server accepts, but that probably do not mean what their author intended.
 
 Each has a code that stays (``CC001``) and a page in ``docs/reference/lints/``.
 """
@@ -18,9 +18,10 @@ __all__ = ["LINTS", "Facts", "Lint", "Warning", "lint"]
 
 
 def lint(manifest: dict[str, Any], facts: Facts, *, notes: bool = False) -> Iterator[Warning]:
-    """All warnings about one object, with ``notes`` also those that are notes only; otherwise they are counted.
+    """The warnings about one object.  Objects with mistakes are linted as far as they can be read.
 
-    ``facts`` must have learnt of all objects before.  Objects with mistakes are linted as far as they can be understood.
+    :param facts: the objects that lints can refer to, all of them
+    :param notes: whether to give notes as well; otherwise they are counted in ``facts``
     """
     kind, api_version = manifest.get("kind"), manifest.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):

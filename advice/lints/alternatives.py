@@ -1,6 +1,6 @@
 """CC001: an alternative that can never be chosen (KEP-4816: alternatives are tried in their order).
 
-Whatever satisfies the later alternative satisfies the earlier one too, on every node, so the scheduler stops there.
+On every node, devices that satisfy the later alternative also satisfy the earlier one, which the scheduler takes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def check(manifest: dict[str, Any]) -> Iterator[Warning]:
         selectors = [_expressions(alternative) for alternative in alternatives]
         for later in range(1, len(alternatives)):
             for earlier in range(later):
-                if selectors[earlier] <= selectors[later] and _asks_no_more(
+                if selectors[earlier] <= selectors[later] and _requires_no_more(
                     alternatives[earlier], alternatives[later], main, constraints
                 ):
                     yield _warning(
@@ -42,22 +42,24 @@ def _warning(path: tuple[str | int, ...], alternatives: list[Any], earlier: int,
     )
 
 
-def _asks_no_more(first: Any, second: Any, main: str, constraints: list[Any]) -> bool:
-    """Apart from selectors."""
+def _requires_no_more(first: Any, second: Any, main: str, constraints: list[Any]) -> bool:
+    """Whether the first alternative is satisfied wherever the second is, apart from selectors."""
     if not isinstance(first, dict) or not isinstance(second, dict):
         return False
     return (
         text(first, "deviceClassName") == text(second, "deviceClassName") != ""
         and _counts_no_more(first, second)
         and all(toleration in entries(first, "tolerations") for toleration in entries(second, "tolerations"))
-        and _takes_no_more(mapping(first, "capacity", "requests"), mapping(second, "capacity", "requests"))
+        and _requests_no_more_capacity(
+            mapping(first, "capacity", "requests"), mapping(second, "capacity", "requests")
+        )
         and entries(first, "derivedAttributes") == entries(second, "derivedAttributes")
         and _constrained_no_more(first, second, main, constraints)
     )
 
 
 def _expressions(subrequest: Any) -> set[str]:
-    """The selectors, blanks at line ends and between words made equal."""
+    """The selectors, with white space normalized."""
     return {
         " ".join(text(mapping(selector, "cel"), "expression").split())
         for selector in entries(subrequest, "selectors")
@@ -65,7 +67,7 @@ def _expressions(subrequest: Any) -> set[str]:
 
 
 def _counts_no_more(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    """`All` takes at least one device, but all that match; so it is as demanding as a count of one."""
+    """`All` needs at least one device, so it requires no less than a count of one."""
     modes = [subrequest.get("allocationMode") or "ExactCount" for subrequest in (first, second)]
     counts = [1 if (count := subrequest.get("count")) is None else count for subrequest in (first, second)]
     if modes == ["ExactCount", "ExactCount"]:
@@ -75,8 +77,8 @@ def _counts_no_more(first: dict[str, Any], second: dict[str, Any]) -> bool:
     return modes == ["All", "All"]
 
 
-def _takes_no_more(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    """An amount that is not asked for depends on the device's policy, so the same capacities must be named."""
+def _requests_no_more_capacity(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """An amount that is not requested depends on the device's policy, so the same capacities must be named."""
     if first.keys() != second.keys():
         return False
     try:

@@ -1,4 +1,4 @@
-"""CC011, CC014 and CC015: what selectors give on the devices of an inventory."""
+"""CC011, CC014 and CC015: the results of selectors on the devices of an inventory."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 #: Attributes that at most one device in so many has are rare.
 _RARE = 100
-_MAX_KNOWN = 4096
-_MAX_KNOWN_CANDIDATES = 256
+_MAX_CACHED = 4096
+_MAX_CACHED_CANDIDATES = 256
 _MOST_VALUES = 6
 MATCH, NO_MATCH, FAILED = 1, 0, 2
 
@@ -40,8 +40,8 @@ class Candidates:
         self.remarks: dict[str, list[Remark]] = {}
 
 
-class Judge:
-    """Evaluates each distinct selector once on each group of devices."""
+class Evaluations:
+    """The results of selectors on the devices of an inventory: each selector is evaluated once per group."""
 
     def __init__(self, inventory: DeviceInventory) -> None:
         self.groups: list[DeviceGroup] = inventory.groups
@@ -53,7 +53,7 @@ class Judge:
         self._drivers: dict[frozenset[str], Candidates] = {}
 
     def of_class(self, selectors: Iterable[str]) -> Candidates:
-        """The devices that all selectors of a class let through."""
+        """The devices that match all selectors of a class."""
         key = tuple(selectors)
         found = self._classes.get(key)
         if found is None:
@@ -66,7 +66,7 @@ class Judge:
         return found
 
     def of_drivers(self, drivers: frozenset[str]) -> Candidates:
-        """The devices of these drivers; all if there are none."""
+        """The devices of these drivers, or all devices if these drivers have none."""
         found = self._drivers.get(drivers)
         if found is None:
             indexes = [index for index, group in enumerate(self.groups) if group.device.driver in drivers]
@@ -74,21 +74,21 @@ class Judge:
         return found
 
     def matching(self, expression: Expression, among: Candidates) -> Candidates:
-        """Those of the devices that satisfy a selector."""
+        """The devices among these that match a selector."""
         found = among.matching.get(expression.text)
         if found is None:
-            outcomes = self._judge(expression)
+            outcomes = self._results(expression)
             found = self._candidates([index for index in among.indexes if outcomes[index] == MATCH])
-            if len(among.matching) >= _MAX_KNOWN_CANDIDATES:
+            if len(among.matching) >= _MAX_CACHED_CANDIDATES:
                 among.matching.clear()
             among.matching[expression.text] = found
         return found
 
     def remarks(self, expression: Expression, among: Candidates) -> list[Remark]:
-        """What there is to say about a selector that is asked about these devices."""
+        """The remarks on a selector that is evaluated on these devices."""
         found = among.remarks.get(expression.text)
         if found is None:
-            if len(among.remarks) >= _MAX_KNOWN:
+            if len(among.remarks) >= _MAX_CACHED:
                 among.remarks.clear()
             found = among.remarks[expression.text] = list(self._remarks(expression, among))
         return found
@@ -107,7 +107,7 @@ class Judge:
                 yield self._rare(lookup, having, total)
         if expression.constant is not None:
             return
-        outcomes = self._judge(expression)
+        outcomes = self._results(expression)
         failed = [index for index in among.indexes if outcomes[index] == FAILED]
         for lookup in expression.unguarded:
             present = self._presence(lookup)
@@ -125,10 +125,10 @@ class Judge:
                 return True
         return False
 
-    def _judge(self, expression: Expression) -> bytearray:
+    def _results(self, expression: Expression) -> bytearray:
         found = self._outcomes.get(expression.text)
         if found is None:
-            if len(self._outcomes) >= _MAX_KNOWN:
+            if len(self._outcomes) >= _MAX_CACHED:
                 self._outcomes.clear()
             found = self._outcomes[expression.text] = self._evaluate(expression)
         return found
@@ -150,10 +150,10 @@ class Judge:
         return sum(len(self.groups[index]) for index in indexes)
 
     def _presence(self, lookup: Lookup) -> bytes:
-        """Of each group whether its devices have the attribute or capacity."""
+        """For each group, 1 if its devices have the attribute or capacity, else 0."""
         found = self._present.get(lookup.key)
         if found is None:
-            if len(self._present) >= _MAX_KNOWN:
+            if len(self._present) >= _MAX_CACHED:
                 self._present.clear()
             found = self._present[lookup.key] = bytes([_has(group.device, lookup) for group in self.groups])
         return found
@@ -175,7 +175,7 @@ class Judge:
                 hint = self._near(lookup)
         return Remark(lint, lookup.position, lookup.length, message, hint)
 
-    def _known(self, map_: str) -> dict[str, set[str]]:
+    def _names_by_domain(self, map_: str) -> dict[str, set[str]]:
         """The names of attributes or capacities by domain, over all devices."""
         found = self._names.get(map_)
         if found is None:
@@ -188,14 +188,14 @@ class Judge:
 
     def _is_attribute(self, name: str) -> bool:
         """Whether devices have an attribute of this name, and no domain is called so."""
-        known = self._known(ATTRIBUTES)
+        known = self._names_by_domain(ATTRIBUTES)
         return name not in known and any(name in names for names in known.values())
 
     def _near(self, lookup: Lookup) -> str:
-        """What was perhaps meant: a similar name in the domain, or a similar domain."""
+        """A similar name in the domain, or a similar domain, or the names or domains that there are."""
         from resourceapi.nearness import nearest
 
-        known = self._known(lookup.map)
+        known = self._names_by_domain(lookup.map)
         names = known.get(lookup.domain)
         candidates = sorted(names or known)
         meant = nearest(lookup.name if names else lookup.domain, candidates)
@@ -216,7 +216,7 @@ class Judge:
         return Remark(UNSATISFIED, 0, len(expression.text), message, self._reason(expression, among))
 
     def _reason(self, expression: Expression, among: Candidates) -> str:
-        """Why the most frequent kind of device does not satisfy the selector."""
+        """Why a device of the largest group does not match the selector."""
         from deviceselectors.explaining import Explainer
 
         most = max(among.indexes, key=lambda index: len(self.groups[index]))

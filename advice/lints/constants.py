@@ -1,6 +1,6 @@
-"""CC013: whether a selector gives the same on every device, found by looking at its parts only.
+"""CC013: whether a selector gives the same result on every device, found by looking at its parts only.
 
-Where a part that does not look at the device fails, it fails on every device; ``&&`` and ``||`` may hide that, as in CEL.
+A part that does not use the device and fails, fails on every device; ``&&`` and ``||`` may absorb the error, as in CEL.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Atom = tuple[str, str, tuple[Scalar, ...]]
 
 
 class Failing(Enum):
-    """What becomes of an expression that is true for no device, beside being false."""
+    """The results, other than false, of an expression that is true for no device."""
 
     ALWAYS = "fails on every device"
     OR_FALSE = "fails on every device for which it is not false"
@@ -32,7 +32,7 @@ _NEVER_TRUE = (False, *Failing)
 
 
 def outcome(node: Node) -> Constant | None:
-    """What becomes of the expression on every device that has what it looks for, or None if that depends on the device."""
+    """The result on every device that has the attributes it looks up, or None if that depends on the device."""
     if isinstance(node, Literal):
         return node.value if isinstance(node.value, bool) else None
     if isinstance(node, Call):
@@ -85,7 +85,7 @@ def _terms(node: Node, function: str) -> Iterable[Node]:
 
 
 def _depends_or_loops(node: Node) -> bool:
-    """Whether the part looks at the device, or could take long to compute."""
+    """Whether the part uses the device, or could take long to compute."""
     return any(
         isinstance(part, Comprehension) or (isinstance(part, Ident) and part.name == "device")
         for part in walk(node)
@@ -93,7 +93,7 @@ def _depends_or_loops(node: Node) -> bool:
 
 
 def _computed(node: Node) -> Constant | None:
-    """The value of a part that does not look at the device."""
+    """The value of a part that does not use the device."""
     from deviceselectors.runtime.device import prepare_device
     from deviceselectors.runtime.program import EvaluationError, Program, ProgramError
 
@@ -164,7 +164,7 @@ def _fits(value: Scalar, atoms: list[Atom]) -> bool:
 
 
 def _is_ordered(value: Scalar, sign: str, other: Scalar) -> bool:
-    """Whether the comparison holds, or cannot be judged here."""
+    """Whether the comparison holds, or cannot be decided here."""
     numbers = isinstance(value, (int, float)) and isinstance(other, (int, float))
     if numbers or (isinstance(value, str) and isinstance(other, str)):
         less, equal = value < other, value == other  # type: ignore[operator]

@@ -1,7 +1,7 @@
 """CC008: consumed counters that the pool does not have.
 
-They stand in other slices of the pool, so the server cannot check them; the scheduler refuses the whole pool.  Only
-pools all of whose slices are given are judged.
+The counter sets are in other slices of the pool, so the server cannot check the references; the scheduler does not use
+such a pool.  Only pools with all slices given are checked.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from advice.lints.facts import Facts, pool_key
 from advice.lints.table import UNKNOWN_COUNTER, Warning
 from resourceapi.field_path import Key
 from resourceapi.manifests import devices_of, entries, mapping, text
-from resourceapi.nearness import nearest
+from resourceapi.nearness import did_you_mean
 
 
 def check(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
-    """Every counter that a device of a ResourceSlice consumes."""
+    """Warn about every counter that a device of a ResourceSlice consumes and the pool does not have."""
     key = pool_key(manifest)
     pool = facts.pools.get(key) if key is not None else None
     if pool is None or not pool.complete:
@@ -32,17 +32,15 @@ def check(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
                     UNKNOWN_COUNTER.code,
                     (*at, "counterSet"),
                     f'no slice of the pool has a counter set "{name}"',
-                    _near(name, pool.counters),
+                    did_you_mean(name, sorted(pool.counters)),
                 )
                 continue
             for counter in mapping(consumption, "counters"):
                 if counter not in known:
                     message = f'the counter set "{name}" has no counter "{counter}"'
                     yield Warning(
-                        UNKNOWN_COUNTER.code, (*at, "counters", Key(counter)), message, _near(counter, known)
+                        UNKNOWN_COUNTER.code,
+                        (*at, "counters", Key(counter)),
+                        message,
+                        did_you_mean(counter, sorted(known)),
                     )
-
-
-def _near(name: str, candidates: Any) -> str:
-    meant = nearest(name, sorted(candidates))
-    return f"did you mean `{meant}`?" if meant else ""

@@ -1,6 +1,6 @@
-"""CC006: fields that the server drops in silence, because a feature gate is off.
+"""CC006: fields that the server silently drops because a feature gate is off.
 
-Where the gate's field is in use in the stored object an update keeps it; so what the server gave back decides.
+An update keeps a field that the stored object uses, so the object that the server returned decides.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Plan = dict[str, tuple[str, "Plan | None", int]]
 
 
 def check(manifest: dict[str, Any], schema: Schema, profile: Profile) -> Iterator[Warning]:
-    """Every field whose gate is off."""
+    """Warn about every field whose gate is off."""
     kind = manifest.get("kind")
     if not isinstance(kind, str) or kind not in schema:
         return
@@ -38,7 +38,7 @@ def check(manifest: dict[str, Any], schema: Schema, profile: Profile) -> Iterato
 
 
 def check_pod(manifest: dict[str, Any], profile: Profile) -> Iterator[Warning]:
-    """Claims of a pod or of a pod template, where claims are switched off."""
+    """Warn about the claims of a pod or pod template where Dynamic Resource Allocation is off."""
     from advice.hints.gates import explain
 
     path, spec = pod_spec(manifest)

@@ -1,4 +1,4 @@
-"""What lints say about one selector by itself: CC007, CC012, and what CC011 and CC015 start from."""
+"""Lints for one selector without an inventory: CC007, CC012, and the look-ups that CC011 and CC015 need."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST = 100
 
 
 class Remark:
-    """Something to say about a stretch of an expression; `position` and `length` are in code points.
+    """A remark about a part of an expression; `position` and `length` are in code points.
 
     `version` is the look-up that must give a version for the remark to be right, if it depends on that.
     """
@@ -47,7 +47,7 @@ class Remark:
 
 
 class Expression:
-    """A selector that compiles, with what there is to say about it whatever the devices are."""
+    """A selector that compiles, with the remarks that hold whatever the devices are."""
 
     __slots__ = ("constant", "deserves_note", "lookups", "remarks", "root", "text", "unguarded")
 
@@ -60,7 +60,7 @@ class Expression:
             self.unguarded = unguarded(root)
         else:
             self.unguarded = self.lookups
-        #: what becomes of it on every device, None if that depends
+        #: its result on every device, None if that depends on the device
         self.constant = _constant(root, text)
         self.remarks = list(self._remarks(nodes))
         #: whether there are unguarded look-ups to note where no devices are known
@@ -165,7 +165,7 @@ def _misused_domain(node: Select | Call, map_: str, domain: str, name: str) -> I
         yield Remark(TYPE_LOOKUP, node.position + 1, len(name), message, hint)
 
 
-# --- CC012: versions and quantities compared as texts ----------------------------------------------------------------
+# --- CC012: versions and quantities compared as strings ----------------------------------------------------------------
 
 
 def _compared_as_text(node: Call) -> Iterator[Remark]:
@@ -209,5 +209,5 @@ def _compared_with(node: Call, lookup: Lookup, sign: str, value: str) -> Iterato
 
 
 def guard(lookup: Lookup) -> str:
-    """The advice to put a guard in front of a look-up."""
+    """The advice to guard a look-up."""
     return f'add a guard: `has(device.{lookup.map}["{lookup.domain}"].{lookup.name}) && …`'

@@ -1,4 +1,4 @@
-"""What the given files and the inventory contain, for lints that look from one object at others."""
+"""The objects of the given files and of the inventory, for lints that compare an object with others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from resourceapi.model.versions import GROUP
 from resourceapi.releases import Profile, split_api_version
 
 if TYPE_CHECKING:
-    from advice.lints.candidates import Judge
+    from advice.lints.candidates import Evaluations
     from advice.lints.expressions import Expression
     from deviceselectors.environment import Environment
 
@@ -46,7 +46,7 @@ Learnt = tuple[
 
 
 class Facts:
-    """The objects that are known.
+    """The objects that lints can refer to.
 
     ``classes_known``: whether DeviceClasses are expected to be among the objects; people often have their claims in
     one place and the classes, which come with a driver, in another.  ``devices_known``: whether the ResourceSlices
@@ -61,8 +61,8 @@ class Facts:
         "default_namespace",
         "devices_known",
         "environment",
+        "evaluations",
         "hidden_notes",
-        "judge",
         "pools",
         "profile",
         "selectors",
@@ -89,11 +89,11 @@ class Facts:
         self.devices_known = devices_known
         self.slices: list[dict[str, Any]] = []
         self.class_selectors: dict[str, list[str]] = {}
-        # what advice.lints.selectors has found out
+        # caches of advice.lints.selectors
         self.environment: Environment | None = None
         self.selectors: dict[str, Expression | None] = {}
         self.selectors_length = 0  # of their texts together
-        self.judge: Judge | None = None
+        self.evaluations: Evaluations | None = None
         self.hidden_notes = 0  # counted by lints that were not asked for notes
 
     def namespace_of(self, manifest: Any) -> str:

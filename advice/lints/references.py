@@ -1,4 +1,4 @@
-"""CC002 to CC005: names of objects that are not there. The server does not look at them."""
+"""CC002 to CC005: names of objects that do not exist, which the server does not check."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from advice.lints.table import (
 )
 from resourceapi.field_path import Path
 from resourceapi.manifests import containers, entries, pod_spec, request_details, text
+from resourceapi.nearness import did_you_mean
 
 ADD = "add its file, or give the cluster's objects with --inventory DIR"
 
 
 def check_classes(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
-    """The classes that a claim or template names; the facts must know which there are."""
+    """Warn about the classes that a claim or template names and that are not among the objects."""
     for path, details in request_details(manifest):
         name = text(details, "deviceClassName")
         if name and name not in facts.classes:
@@ -29,12 +30,12 @@ def check_classes(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
                 UNKNOWN_CLASS.code,
                 (*path, "deviceClassName"),
                 f'DeviceClass "{name}" is not among the given objects',
-                _near(name, facts.classes) or ADD,
+                did_you_mean(name, sorted(facts.classes)) or ADD,
             )
 
 
 def check_pod(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
-    """The templates and claims that a pod or workload names, and the requests that its containers name."""
+    """Warn about templates, claims and requests that a pod or workload names and that are not among the objects."""
     path, spec = pod_spec(manifest)
     claims = entries(spec, "resourceClaims")
     if not claims:
@@ -69,7 +70,7 @@ def _check_requests(
                     UNKNOWN_REQUEST.code,
                     (*path, *place, "resources", "claims", index, "request"),
                     f'the claim "{text(claim, "name")}" has no request "{request}"',
-                    _near(request, known)
+                    did_you_mean(request, sorted(known))
                     or "its requests: " + ", ".join(f"`{name}`" for name in sorted(known)),
                 )
 
@@ -81,13 +82,6 @@ def _missing(
     if elsewhere:
         hint = f"there is one in namespace {elsewhere[0]}, but a pod can only use those of its own namespace"
     else:
-        hint = _near(name, (other for where, other in known if where == namespace)) or ADD
+        hint = did_you_mean(name, sorted(other for where, other in known if where == namespace)) or ADD
     message = f'{kind} "{name}" is not among the given objects in namespace {namespace}'
     return Warning(lint.code, path, message, hint)
-
-
-def _near(name: str, candidates: Any) -> str:
-    from resourceapi.nearness import nearest
-
-    meant = nearest(name, sorted(candidates))
-    return f"did you mean `{meant}`?" if meant else ""

@@ -1,4 +1,4 @@
-"""The selectors of claims, templates and classes: CC007 and CC011 to CC015."""
+"""Lints for the selectors of claims, templates and classes: CC007 and CC011 to CC015."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from resourceapi.field_path import Path
 from resourceapi.manifests import entries, mapping, request_details, text
 
 if TYPE_CHECKING:
-    from advice.lints.candidates import Candidates, Judge
+    from advice.lints.candidates import Candidates, Evaluations
     from advice.lints.expressions import Expression
     from deviceselectors.environment import Environment
 
-#: So many characters of expressions are kept with their trees, which take a hundred times as much memory.
-_MAX_KNOWN_LENGTH = 500_000
+#: Characters of cached expressions; their trees take a hundred times as much memory.
+_MAX_CACHED_LENGTH = 500_000
 
 
 def check(manifest: dict[str, Any], facts: Facts, *, notes: bool) -> Iterator[Warning]:
@@ -32,8 +32,8 @@ def check(manifest: dict[str, Any], facts: Facts, *, notes: bool) -> Iterator[Wa
 def _check_selectors(
     holder: dict[str, Any], path: Path, class_name: str | None, facts: Facts, notes: bool
 ) -> Iterator[Warning]:
-    """The selectors of a class (`class_name` None) or a request, which are asked in this order."""
-    judge = _judge(facts)
+    """The selectors of a class (`class_name` None) or a request, in the order in which they are evaluated."""
+    evaluations = _evaluations(facts)
     among: Candidates | None = None
     before: Expression | None = None
     for index, selector in enumerate(entries(holder, "selectors")):
@@ -41,37 +41,37 @@ def _check_selectors(
         expression = _read(written, facts)
         if expression is None:
             continue
-        if judge is None and not notes:
+        if evaluations is None and not notes:
             facts.hidden_notes += expression.deserves_note
             if not expression.remarks:
                 continue
         at = (*path, "selectors", index, "cel", "expression")
-        if judge is None:
+        if evaluations is None:
             yield from _remarks(expression, at, notes=notes)
             continue
         if among is None or before is None:
-            among = _candidates(judge, expression, class_name, facts)
+            among = _candidates(evaluations, expression, class_name, facts)
         else:
-            among = judge.matching(before, among)
+            among = evaluations.matching(before, among)
         before = expression
         if among.total:
-            yield from _remarks_on_devices(expression, at, judge, among)
+            yield from _remarks_on_devices(expression, at, evaluations, among)
         else:
             yield from _remarks(expression, at, notes=False)
 
 
 def _read(written: str, facts: Facts) -> Expression | None:
-    """The expression; what there is to say about it by itself is found out once."""
-    known = facts.selectors
-    if written in known:
-        return known[written]
+    """The compiled expression with its remarks, from the cache if it is there."""
+    cache = facts.selectors
+    if written in cache:
+        return cache[written]
     from advice.lints.expressions import read
 
     facts.selectors_length += len(written)
-    if facts.selectors_length > _MAX_KNOWN_LENGTH:
-        known.clear()
+    if facts.selectors_length > _MAX_CACHED_LENGTH:
+        cache.clear()
         facts.selectors_length = len(written)
-    found = known[written] = read(written, facts.environment or _environment(facts))
+    found = cache[written] = read(written, facts.environment or _environment(facts))
     return found
 
 
@@ -84,30 +84,31 @@ def _environment(facts: Facts) -> Environment:
     return facts.environment
 
 
-def _judge(facts: Facts) -> Judge | None:
-    if facts.judge is None and facts.slices:
+def _evaluations(facts: Facts) -> Evaluations | None:
+    if facts.evaluations is None and facts.slices:
         from advice.device_inventory import inventory_of
-        from advice.lints.candidates import Judge
+        from advice.lints.candidates import Evaluations
 
-        facts.judge = Judge(inventory_of(facts.slices, facts.profile.schemas))
-    return facts.judge if facts.judge is not None and facts.judge.groups else None
+        facts.evaluations = Evaluations(inventory_of(facts.slices, facts.profile.schemas))
+    return facts.evaluations if facts.evaluations is not None and facts.evaluations.groups else None
 
 
-def _candidates(judge: Judge, expression: Expression, class_name: str | None, facts: Facts) -> Candidates:
-    """The devices that the first selector is asked about.
+def _candidates(
+    evaluations: Evaluations, expression: Expression, class_name: str | None, facts: Facts
+) -> Candidates:
+    """The devices on which the first selector is evaluated: those that match the class.
 
-    Of a class that is not known nothing is known but that it most likely stands for one driver: then those whose
-    driver the selector names as a domain, if there are any.
+    A class that is not among the objects is taken to select the drivers that the selector names as domains.
     """
     if class_name is None:
-        return judge.everything
+        return evaluations.everything
     if class_name in facts.class_selectors:
-        return judge.of_class(facts.class_selectors[class_name])
-    return judge.of_drivers(frozenset([lookup.domain for lookup in expression.lookups]))
+        return evaluations.of_class(facts.class_selectors[class_name])
+    return evaluations.of_drivers(frozenset([lookup.domain for lookup in expression.lookups]))
 
 
 def _remarks(expression: Expression, path: Path, *, notes: bool) -> Iterator[Warning]:
-    """What there is to say without knowing any device; unguarded look-ups are usual then, and only noted."""
+    """The warnings without an inventory; unguarded look-ups are usual then, and only noted."""
     for remark in expression.remarks:
         stretch = (remark.position, remark.length)
         yield Warning(remark.lint.code, path, remark.message, remark.hint, stretch=stretch)
@@ -129,12 +130,12 @@ def _remarks(expression: Expression, path: Path, *, notes: bool) -> Iterator[War
 
 
 def _remarks_on_devices(
-    expression: Expression, path: Path, judge: Judge, among: Candidates
+    expression: Expression, path: Path, evaluations: Evaluations, among: Candidates
 ) -> Iterator[Warning]:
     for remark in expression.remarks:
-        if remark.version is None or judge.gives_version(remark.version, among):
+        if remark.version is None or evaluations.gives_version(remark.version, among):
             stretch = (remark.position, remark.length)
             yield Warning(remark.lint.code, path, remark.message, remark.hint, stretch=stretch)
-    for remark in judge.remarks(expression, among):
+    for remark in evaluations.remarks(expression, among):
         stretch = (remark.position, remark.length)
         yield Warning(remark.lint.code, path, remark.message, remark.hint, stretch=stretch)

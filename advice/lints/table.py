@@ -1,4 +1,4 @@
-"""What a lint is: a code that stays, and a name and summary for people."""
+"""All lints: their codes, which never change, with a name and a summary for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from resourceapi.field_path import Path
 
 
 class Lint:
-    """One kind of warning about objects that the server takes.  ``code`` never changes its meaning."""
+    """One kind of warning about objects that the server accepts.  ``code`` never changes its meaning."""
 
     __slots__ = ("code", "name", "summary")
 
