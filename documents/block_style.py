@@ -53,7 +53,10 @@ _UNKNOWN = object()
 
 
 def read_block_style(text: str) -> Any:
-    """The JSON value of one YAML document. Raises NotBlockStyle where the full reader has to decide."""
+    """The JSON value of one YAML document.
+
+    :raises NotBlockStyle: where the full reader has to decide.
+    """
     # Python's printable characters are all that YAML allows but for tabs and rare spaces; line feeds aside.
     if not text.replace("\n", "").isprintable() or text.count("\n") > MAX_LINES:
         raise NotBlockStyle

@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 class Document:
     """One Kubernetes object of a file.
 
-    file: the name as the user gave it, `-` for standard input.
-    index: which document of its file, counted from 0; empty ones do not count.
-    item: which item of a `kind: List` document, counted from 0, or None for an object of its own.
-    value: the object as kubectl sends it. Keys keep the order of the file (kubectl sends them sorted);
+    :ivar index: which document of its file, counted from 0; empty ones do not count.
+    :ivar item: which item of a `kind: List` document, counted from 0, or None for an object of its own.
+    :ivar value: the object as kubectl sends it. Keys keep the order of the file (kubectl sends them sorted);
         an object in which a key is repeated is a RepeatedKeys.
-    notices: what kubectl passes over in silence here, as DocumentErrors that are no errors.
-    chunk: the part of the source that it was read from.
+    :ivar notices: what kubectl ignores here without a message, as DocumentErrors that are no errors.
+    :ivar chunk: the part of the source that it was read from.
 
     Positions are worked out when first asked for. A path that the document lacks is answered with the
     nearest part around it that is there.
@@ -40,7 +39,7 @@ class Document:
 
     @property
     def file(self) -> str:
-        """The name of the file as the user gave it."""
+        """The name of the file as the user gave it; `-` for standard input."""
         return self.source.file
 
     @property

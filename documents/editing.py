@@ -202,7 +202,7 @@ class _Editor:
         return entries
 
     def _with_comments_above(self, offset: int, limit: int, column: int) -> int:
-        """The begin of the first comment line right above a key's line that is no deeper than the key."""
+        """The start of the first comment line right above a key's line that is no deeper than the key."""
         text = self.text
         start = text.rfind("\n", 0, offset) + 1
         while start > limit:
@@ -271,7 +271,7 @@ class _Editor:
         return (" " * column).join(pieces)
 
     def _dash_of(self, child: Node, before: Node, column: int) -> int:
-        """The begin of the line with the dash of a sequence's entry, comment lines above included."""
+        """The start of the line with the dash of a sequence's entry, comment lines above included."""
         text = self.text
         dash = text.rfind("-", 0, child.start)
         while dash >= 0 and (

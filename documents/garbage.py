@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 LARGE_TEXT = 50_000
-"""Code points from which on the pause pays; below, the collector hardly runs."""
+"""Texts of at least so many code points are read with the collector off; for shorter ones it rarely runs."""
 
 
 class CollectorPaused:

@@ -23,7 +23,8 @@ def skip_blanks(text: str, start: int) -> int:
 def read_value(text: str, start: int) -> tuple[Any, int]:
     """The JSON value that begins at `start`, and the offset behind it.
 
-    Raises MalformedText for what is no JSON, RefusedText for JSON that kubectl or this tool cannot hold.
+    :raises MalformedText: for what is not JSON.
+    :raises RefusedText: for JSON that kubectl or this tool cannot hold.
     """
     try:
         value, end = _decoder.raw_decode(text, start)

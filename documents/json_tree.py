@@ -13,7 +13,7 @@ _tokens = re.compile(r'("(?:[^"\\]|\\.)*")|([{\[])|([}\]])|([^\s{}\[\],:"]+)').f
 def read_json_nodes(text: str) -> Node:
     """The nodes of one JSON value that spans the text, white space around it allowed.
 
-    Raises MalformedText when there are too many.
+    :raises MalformedText: if there are too many.
     """
     children: list[Node] = []
     open_nodes: list[tuple[list[Node], Node]] = []

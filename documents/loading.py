@@ -62,7 +62,10 @@ def parse(content: bytes | str, file: str = "-") -> Iterator[Document | Document
 
 
 def _document(source: Source, chunk: Chunk, index: int) -> Document | DocumentError | None:
-    """The document in a chunk, None for an empty one. Raises MalformedText."""
+    """The document in a chunk, None for an empty one.
+
+    :raises MalformedText: if it cannot be read.
+    """
     if chunk.error:
         raise chunk.error
     ignored = None

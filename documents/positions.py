@@ -157,7 +157,7 @@ class Positions:
 
 
 def _nodes(text: str, is_json: bool) -> Node:
-    """The tree of a text whose value is known; where it is too large for one, only its begin."""
+    """The tree of a text whose value is known; where it is too large for one, only its start."""
     try:
         if is_json:
             return read_json_nodes(text)

@@ -55,7 +55,10 @@ def _manifests_below(directory: str) -> Iterator[str]:
 
 
 def read_file(file: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`. Raises DocumentError."""
+    """The bytes of a file, or of standard input for `-`.
+
+    :raises DocumentError: if it cannot be read, or is larger than :data:`MAX_FILE_BYTES`.
+    """
     try:
         standard_input = file == STANDARD_INPUT
         content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1) if standard_input else _read_path(file)
@@ -103,7 +106,9 @@ def _reason(error: OSError) -> str:
 def decode(content: bytes, file: str) -> str:
     """The text in the bytes: UTF-8, or UTF-16 where a byte order mark says so, as kubectl does.
 
-    The byte order mark is taken off. Raises DocumentError at the first byte that is neither.
+    The byte order mark is removed.
+
+    :raises DocumentError: at the first byte that is neither.
     """
     encoding = "utf-8"
     if content[:1] in (b"\xff", b"\xfe", b"\xef"):

@@ -23,12 +23,12 @@ _separators = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.MULTILINE).finditer
 class Chunk:
     """One document of a text: `text[start:end]`.
 
-    is_json: it has been read as JSON.
-    value: what was found, None before it has been read and for an empty document.
-    is_simple: the reader of plain block style has understood it.
-    positions: where its parts are, once somebody has asked.
-    error: why it cannot be read; its offset counts from the begin of the text.
-    json_error: it looked like JSON, and this is why it was not.
+    :ivar is_json: whether it has been read as JSON.
+    :ivar value: its value; None for an empty document, and before it has been read.
+    :ivar is_simple: whether the reader of plain block style has understood it.
+    :ivar positions: where its parts are; worked out when they are first needed.
+    :ivar error: why it cannot be read; its offset counts from the start of the text.
+    :ivar json_error: for a text that looked like JSON, why it is not.
     """
 
     __slots__ = ("end", "error", "is_json", "is_simple", "json_error", "positions", "start", "value")
@@ -89,7 +89,7 @@ def _json_then_yaml(text: str) -> Iterator[Chunk]:
 
 
 def _behind_line_blanks(text: str, position: int) -> int:
-    """Behind the white space from here on, but no further than the next line's begin."""
+    """Behind the white space from here on, but no further than the start of the next line."""
     while position < len(text) and text[position].isspace():
         position += 1
         if text[position - 1] == "\n":

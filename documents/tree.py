@@ -19,13 +19,13 @@ SCALAR, SEQUENCE, MAPPING, ALIAS = "scalar", "sequence", "mapping", "alias"
 class Node:
     """One value of a document. `start` and `end` are code-point offsets into the document's text.
 
-    kind: SCALAR, SEQUENCE, MAPPING or ALIAS.
-    value: a scalar's text, its escapes resolved; an alias's name.
-    plain: whether a scalar's value follows from its looks (it has neither quotes nor a tag).
-    tag: the tag as written in full, or "".
-    style: how a scalar is written: "" plain, "'", '"', "|" or ">".
-    children: a sequence's entries; a mapping's keys and values by turns.
-    target: the node that an alias stands for.
+    :ivar kind: SCALAR, SEQUENCE, MAPPING or ALIAS.
+    :ivar value: a scalar's text, its escapes resolved; an alias's name.
+    :ivar plain: whether a scalar's value follows from its looks (it has neither quotes nor a tag).
+    :ivar tag: the tag as written in full, or "".
+    :ivar style: how a scalar is written: "" plain, "'", '"', "|" or ">".
+    :ivar children: a sequence's entries; a mapping's keys and values by turns.
+    :ivar target: the node that an alias stands for.
     """
 
     __slots__ = ("children", "end", "kind", "plain", "start", "style", "tag", "target", "value")

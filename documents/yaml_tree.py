@@ -32,7 +32,9 @@ _properties = re.compile(r"(?:[!&]\S*\s*)*").match
 def read_nodes(text: str) -> tuple[Node | None, int]:
     """The node tree of the first document in the text, and the offset where it ends.
 
-    None for a text without a document. Raises MalformedText.
+    None for a text without a document.
+
+    :raises MalformedText: for text that is not YAML.
     """
     mark = re.search("^\ufeff", text, re.MULTILINE)
     if mark:

@@ -31,7 +31,10 @@ _RESOLVED_TAGS = frozenset(_TAG + name for name in ("str", "bool", "int", "float
 
 
 def to_value(root: Node) -> Any:
-    """The JSON value of a node tree. Raises MalformedText."""
+    """The JSON value of a node tree.
+
+    :raises MalformedText: for values that kubectl refuses.
+    """
     return _Values().value(root, 0)
 
 

@@ -27,7 +27,10 @@ _END = "unexpected end of JSON input"
 
 
 def scan(text: str) -> Any:
-    """The value of a JSON text. Raises JSONError with Go's message at the first wrong character."""
+    """The value of a JSON text.
+
+    :raises JSONError: with Go's message, at the first wrong character.
+    """
     return _Scanner(text).run()
 
 
@@ -153,7 +156,10 @@ class _Scanner:
         return tuple(len(frame.items) if frame.pairs is None else frame.key for frame in self.stack)
 
     def _begin_value(self) -> tuple[Any, bool]:
-        """Reads a scalar or opens a container; tells whether the value is complete."""
+        """Read a scalar or open a container.
+
+        :returns: whether the value is complete.
+        """
         text, at = self.text, self.at
         character = text[at : at + 1]
         if character == '"':

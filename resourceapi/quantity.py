@@ -227,7 +227,10 @@ UNSET = Quantity(0, 0, "", text="0")
 
 
 def parse(text: str) -> Quantity:
-    """The quantity that the text denotes; surrounding space is not allowed. Raises QuantityError."""
+    """The quantity that a text denotes; surrounding space is not allowed.
+
+    :raises QuantityError: with the server's message.
+    """
     if text == "0":
         return ZERO
     number, fraction, suffix, has_digits = _split(text)
@@ -259,7 +262,10 @@ def parse(text: str) -> Quantity:
 
 
 def from_json(value: object) -> Quantity:
-    """The quantity in a decoded JSON or YAML value: a text, number or null. Raises QuantityError."""
+    """The quantity in a decoded JSON or YAML value: a text, number or null.
+
+    :raises QuantityError: with the server's message.
+    """
     if value is None:
         return UNSET
     if isinstance(value, str):

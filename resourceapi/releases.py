@@ -54,7 +54,7 @@ def _normalized(release: str) -> str:
     if name != PROPOSALS:
         name = ".".join(name.split(".")[:2])
     if name not in RELEASES:
-        raise UnknownRelease(f"unknown release {release!r}: known are {', '.join(RELEASES)}")
+        raise UnknownRelease(f"unknown release {release!r}; use one of {', '.join(RELEASES)}")
     return name
 
 

@@ -29,9 +29,11 @@ def in_seconds(time: str) -> str:
 
 
 def parse(text: str) -> str:
-    """The time in UTC, with the fraction of a second that it has: ``2026-01-02T03:04:05.5Z``. Raises TimeError.
+    """The time in UTC, with the fraction of a second that it has: ``2026-01-02T03:04:05.5Z``.
 
     The server never shows fractions, but times that differ in them are different to it.
+
+    :raises TimeError: with the server's message.
     """
     numbers: list[int] = []
     rest = text

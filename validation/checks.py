@@ -57,12 +57,15 @@ class Checks:
     def declared(self, field: Field, value: Any, path: Path) -> bool:
         """Check the rules that the field declares, as the hand-written generation words them.
 
-        :return: whether the value may be looked into (a list that is too long must not be).
+        :returns: whether to check what is in the value: False for a list that is too long.
         """
         return declared.by_hand(field, value, path, self.errors)
 
     def at_most_declared(self, field: Field, items: Sequence[Any] | None, path: Path) -> bool:
-        """Check only the declared limit of a list; tells whether its entries may be looked at."""
+        """Check only the declared limit of a list.
+
+        :returns: whether to check its entries.
+        """
         return declared.size_by_hand(field, items, path, self.errors)
 
     def unique_declared(self, field: Field, items: Sequence[Any] | None, path: Path) -> None:
@@ -93,7 +96,10 @@ class Checks:
             seen.add(key)
 
     def at_most(self, limit: int, items: Sized | None, path: Path, *, origin: str = "maxItems") -> bool:
-        """Report a list or map with too many entries; tells whether it has not."""
+        """Report a list or map with too many entries.
+
+        :returns: whether the number of entries is within the limit.
+        """
         if items and len(items) > limit:
             self.errors.append(too_many(path, len(items), limit, origin=origin))
             return False

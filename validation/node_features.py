@@ -16,7 +16,7 @@ class UnusableSelector(Exception):
 
 
 def refuse_slice(resource_slice: Object, nodes: dict[str, Object]) -> str:
-    """Why a slice is refused: a device uses resources of nodes that cannot account for it.  Empty if it is not.
+    """Why a slice is refused: a device uses resources of nodes that cannot account for it; empty if it is accepted.
 
     :raises UnusableSelector: if it cannot be told which nodes that are.
     """

@@ -36,7 +36,7 @@ def check_metadata(
         wording = names.DECLARATIVE if name_origin else names.HANDWRITTEN
         problems = names.short_name(name, wording) if is_label else names.long_name(name, wording)
         checks.problems(problems, (*METADATA, "name"), origin=name_origin, covered=bool(name_origin))
-    _check_rest(meta, checks, namespaced)
+    _check_all_but_names(meta, checks, namespaced)
     _check_standard_finalizers(meta, checks)
 
 
@@ -48,10 +48,10 @@ def check_common_metadata(obj: Object, checks: Checks, *, namespaced: bool) -> N
             checks.problems(
                 object_names.path_segment(meta[name], prefix=name == "generateName"), (*METADATA, name)
             )
-    _check_rest(meta, checks, namespaced)
+    _check_all_but_names(meta, checks, namespaced)
 
 
-def _check_rest(meta: Object, checks: Checks, namespaced: bool) -> None:
+def _check_all_but_names(meta: Object, checks: Checks, namespaced: bool) -> None:
     if not meta.get("name"):
         checks.report(REQUIRED, (*METADATA, "name"), "", "name or generateName is required")
     if namespaced:  # that of any other kind has been dropped

@@ -108,7 +108,10 @@ def _check_amount(name: str, amount: Quantity, path: Path, checks: Checks, *, fo
 
 
 def check_resource_name(name: str, path: Path, checks: Checks) -> bool:
-    """Check the name of a resource; tells whether its amount may be looked at."""
+    """Check the name of a resource.
+
+    :returns: whether to check its amount.
+    """
     problems = [names.Problem(kind, Named(name), detail) for kind, _, detail in names.label_key(name)]
     checks.problems(problems, path)
     if problems:

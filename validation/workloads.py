@@ -153,7 +153,10 @@ def _check_counts(spec: Object, fields: tuple[str, ...], checks: Checks) -> None
 
 
 def _check_selector(workload: WorkloadRules, spec: Object, template: Object, checks: Checks) -> bool:
-    """The selector, and whether it selects the template; tells whether the template is to be looked into."""
+    """Check the selector, and that it selects the template.
+
+    :returns: whether to check the template.
+    """
     path: Path = ("spec", "selector")
     selector: Object | None = spec.get("selector")
     if selector is not None:

@@ -38,7 +38,7 @@ COUNTERS = map_of(ref("Counter"))
 NODE_NAME = Field("nodeName", STRING, pointer=True)
 NODE_SELECTOR = Field("nodeSelector", ref("NodeSelector", package="v1"), pointer=True)
 ALL_NODES = Field("allNodes", BOOL, pointer=True)
-SLICE_REST = (
+SLICE_CONTENTS = (
     Field("devices", list_of(ref("Device")), Optional()),
     Field("perDeviceNodeSelection", BOOL, pointer=True, gates=PARTITIONABLE),
     Field(
@@ -96,7 +96,7 @@ ResourceSliceSpec = Struct(
     NODE_NAME,
     NODE_SELECTOR,
     ALL_NODES,
-    *SLICE_REST,
+    *SLICE_CONTENTS,
 )
 ResourcePool = Struct(
     "ResourcePool",

@@ -56,7 +56,7 @@ V1BETA1 = V1BETA2.derive(
         slices.NODE_NAME.unpointed(),
         slices.NODE_SELECTOR,
         slices.ALL_NODES.unpointed(),
-        *slices.SLICE_REST,
+        *slices.SLICE_CONTENTS,
     ),
 )
 

@@ -282,7 +282,9 @@ def limit_is_raised_as_the_page_says(commands: Shell, client: Client) -> None:
     assert command in refused
     assert RAISE.startswith(command)
     commands.run(RAISE.replace("quota NAME", "quota q").replace("NAMESPACE", "default"))
-    until(lambda: "made" in commands.run(f"{RESTORE.strip()} 2>&1 || test $? -eq 2"), "the limit is raised")
+    until(
+        lambda: "created" in commands.run(f"{RESTORE.strip()} 2>&1 || test $? -eq 2"), "the limit is raised"
+    )
 
 
 def unserved_versions(client: Client) -> list[str]:

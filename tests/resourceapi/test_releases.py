@@ -43,7 +43,7 @@ def test_reads_releases(release: str, name: str, minor: int) -> None:
 )
 def test_refuses_other_releases(release: str) -> None:
     """A release without recorded answers is refused, not guessed; the text says which are known."""
-    with pytest.raises(UnknownRelease, match=r"known are 1\.34, 1\.35, 1\.36, 1\.37, kep$"):
+    with pytest.raises(UnknownRelease, match=r"use one of 1\.34, 1\.35, 1\.36, 1\.37, kep$"):
         Profile(release)
 
 

@@ -122,7 +122,7 @@ def test_warnings_as_errors(write: Write) -> None:
         ((), "nothing to validate: name files or directories, or - for standard input"),
         (
             ("--kube-version", "1.20", "x"),
-            "--kube-version: unknown release '1.20': known are 1.34, 1.35, 1.36, 1.37, kep",
+            "--kube-version: unknown release '1.20'; use one of 1.34, 1.35, 1.36, 1.37, kep",
         ),
         (("--feature-gates", "Nonsense=true", "x"), "--feature-gates: unrecognized feature gate: Nonsense"),
         (
