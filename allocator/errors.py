@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from resourceapi.errors import ClaimcheckError
+
 #: The kinds of errors: other nodes cannot help either, other nodes may.
 FATAL, NODE = "fatal", "node"
 
 
-class AllocationError(Exception):
+class AllocationError(ClaimcheckError):
     """A claim or class is bad: kube-scheduler gives up on the pod, whatever other nodes have to offer.
 
     `fix`: what the author of the claim or class can do about it, if anything is known to help.
@@ -39,7 +41,7 @@ class UnreadyPoolError(AllocationError):
     fix = "ask for a count instead of allocationMode All, at least until the driver has published the pool completely and without mistakes"
 
 
-class NodeError(Exception):
+class NodeError(ClaimcheckError):
     """The node cannot be used; other nodes may."""
 
 

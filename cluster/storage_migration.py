@@ -16,6 +16,7 @@ from conversion.crd_list_keys import without_empty_list_keys
 from conversion.documents import ConversionError, convert_document
 from resourceapi.api_client import Api, Listing, Unavailable
 from resourceapi.decoding import DecodingError
+from resourceapi.errors import ClaimcheckError
 from resourceapi.kinds import CLAIM, KINDS, Kind
 from resourceapi.manifests import mapping, name_of, text
 from resourceapi.model.versions import GROUP
@@ -50,7 +51,7 @@ HINT_FOR_QUOTA = (
 _READER = Server(Profile(PROPOSALS))
 
 
-class Refused(Exception):
+class Refused(ClaimcheckError):
     """The cluster does not allow a step; the message names the object."""
 
 

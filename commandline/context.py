@@ -22,7 +22,7 @@ class Namespaces(dict[str, dict[str, str]]):
         return {**labels, **self.everywhere} if self.everywhere else labels
 
 
-class Context:
+class ClusterContext:
     """The namespaces and nodes of files, and the namespaces' labels of flags."""
 
     def __init__(self, namespace_labels: Iterable[str] = ()) -> None:

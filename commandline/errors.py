@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from resourceapi.errors import ClaimcheckError
 
-class UsageError(Exception):
+
+class UsageError(ClaimcheckError):
     """Wrong options or unusable input; the message is for the user."""
 
 
-class WorkerLost(Exception):
+class WorkerLost(ClaimcheckError):
     """A worker process ended too early; the message is for the user."""

@@ -8,6 +8,7 @@ from typing import Any
 from conversion.hub import from_hub, hub_object, to_hub
 from resourceapi.decoding import DecodingError
 from resourceapi.equality import equal
+from resourceapi.errors import ClaimcheckError
 from resourceapi.field_path import Key, Path, render
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP, SCHEMAS
@@ -16,7 +17,7 @@ from resourceapi.releases import split_api_version
 from resourceapi.schema import Schema
 
 
-class ConversionError(Exception):
+class ConversionError(ClaimcheckError):
     """A document that cannot be had in a version; ``path`` is the field it is about (empty: the whole of it)."""
 
     def __init__(self, text: str, path: Path = ()) -> None:

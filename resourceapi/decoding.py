@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from resourceapi import quantity, times
+from resourceapi.errors import ClaimcheckError
 from resourceapi.field_path import Key, Path
 from resourceapi.go_text import json_float, json_text, quote
 from resourceapi.json_text import Raw, Sources
@@ -37,7 +38,7 @@ _Entry = tuple[type | None, bool, Decoder]
 _KEEP = object()
 
 
-class DecodingError(Exception):
+class DecodingError(ClaimcheckError):
     """A value that the server cannot read, with its text; ``path`` is where the value stands."""
 
     def __init__(self, text: str, path: Path) -> None:

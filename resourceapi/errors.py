@@ -4,4 +4,8 @@ from __future__ import annotations
 
 
 class ClaimcheckError(Exception):
-    """Something that Claimcheck was asked to do and cannot; the text is for people."""
+    """Claimcheck cannot do what it was asked to; the text is for people.
+
+    What a package raises for its callers to catch derives from it, but for :mod:`documents`, which knows no other package,
+    and for what other packages never see.
+    """

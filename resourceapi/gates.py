@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from resourceapi.errors import ClaimcheckError
 from resourceapi.go_text import listed, quote
 
 ALPHA, BETA, GA, DEPRECATED = "ALPHA", "BETA", "GA", "DEPRECATED"
@@ -105,7 +106,7 @@ _COMPONENT = "kube"  # the only one whose gates a server's flag can set; it may 
 _OLDEST_COMPATIBLE = 34
 
 
-class GateError(Exception):
+class GateError(ClaimcheckError):
     """A setting of feature gates that the server would not start with; the text is the server's."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from resourceapi import decoding
 from resourceapi.decoding import Decoded, DecodingError, Problem
+from resourceapi.errors import ClaimcheckError
 from resourceapi.field_path import Path
 from resourceapi.go_text import json_text, quote
 from resourceapi.json_text import parse, text_of
@@ -46,7 +47,7 @@ def schemas_of(schemas: Mapping[str, Schema]) -> SchemaOf:
     return schema_of
 
 
-class BadRequest(Exception):
+class BadRequest(ClaimcheckError):
     """A body that the server refuses with code 400, and its message.
 
     ``problems`` are its unknown and duplicate fields as far as they are known: the reason for the refusal, or

@@ -12,13 +12,14 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Protocol
 
+from resourceapi.errors import ClaimcheckError
 from serving.certificates import Entries, IsTrusted, Terms, advance, is_usable
 
 CURRENT = "current"
 _ATTEMPTS = 10
 
 
-class Conflict(Exception):
+class Conflict(ClaimcheckError):
     """Another process has written since."""
 
 

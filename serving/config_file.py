@@ -11,9 +11,10 @@ import jsonschema
 from documents.document import Document
 from documents.errors import DocumentError
 from documents.loading import load
+from resourceapi.errors import ClaimcheckError
 
 
-class ConfigError(Exception):
+class ConfigError(ClaimcheckError):
     """A configuration that cannot be used; each of its ``problems`` has file, line and column."""
 
     def __init__(self, problems: list[DocumentError]) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from cluster.tls import allow_incomplete_certificates
+from resourceapi.errors import ClaimcheckError
 
 
-class CertificateError(Exception):
+class CertificateError(ClaimcheckError):
     """Files without a usable certificate and its key."""
 
 

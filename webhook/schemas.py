@@ -13,12 +13,13 @@ from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped, u
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
+from resourceapi.errors import ClaimcheckError
 from resourceapi.nearness import nearest
 
 Path = tuple[str | int, ...]
 
 
-class SchemaError(Exception):
+class SchemaError(ClaimcheckError):
     """A schema that cannot be used.
 
     :ivar path: the place of the error in the schema.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from advice.findings import Result
-    from commandline.context import Context
+    from commandline.context import ClusterContext
     from commandline.results import Failure
     from documents.manifest import Manifest
     from quota.account import Account
@@ -43,7 +43,7 @@ def run(options: Namespace) -> int:
 
 def charge(options: Namespace) -> Answer:
     """Charge the objects of the inventory, then the new ones."""
-    from commandline.context import Context
+    from commandline.context import ClusterContext
     from commandline.reading import insist_on_one_reader, read, read_named
     from commandline.results import Failure
     from quota.account import Account
@@ -52,7 +52,7 @@ def charge(options: Namespace) -> Answer:
 
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory, options.quota)
-    context = Context(options.namespace_labels)
+    context = ClusterContext(options.namespace_labels)
     failures: list[Failure] = []
 
     def reject(manifest: Manifest, reason: str) -> None:
@@ -73,7 +73,7 @@ def charge(options: Namespace) -> Answer:
 def _learn(
     found: Iterable[Manifest | Result | Failure],
     inventory: Inventory,
-    context: Context,
+    context: ClusterContext,
     failures: list[Failure],
 ) -> list[Manifest]:
     """Add quotas, classes and namespaces; returns the objects that count against quotas."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import Result
-from commandline.context import Context
+from commandline.context import ClusterContext
 from commandline.progress import Progress
 from commandline.reading import readable
 from commandline.results import Failure, Outcome
@@ -25,7 +25,7 @@ class Knowledge:
     """What manifests say about each other: namespaces and nodes, and the facts for lints unless these are off."""
 
     def __init__(self, options: Namespace, profile: Profile) -> None:
-        self.context = Context(options.namespace_labels)
+        self.context = ClusterContext(options.namespace_labels)
         self.facts = None
         if not options.no_lint:
             from advice.lints import Facts

@@ -13,7 +13,7 @@ from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 if TYPE_CHECKING:
     from advice.interpreter import Interpreter
     from advice.lints import Facts
-    from commandline.context import Context
+    from commandline.context import ClusterContext
     from commandline.stored import StoredObjects
     from documents.manifest import Manifest
     from resourceapi.field_path import Path
@@ -34,7 +34,7 @@ class Reviewer:
     def __init__(
         self,
         server: Server,
-        context: Context,
+        context: ClusterContext,
         outcome: Outcome,
         *,
         facts: Facts | None = None,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advice.lints import Facts
-from commandline.context import Context
+from commandline.context import ClusterContext
 from commandline.reports import FORMATS, write
 from commandline.results import Outcome
 from commandline.treatment import ASK, treatment
@@ -92,7 +92,7 @@ def test_no_manifest_is_too_strange(
 ) -> None:
     """Every document gets a result or is skipped, and every report can be written, also by another process."""
     text = "".join(f"{json.dumps(manifest)}\n" for manifest in manifests)
-    outcome, context = Outcome(profile.name), Context()
+    outcome, context = Outcome(profile.name), ClusterContext()
     facts = Facts(profile, classes_known=inventory)
     reviewer = Reviewer(Server(profile, namespaces=context.namespaces), context, outcome, facts=facts)
     documents = [found for found in parse(text, "file.json") if isinstance(found, Document)]
