@@ -31,7 +31,7 @@ class Config:
         self.directory = Path(document.file).parent
 
     def get(self, *path: str) -> Any:
-        """The value at a path of names: as in the file, else the schema's default, else None."""
+        """The value at a path of names: from the file, else the schema's default, else None."""
         value: Any = self.document.value
         schema: Any = self._schema
         for name in path:

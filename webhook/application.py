@@ -1,4 +1,4 @@
-"""The webhooks as an application to serve: what :mod:`serving` needs to know of their configuration and of the cluster."""
+"""The webhooks as an application for :mod:`serving`: settings, certificates, and their part in each worker."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from webhook.config import load_config
 from webhook.routes import ReviewLimits, deadline, make_routes
 from webhook.warmup import warm_up
 
-# Taken once, at the start of the process that owns the socket; so is what is followed of the cluster.
+# Sections that take effect at the start of the service only; so does what is watched of the cluster.
 _FIXED = ("listen", "tls", "timeouts", "limits", "expressions")
 
 
 def check(config: Config) -> None:
-    """Look for what would keep the webhooks from being served, as far as the files tell.
+    """Check whether the webhooks can be served with a configuration, as far as the files tell.
 
-    :raises ConfigError: for that.
+    :raises ConfigError: if not.
     """
     make_context(config)
     _check_connections(config)
@@ -44,11 +44,11 @@ def serve(config: Config) -> None:
 
 
 def _check_connections(config: Config) -> None:
-    """Check what connections to the API server need.
+    """Check what is configured about the API server and certificates, without asking for any.
 
-    :raises ConfigError: if the API server cannot be reached, or certificates cannot be kept, as configured.
+    :raises ConfigError: if it cannot be used.
     """
-    runtime = Path()  # not looked into
+    runtime = Path()  # not read
     make_cluster(config)
     make_injection(config, runtime)
     make_keeper(config, runtime)
@@ -146,11 +146,11 @@ class WebhookWorker:
         return make_routes(self._context, self.metrics, limits)
 
     def is_ready(self) -> bool:
-        """Whether what verdicts need to know of the cluster is known."""
+        """Whether everything that is watched of the cluster has been listed."""
         return self._cluster.is_synced()
 
     def start(self) -> None:
-        """Follow the cluster; in the first worker also keep quotas and certificates up to date."""
+        """Watch the cluster; in the first worker also recount quotas, and inject the authority where that is configured."""
         self._start_quota()
         self._cluster.claim_counts.show(self.metrics)
         self._cluster.follow()
@@ -166,7 +166,7 @@ class WebhookWorker:
         return watched_files(self._config)
 
     def reload(self) -> list[str]:
-        """Take over the configuration as it is now; the names of sections that take effect with the next start."""
+        """Read the configuration again; the names of changed sections that take effect with the next start."""
         config = load_config(self._config.document.file)
         self._context = make_context(config, self._cluster)
         before, self._config = self._config.document.value, config
@@ -174,7 +174,7 @@ class WebhookWorker:
         return [name for name in _FIXED if config.document.value.get(name) != before.get(name)]
 
     def _start_quota(self) -> None:
-        """Let the context's quota recount in the background, instead of an earlier one's."""
+        """Recount the quotas of the current context in the background, no longer those of an earlier one."""
         self._quota_ends.set()
         self._quota_ends = Event()
         if self._is_first and self._context.quota is not None:

@@ -1,4 +1,4 @@
-"""From a configuration to certificates: where they are kept, who renews them, what is served with them."""
+"""The certificates that a configuration describes: where they are kept, who renews them, and which one is served."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from serving.tls import CertificateError, ServerTLS
 from webhook.cluster_setup import make_client, own_namespace
 from webhook.injection import COLLECTIONS, Injection, Target
 
-# The API server must not hold up the one who looks after the workers.
+# Seconds for an answer about the Secret: the API server must not keep the supervisor from looking after the workers.
 SECRET_SECONDS = 3.0
 
 
 def certificate_terms(config: Config) -> Terms | None:
-    """How own certificates are to be, None if they are given.
+    """The names and lifetimes of own certificates; None if certificates are given.
 
     :raises ConfigError: if an authority would end before its successor is trusted.
     """
@@ -38,7 +38,7 @@ def certificate_terms(config: Config) -> Terms | None:
 
 
 def make_keeper(config: Config, runtime: Path) -> Keeper | None:
-    """What makes and renews own certificates, None if they are given.
+    """What makes and renews own certificates; None if certificates are given.
 
     :param runtime: a directory of this service alone, for as long as it runs.
     :raises ConfigError: as :func:`certificate_terms`, or if the API server's authorities cannot be read.
@@ -58,14 +58,15 @@ def make_keeper(config: Config, runtime: Path) -> Keeper | None:
 
 
 def _anything(pem: bytes) -> bool:
-    """Where nothing is injected nobody can tell what clients trust: the trust lead has to do."""
+    """Where nothing is injected, it is not known what clients trust: the trust lead has to be enough."""
     return True
 
 
 def make_tls(config: Config, runtime: Path) -> ServerTLS:
-    """The TLS of the server's port.
+    """The certificate to serve with.
 
-    :raises ConfigError: if there is no usable certificate.
+    :param runtime: as for :func:`make_keeper`.
+    :raises ConfigError: if there is no usable one.
     """
     authority = config.get("tls", "clientAuthorityFile")
     if _are_own(config):
@@ -83,16 +84,16 @@ def make_tls(config: Config, runtime: Path) -> ServerTLS:
 
 
 def injects_itself(config: Config) -> bool:
-    """Whether the service writes its authorities into objects of the cluster, and nobody else."""
+    """Whether the service itself writes its authorities into objects of the cluster."""
     return bool(config.get("tls", "inject", "by") == "serve")
 
 
 def make_injection(config: Config, runtime: Path, bundle: Path | None = None) -> Injection | None:
-    """What keeps the own authorities in objects of the cluster, None if there is nothing to do.
+    """What keeps the own authorities in objects of the cluster; None if there are no such objects.
 
-    :param bundle: where the authorities are, if not where the service has them.
-
-    :raises ConfigError: if the authorities are not ours to tell, or the API server's cannot be read.
+    :param runtime: as for :func:`make_keeper`.
+    :param bundle: the file with the authorities, if it is not the service's own.
+    :raises ConfigError: if certificates are given, or the API server's authorities cannot be read.
     """
     targets = [
         Target(collection, name)
@@ -111,6 +112,6 @@ def _are_own(config: Config) -> bool:
 
 
 def _directory(config: Config, runtime: Path) -> Path:
-    """Where own certificates are for those who serve with them."""
+    """The directory with the own certificates that workers read."""
     directory = config.get("tls", "directory")
     return runtime / "certificates" if directory is None else config.path(directory)

@@ -1,6 +1,6 @@
-"""Our authorities in the objects that tell the API server whom to trust: webhook configurations and CRDs.
+"""Keeps the service's authorities in the objects that tell the API server whom to trust: webhook configurations and CRDs.
 
-What is there is put right again and again, since whoever applies the manifests anew takes the bundle out.
+The objects are checked again and again, since applying the manifests anew removes the bundle.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Target(NamedTuple):
 
 
 class Injection:
-    """Keeps the bundle in a file in some objects of a cluster."""
+    """Keeps the CA bundle of a file in objects of a cluster."""
 
     def __init__(self, api: Api, bundle: Path, targets: Sequence[Target]) -> None:
         self._api = api
@@ -50,13 +50,13 @@ class Injection:
         self._reported: dict[Target, str] = {}
 
     def run(self, ending: Event) -> None:
-        """Look after the objects until told to end."""
+        """Check the objects every few seconds until ``ending`` is set."""
         self.inject()
         while not ending.wait(SECONDS):
             self.inject()
 
     def is_everywhere(self, pem: bytes) -> bool:
-        """Whether an authority is in all objects that are there and for us to care about."""
+        """Whether an authority (PEM) is in all objects that exist, except those whose bundle cert-manager injects."""
         try:
             found = [self._api.request("GET", target.path) for target in self._targets]
         except Unavailable:
@@ -68,7 +68,7 @@ class Injection:
         )
 
     def inject(self) -> None:
-        """Put the bundle where it is not; what does not work is logged once, and tried again the next time."""
+        """Write the bundle into objects that lack it; a failure is logged once, and tried again the next time."""
         for target in self._targets:
             try:
                 problem = self._inject(target, b64encode(self._bundle.read_bytes()).decode("ascii"))
@@ -79,7 +79,7 @@ class Injection:
             self._reported[target] = problem
 
     def _inject(self, target: Target, bundle: str) -> str:
-        """Look after one object; what is wrong, or nothing."""
+        """Write the bundle into one object if it lacks it; return what is wrong, or an empty string."""
         code, obj = self._api.request("GET", target.path)
         if code != OK or not isinstance(obj, dict):
             return "there is no such object" if code == NOT_FOUND else f"GET: {code}"

@@ -1,4 +1,4 @@
-"""What the webhooks count beyond what every server does (:mod:`serving.metrics`)."""
+"""The metrics of the webhooks beyond those of every server (:mod:`serving.metrics`)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Metrics(ServerMetrics):
 
 
 def _claim_gauges(registry: CollectorRegistry) -> tuple[Gauge, Gauge]:
-    """All claims, and those that are allocated. Every process counts the same claims; who has looked last is right."""
+    """All claims, and those that are allocated.  Every process counts the same claims; the latest number is shown."""
     total = Gauge(
         "claimcheck_resource_claims",
         "ResourceClaims in the cluster, with and without firstAvailable.",

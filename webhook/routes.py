@@ -40,7 +40,7 @@ class ReviewLimits(NamedTuple):
 
 
 def deadline(seconds: float) -> RequestBudget:
-    """What a review that begins now may use.
+    """The budget of a review that begins now.
 
     :param seconds: until its answer.
     """
@@ -48,7 +48,7 @@ def deadline(seconds: float) -> RequestBudget:
 
 
 def make_routes(context: Context, metrics: Metrics, limits: ReviewLimits) -> Iterator[Route]:
-    """The routes that answer from a context; without conversion for kinds that are built in, which nobody has to ask for."""
+    """The routes that answer from a context; kinds that are built in need no conversion webhook."""
     keeps_repeated = any(isinstance(policy, OpaqueParameters) for policy in context.policies)
     yield _admission_route("/validate", partial(_validate, context), metrics, limits, keeps_repeated)
     yield _admission_route("/mutate", partial(_mutate, context), metrics, limits, False)
@@ -72,10 +72,10 @@ def _admission_route(
     limits: ReviewLimits,
     keeps_repeated: bool,
 ) -> Route:
-    """A route for admission reviews.
+    """The route of an admission webhook.
 
-    :param keeps_repeated: whether keys that are there twice are seen; API servers write them only in the parameters of
-        drivers, which they pass on as they came.
+    :param keeps_repeated: whether decoding keeps repeated keys for policies; API servers send them only in opaque
+        parameters, which they pass on as they came.
     """
     return Route(
         path,

@@ -1,4 +1,4 @@
-"""Reviews that the webhooks answer before they serve, so that no client waits for what is loaded at first use."""
+"""Reviews to answer before serving, so that no client waits for what is loaded at first use."""
 
 from __future__ import annotations
 
