@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from resourceapi.kinds import KINDS
 from resourceapi.releases import Profile
 from tests.validation.rule_cases import fixture
+from validation.kinds import RULES
 from validation.requests import CREATE, STATUS, UPDATE, Request
 from validation.server import Server
 
@@ -25,6 +27,9 @@ GROUP = "resource.k8s.io"
         pytest.param("1.37", "slice.v1", STATUS, "v1", 404, id="status-of-a-slice"),
         pytest.param("1.37", "claim.v1", STATUS, "v1", 200, id="status-of-a-claim"),
         pytest.param("1.37", "taintrule.v1", STATUS, "v1", 200, id="status-of-a-rule"),
+        pytest.param("1.36", "poolstatus.v1alpha3", CREATE, "v1alpha3", 201, id="alpha"),
+        pytest.param("1.35", "poolstatus.v1alpha3", CREATE, "v1alpha3", 404, id="alpha-of-the-next-release"),
+        pytest.param("1.37", "poolstatus.v1alpha3", CREATE, "v1", 404, id="kind-without-that-version"),
     ],
 )
 def test_served(release: str, base: str, verb: str, version: str, code: int) -> None:
@@ -43,3 +48,8 @@ def test_served(release: str, base: str, verb: str, version: str, code: int) -> 
     assert answer.code == code
     if code == 404:
         assert answer.message == "the server could not find the requested resource"
+
+
+def test_every_kind_has_rules() -> None:
+    """A row without rules, or rules without a row, would be a kind that is only half there."""
+    assert list(RULES) == list(KINDS)
