@@ -1,4 +1,4 @@
-"""Which groups of devices are what a request asks for; found out step by step, as far as somebody needs it."""
+"""Which groups of devices match a request; found out step by step, as far as a review needs to know it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import NamedTuple
 
-from allocator.capacity_requests import CapacityError, consumed, has_room
+from allocator.rules.capacity import serves
 from deviceselectors.compiler import Compiled, compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import Explainer
@@ -66,7 +66,7 @@ class Search:
         self._of_node = Counter()
 
     def next_match(self, deadline: float) -> bool:
-        """Go on to the next kind that fulfils the demand, if there is one.
+        """Go on to the next group that fulfils the demand, if there is one.
 
         :raises OverBudget: if that takes too long.
         """
@@ -150,7 +150,8 @@ class Search:
                 return False
         except EvaluationError:
             return False
-        return not self.demand.capacity or self._has_capacity(group)
+        amounts = self.demand.capacity
+        return not amounts or serves(dict(amounts), group.properties.capacity, self._fractional)
 
     def _make_programs(self, deadline: float) -> Iterator[Program | None]:
         """What evaluates the expressions; None for one that cannot be."""
@@ -161,18 +162,9 @@ class Search:
             except ProgramError:
                 yield None
 
-    def _has_capacity(self, group: DeviceGroup) -> bool:
-        """Whether the device has that much, as long as nobody else uses it."""
-        capacity = group.properties.capacity
-        try:
-            amounts = consumed(dict(self.demand.capacity), capacity, self._fractional)
-        except CapacityError:
-            return False
-        return amounts is not None and has_room(amounts, capacity, ())
-
 
 def expressions(holder: Object) -> Iterator[str]:
-    """The expressions in the selectors of a class's spec or of a request."""
+    """The CEL expressions of the `selectors` of a request, a subrequest or the spec of a DeviceClass."""
     for selector in holder.get("selectors") or ():
         yield (selector or EMPTY).get("cel", EMPTY).get("expression", "")
 

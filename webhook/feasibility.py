@@ -1,6 +1,6 @@
 """Claims that no device of the cluster could ever satisfy, whoever else uses devices.
 
-First each request is looked at by itself: the class, the selectors, the capacity that is asked for, and how many matching
+First each request is looked at by itself: the class, the selectors, the requested capacity, and how many matching
 devices a node can reach at most.  Where nothing is wrong with that, the allocator is asked whether any node can serve all
 of them together (:mod:`webhook.fitting`).
 """
@@ -162,7 +162,7 @@ class _Inventory:
         if most >= wanted:
             return ""
         if most:
-            return f"{wanted} devices are asked for, and no node has more than {most} that match"
+            return f"{wanted} devices are requested, but no node has more than {most} that match"
         if not self._owner.count():
             return "the cluster has no devices"
         of_class = self._owner.search(Demand(demand.class_selectors, (), ()))
@@ -172,9 +172,9 @@ class _Inventory:
         among = f"{_devices(of_class.total(deadline))} of class {class_name!r}"
         selected = self._owner.search(Demand(demand.class_selectors, demand.selectors, ()))
         if not selected.reach(1, deadline):
-            return f"none of {among} is what the selectors ask for{self._example(selected, of_class)}"
+            return f"none of {among} matches the selectors{self._example(selected, of_class)}"
         amounts = ", ".join(f"{key}: {amount}" for key, amount in demand.capacity)
-        return f"none of {among} that the selectors choose has the capacity that is asked for ({amounts})"
+        return f"none of {among} that match the selectors has the requested capacity ({amounts})"
 
     def _example(self, search: Search, among: Search) -> str:
         """Why the most frequent kind among those that match one demand does not fulfil the other."""

@@ -15,6 +15,7 @@ from time import perf_counter, sleep
 
 from allocator.errors import AllocationError, NodeError
 from allocator.features import Features
+from allocator.rules.node_operations import OPTIONAL_NODE_OPERATIONS
 from allocator.scheduling import FATAL, Mode, SchedulingState
 from cluster import store
 from resourceapi.canonical import canonical
@@ -22,17 +23,17 @@ from resourceapi.objects import EMPTY, Object
 from serving.logs import LOGGER
 from webhook.object_cache import NodeLabels
 
-# Longer work is followed by a rest.
+# Work that takes longer than this, in seconds, is followed by a pause.
 SHORT = 0.003
 MOST_PENDING = 50
 MAX_RESULTS = 4096
 MAX_EVALUATIONS = 500_000
-REST = 3
+PAUSE = 3
 ENDS = "looking for devices ends with an error"
-LONGEST_REST = 1.0
+LONGEST_PAUSE = 1.0
 # Taints come and go, and nodes may come to declare what they do not yet: neither makes a claim impossible for ever.
 _IGNORED_GATES = frozenset(("DRADeviceTaints",))
-_DECLARED = {"declaredFeatures": ["DRAOptionalNodeOperations"]}
+_DECLARED = {"declaredFeatures": [OPTIONAL_NODE_OPERATIONS]}
 # More parts than these are not tried one by one for the smallest set that is impossible.
 MAX_PARTS = 16
 
@@ -169,7 +170,7 @@ def _serve(queue: SimpleQueue[Change | Question | None], features: Features) -> 
                 if remembered > MAX_EVALUATIONS:
                     _forget(cluster)
                     remembered = 0
-                _rest(perf_counter() - start)
+                _pause(perf_counter() - start)
             else:
                 item(cluster)
         except Exception:  # noqa: BLE001 - warnings are not worth the end of all others
@@ -178,10 +179,10 @@ def _serve(queue: SimpleQueue[Change | Question | None], features: Features) -> 
                 item.finish("")
 
 
-def _rest(worked: float) -> None:
+def _pause(worked: float) -> None:
     """Leave the processor to reviews for most of the time."""
     if worked > SHORT:
-        sleep(min(REST * worked, LONGEST_REST))
+        sleep(min(PAUSE * worked, LONGEST_PAUSE))
 
 
 def _evaluations(cluster: SchedulingState, spec: Object) -> int:
@@ -263,11 +264,14 @@ def _parts(spec: Object) -> Iterator[Part]:
 
 
 def _smallest(cluster: SchedulingState, spec: Object, parts: list[Part]) -> list[Part]:
-    """Those parts of which none can be left out without the rest becoming possible."""
+    """Those parts of which none can be left out without the others becoming possible."""
     for part in list(parts):
-        rest = [other for other in parts if other != part]
-        if any(kind == "requests" for kind, _ in rest) and _refusal(cluster, _only(spec, rest)) is not None:
-            parts = rest
+        others = [other for other in parts if other != part]
+        if (
+            any(kind == "requests" for kind, _ in others)
+            and _refusal(cluster, _only(spec, others)) is not None
+        ):
+            parts = others
     return parts
 
 

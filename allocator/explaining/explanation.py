@@ -15,7 +15,7 @@ from allocator.explaining import alternatives, conflicts, constraints, remedies
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraints import Clash
-from allocator.explaining.remedies import Finder, Remedy
+from allocator.explaining.finder import Finder, Remedy
 from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.explaining.steps import NodeView, Passed, Step
 from allocator.explaining.trials import Trials, Undecided

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from allocator.explaining import request_remedies
 from allocator.explaining.changes import parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
+from allocator.explaining.finder import Finder, Remedy
 from allocator.explaining.snapshot import Taint, taint_of
-from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import MAX_NODES, Trials, Variation
-from allocator.fate import Fate
 from allocator.features import GATES, Features
 from allocator.pod_nodes import HOSTNAME
 from allocator.rules.taints import blocking_taints, spelled
@@ -32,53 +30,6 @@ NODE, COUNT, CAPACITY, SELECTOR, TOLERATION, TAINT, RELEASE, GATE, ALTERNATIVE =
 MAX_AVOIDED = 8
 #: So many allocated claims are released one by one at most.
 MAX_RELEASED = 64
-
-
-class Remedy(NamedTuple):
-    """What would make the pod fit: `text` completes "it would fit …".
-
-    `subject` names what it is about: a request, claim, taint, gate; `value`: the count, amount or expression; `nodes`:
-    where the pod would fit, of those that were asked.
-    """
-
-    kind: str
-    text: str
-    subject: str
-    value: object
-    nodes: tuple[str, ...]
-    variation: Variation
-
-
-class Finder:
-    """Looks for remedies on some nodes, and confirms them on all."""
-
-    def __init__(self, trials: Trials, views: dict[str, NodeView], failing: Sequence[str] = ()) -> None:
-        """Look at some nodes.
-
-        :param views: the nodes on which remedies are looked for, the most promising first.
-        :param failing: nodes on which an error ends the attempt.
-        """
-        self.trials = trials
-        self.views = views
-        self.nodes = list(views)
-        self.failing = failing
-
-    def works(self, variation: Variation) -> bool:
-        """Whether a variation fits on one of the nodes that are looked at."""
-        return self.trials.first_fit(self.nodes, variation) is not None
-
-    def claims_work(self, claims: tuple[Object, ...]) -> bool:
-        """Whether the pod fits on one of the nodes with these claims instead of its own."""
-        return self.works(Variation(claims))
-
-    def confirm(
-        self, kind: str, text: str, subject: str, value: object, variation: Variation
-    ) -> Iterator[Remedy]:
-        """The remedy, if kube-scheduler would place the pod then: errors on other nodes stop it, too."""
-        answers = self.trials.everywhere(variation)
-        if self.trials.fate(answers) is Fate.FITS:
-            nodes = tuple(answer.node for answer in answers if answer.result is not None)
-            yield Remedy(kind, text, subject, value, nodes, variation)
 
 
 def find(finder: Finder) -> Iterator[Remedy]:

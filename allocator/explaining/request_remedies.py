@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cmp_to_key, partial
-from typing import TYPE_CHECKING
 
 from allocator.capacity_requests import CapacityError, consumed
 from allocator.demand import ALL, EXACT_COUNT
 from allocator.explaining.changes import Part, details_of, parts, requests_of, with_alternatives, with_details
+from allocator.explaining.finder import Finder, Remedy
 from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Variation
 from resourceapi.amounts import value_of
@@ -16,9 +16,6 @@ from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.nearness import nearest
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
-
-if TYPE_CHECKING:
-    from allocator.explaining.remedies import Finder, Remedy
 
 Claims = tuple[Object, ...]
 #: Different amounts of a capacity that are tried at most.

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from allocator.attempt_state import AttemptState
 from allocator.bounded_cache import remember
-from allocator.capacity_requests import Amounts, CapacityError, Share, added, share_of
+from allocator.capacity_requests import (
+    Amounts,
+    CapacityError,
+    DeviceCapacities,
+    Share,
+    added,
+    request_key,
+    share_of,
+)
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import AllocationError
 from allocator.rules.rule import Evidence, Objection, Rule, named
+from resourceapi.objects import Object
 
 
 class Capacity(Rule):
@@ -78,6 +87,19 @@ def could_serve(state: AttemptState, alternative: Alternative, device: Device) -
     if not state.features.consumable_capacity:
         return True
     return share_for(state, alternative, device, f"checking capacity for device {device.id.device}").fits
+
+
+def serves(requests: Amounts, capacity: Object, fractional: bool) -> bool:
+    """Whether a device could serve a request for capacity if nobody else used it.
+
+    :param capacity: the `capacity` of the device in normal form, with request policies.
+    :param fractional: whether DRAFractionalCapacityRange is on.
+    :returns: False as well if the amounts go beyond the server's arithmetic.
+    """
+    try:
+        return share_of(requests, request_key(requests), DeviceCapacities(capacity), fractional).fits
+    except CapacityError:
+        return False
 
 
 def _share(state: AttemptState, alternative: Alternative, device: Device) -> Share:

@@ -9,7 +9,7 @@ from allocator.answers import NodeAnswer
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraints import Clash
 from allocator.explaining.explanation import FITS, Explanation, Funnel, NodeKind, Total
-from allocator.explaining.remedies import Remedy
+from allocator.explaining.finder import Remedy
 from allocator.explaining.steps import Loss, Step
 from commandline.reports.writing import failure_documents
 

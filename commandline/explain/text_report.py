@@ -20,7 +20,7 @@ from allocator.explaining.explanation import (
     NodeKind,
     values_of,
 )
-from allocator.explaining.remedies import Remedy
+from allocator.explaining.finder import Remedy
 from allocator.explaining.steps import POOL, Loss, Step
 from allocator.fate import enough_nodes
 from allocator.rules.selectors import ClassSelectors, RequestSelectors

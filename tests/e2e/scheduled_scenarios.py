@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from allocator.explaining.changes import details_of, parts, with_details
-from allocator.explaining.remedies import Remedy
+from allocator.explaining.finder import Remedy
 from allocator.explaining.snapshot import Change, Snapshot
 from allocator.pod_nodes import HOSTNAME
 from resourceapi.objects import Object

@@ -344,14 +344,14 @@ def test_impossible_claims_are_warned_about(environment: Environment) -> None:
     chosen = [{"cel": {"expression": 'device.attributes["gpu.example.com"].model == "h100"'}}]
     begin = (
         "spec.devices.requests[0]: no device can satisfy this request: none of 4 devices of class "
-        "'gpu.example.com' is what the selectors ask for; for example gpu.example.com/worker-1/gpu-0: "
+        "'gpu.example.com' matches the selectors; for example gpu.example.com/worker-1/gpu-0: "
     )
     # a review does not wait for long
     until(
         lambda: any(text.startswith(begin) for text in create(environment, claim(selectors=chosen)).warnings)
     )
     assert create(environment, claim(selectors=chosen)).code == 0
-    most = begin.partition("none")[0] + "5 devices are asked for, and no node has more than 4 that match"
+    most = begin.partition("none")[0] + "5 devices are requested, but no node has more than 4 that match"
     until(lambda: create(environment, claim(count=5)).warnings == [most])
     assert create(environment, claim(count=4)).warnings == []
 

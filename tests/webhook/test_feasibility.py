@@ -153,29 +153,29 @@ IMPOSSIBLE = {
     ),
     "selectors": (
         one("gpu", model("b200")),
-        f"{AT}{SEVEN}is what the selectors ask for; for example {DRIVER}/node-1/gpu-0: {B200_IS_FALSE}",
+        f"{AT}{SEVEN}matches the selectors; for example {DRIVER}/node-1/gpu-0: {B200_IS_FALSE}",
     ),
     "class-that-fails-everywhere": (one("broken"), f"{AT}none of 7 devices is of class 'broken'"),
     "more-than-a-node-has": (
         one("gpu", model("a100"), count=3),
-        f"{AT}3 devices are asked for, and no node has more than 2 that match",
+        f"{AT}3 devices are requested, but no node has more than 2 that match",
     ),
-    "all-of-nothing": (one("gpu", model("b200"), allocationMode="All"), f"{AT}{SEVEN}is what the selectors"),
+    "all-of-nothing": (one("gpu", model("b200"), allocationMode="All"), f"{AT}{SEVEN}matches the selectors"),
     "capacity": (
         one("gpu", model("a100"), capacity=memory("41Gi")),
-        f"{AT}{SEVEN}that the selectors choose has the capacity that is asked for (memory: 41Gi)",
+        f"{AT}{SEVEN}that match the selectors has the requested capacity (memory: 41Gi)",
     ),
     "unknown-capacity": (
         one("gpu", capacity={"requests": {"cores": "1"}}),
-        f"{AT}{SEVEN}that the selectors choose has the capacity that is asked for (cores: 1)",
+        f"{AT}{SEVEN}that match the selectors has the requested capacity (cores: 1)",
     ),
     "shared-capacity": (
         one("gpu", model("shared"), capacity=memory("11Gi")),
-        f"{AT}{SEVEN}that the selectors choose has the capacity that is asked for (memory: 11Gi)",
+        f"{AT}{SEVEN}that match the selectors has the requested capacity (memory: 11Gi)",
     ),
     "every-alternative": (
         either(exactly("gpu", model("h100"), count=2), exactly("gpus")),
-        f"{ANY}a0: 2 devices are asked for, and no node has more than 1 that match; a1: there is no DeviceClass 'gpus'",
+        f"{ANY}a0: 2 devices are requested, but no node has more than 1 that match; a1: there is no DeviceClass 'gpus'",
     ),
 }
 
@@ -309,9 +309,7 @@ def test_time_is_bounded(
     wanted = one("gpu", model("none"))
     reviews = [warnings(policy, wanted) for _ in range(40)]
     assert reviews[0] == []
-    assert reviews[-1][0].startswith(
-        f"{AT}none of 2,000 devices of class 'gpu' is what the selectors ask for"
-    )
+    assert reviews[-1][0].startswith(f"{AT}none of 2,000 devices of class 'gpu' matches the selectors")
     assert [bool(found) for found in reviews] == sorted(bool(found) for found in reviews)
 
 
