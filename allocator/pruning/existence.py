@@ -105,7 +105,7 @@ class Existence:
         tasks = [task for task in tasks if task.option is None or task.wanted]
         if self._still_works(tasks, state):
             return True
-        key = self._symmetry.situation(tasks, state)
+        key = self._symmetry.equivalence_key(tasks, state)
         if key in self._failed:
             return False
         self._steps_left -= 1

@@ -87,9 +87,9 @@ class PrunedSearch(Search):
     def _is_hopeless(self, goal: Goal) -> bool:
         """For a single alternative, its first device is about to ask the same."""
         slot = self._problem.slots[self._slot(goal)]
-        return len(slot.options) > 1 and not slot.risky and self._outlook(goal) is None
+        return len(slot.options) > 1 and not slot.risky and self._possible_devices(goal) is None
 
-    def _outlook(self, goal: Goal) -> int | None:
+    def _possible_devices(self, goal: Goal) -> int | None:
         self._steps_left -= 1
         if self._steps_left < 0:
             raise SearchLimitError
@@ -113,7 +113,7 @@ class PrunedSearch(Search):
     def _this_device(self, goal: Goal, alternative: Alternative, device: Device) -> Choice:
         if self._problem.slots[self._slot(goal)].risky:
             return (yield from super()._this_device(goal, alternative, device))
-        if goal.devices == 0 and self._outlook(goal) is None:
+        if goal.devices == 0 and self._possible_devices(goal) is None:
             return Outcome.FAILED
         return (yield from super()._this_device(goal, alternative, device))
 
@@ -121,7 +121,7 @@ class PrunedSearch(Search):
         slot = self._slot(goal)
         if self._problem.slots[slot].risky:
             return (yield from super()._any_device(goal, alternative))
-        devices = self._outlook(goal)
+        devices = self._possible_devices(goal)
         if devices is None:
             return Outcome.FAILED
         last = goal.devices + 1 == alternative.count

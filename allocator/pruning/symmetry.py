@@ -84,9 +84,9 @@ class Symmetry:
     def remaining(self, slot: int, state: State) -> Hashable:
         """All that decides whether the requests from a slot on can be served; alike for what differs in names only."""
         wanted, bonds = self._wanted[slot], self._bonds[slot]
-        return slot, self._room(slot), self._situation(wanted, bonds, state)
+        return slot, self._room(slot), self._equivalence_key(wanted, bonds, state)
 
-    def situation(self, tasks: Sequence[Task], state: State) -> Hashable:
+    def equivalence_key(self, tasks: Sequence[Task], state: State) -> Hashable:
         """The same for requests in no particular order."""
         wanted = 0
         bonds: set[Bond] = set()
@@ -103,9 +103,9 @@ class Symmetry:
         claims = {task.slot.claim for task in tasks}
         taken = [len(self._problem.attempt.taken(self._problem.claims[claim])) for claim in sorted(claims)]
         crowded = tuple(taken) if self._crowded else ()
-        return tuple(sorted(kinds)), crowded, self._situation(wanted, sorted(bonds), state, tried)
+        return tuple(sorted(kinds)), crowded, self._equivalence_key(wanted, sorted(bonds), state, tried)
 
-    def _situation(self, wanted: int, bonds: Iterable[Bond], state: State, tried: int = 0) -> Hashable:
+    def _equivalence_key(self, wanted: int, bonds: Iterable[Bond], state: State, tried: int = 0) -> Hashable:
         pins, bound = self._pins(bonds)
         cells = sorted(
             self._state_of(cell, state, wanted, pins.get(id(cell), ()), tried)

@@ -59,8 +59,9 @@ def found_in(line: str, banned: dict[str, Banned]) -> Iterator[Banned]:
 @cache
 def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
     anyone = "|".join(word.replace(" ", r"[\s_-]*") for word in words)
-    begin = r"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z]))"  # a capital may begin a word
-    end = r"(?:(?:s|es|ed|ing)(?![a-z])|(?![a-z]))"
+    # A capital may begin a word, after a small letter or before one.
+    begin = r"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]))"
+    end = r"(?i:s|es|ed|ing)?(?:(?![A-Za-z])|(?<=[a-z])(?=[A-Z]))"
     return re.compile(rf"{begin}(?P<word>(?i:{anyone})){end}")
 
 

@@ -43,6 +43,7 @@ def test_banned_words_have_others_instead() -> None:
         ("class NodeThingummy:", ["thingummy"]),
         ("node_thingummy = _thingummy_of(x)", ["thingummy", "thingummy"]),
         ("NODE_THINGUMMY", ["thingummy"]),
+        ("THINGUMMYFOO, URLThingummy, ThingummyURL", ["thingummy"] * 2),
         ("unthingummy, athingummy", []),
         ("what not, WhatNot, what-not, what_not", ["what not"] * 4),
         ("`whatNot` is how long", []),

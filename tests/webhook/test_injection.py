@@ -81,7 +81,7 @@ def test_nothing_is_written_without_need(injection: Injection, objects: Objects)
 
 
 def test_bundle_is_put_back(injection: Injection, objects: Objects) -> None:
-    """What somebody has overwritten is put right."""
+    """What somebody has overwritten is restored."""
     injection.inject()
     objects.stored[VALIDATING.path]["webhooks"][1]["clientConfig"].pop("caBundle")
     injection.inject()

@@ -480,7 +480,7 @@ def test_ignored_on_the_line_above(write: Write, report: Report) -> None:
 
 
 def test_repeated_keys(write: Write, report: Report) -> None:
-    """kubectl takes the last of two values in silence."""
+    """kubectl silently takes the last of two values."""
     [finding] = _findings(
         report(write("claim.yaml", CLAIM.replace("  name: claim\n", "  name: a\n  name: claim\n")))
     )
