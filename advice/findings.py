@@ -108,7 +108,7 @@ class Result:
 
     @property
     def line(self) -> int:
-        """The line on which the object begins; computed anew every time."""
+        """The line on which the object begins; computed every time."""
         return self.source.line
 
     @property

@@ -37,7 +37,7 @@ class Workload:
         self.pod_spec = pod_spec
         #: the claims of a pod, in v1 with defaults
         self.claims: list[Object] = []
-        #: the indices in ``claims`` of those from templates, which each pod gets anew
+        #: the indices in ``claims`` of those from templates; each pod gets its own
         self.from_templates: list[int] = []
         #: the number of pods
         self.copies = 1

@@ -16,7 +16,7 @@ from resourceapi.manifests import group_of, namespace_of
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
-    from commandline.cluster import Unread
+    from commandline.kubeconfig import Unread
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -57,18 +57,18 @@ class ClusterState(ClusterObjects):
         :param new: whether claims and templates are not there yet, and only request devices.
         :param live: whether a server has stored the objects.
         """
-        asking = []
+        requesting = []
         for manifest in readable(found, self.failures):
             how, kind = treatment(manifest.value), manifest.value.get("kind")
             if how == CONTEXT:
                 self.collection(manifest.value["kind"]).put(manifest.value)
             elif how == ASK:
-                asks = kind in (CLAIM, TEMPLATE)
-                if group_of(manifest.value) == GROUP and not (asks and new):
+                requests = kind in (CLAIM, TEMPLATE)
+                if group_of(manifest.value) == GROUP and not (requests and new):
                     self._add(manifest, stored=live)
-                if asks or group_of(manifest.value) != GROUP:
-                    asking.append(manifest)
-        return asking
+                if requests or group_of(manifest.value) != GROUP:
+                    requesting.append(manifest)
+        return requesting
 
     def _add(self, manifest: Manifest, *, stored: bool) -> None:
         """Add an object of the group, in any version."""

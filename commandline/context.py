@@ -69,10 +69,10 @@ def parse_labels(text: str) -> tuple[str, dict[str, str]]:
 
     :raises UsageError: if it is neither ``k=v,…`` nor ``NAMESPACE:k=v,…``.
     """
-    namespace, colon, rest = text.partition(":")
+    namespace, colon, labels = text.partition(":")
     if not colon:
-        namespace, rest = "", text
-    return namespace, dict(_pairs(rest, text))
+        namespace, labels = "", text
+    return namespace, dict(_pairs(labels, text))
 
 
 def _pairs(text: str, whole: str) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError, WorkerLost
+from commandline.exit_codes import INTERRUPTED, UNFINISHED
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -34,8 +35,6 @@ SUBCOMMANDS = {
 _OBJECTS, _OBJECTS_OF_SERVER = 300_000, 100_000
 # Errors of writing to standard output: the reader closed the pipe, the device is full or broken, the file too large.
 _UNWRITABLE = frozenset((errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG))
-UNFINISHED = 2
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from advice.findings import WARNING, Finding, Result
+from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
 
 
 class Skipped:
@@ -39,7 +40,7 @@ class Failure:
 class Outcome:
     """Everything that a run found, in the order of the input.
 
-    :param release: the release that was asked, such as ``1.37``.
+    :param release: the release that answered, such as ``1.37``.
     """
 
     def __init__(self, release: str = "") -> None:
@@ -82,9 +83,9 @@ class Outcome:
         return [(*key, counts[key]) for key in sorted(counts)]
 
     def exit_code(self, *, warnings_as_errors: bool = False) -> int:
-        """0: all objects are valid, 1: some are invalid, 2: some input could not be read."""
+        """Whether all objects are valid, some are invalid, or some input could not be read."""
         if self.failures:
-            return 2
+            return UNFINISHED
         if self.invalid or (warnings_as_errors and self.count(WARNING)):
-            return 1
-        return 0
+            return NEGATIVE
+        return SUCCESS

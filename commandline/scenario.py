@@ -111,8 +111,8 @@ def _live(options: Namespace, profile: Profile, state: ClusterState) -> Iterator
 
     :raises UsageError: if the cluster does not answer at all.
     """
-    from commandline.cluster import Unread, live_objects
     from commandline.cluster_state import TEMPLATE
+    from commandline.kubeconfig import Unread, live_objects
     from commandline.results import Failure
     from resourceapi.model.versions import GROUP
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
+from commandline.exit_codes import NEGATIVE, SUCCESS
 from commandline.options import profile_of
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def run(options: Namespace) -> int:
     inventory = _devices(options, profile) if options.device or options.inventory else None
     answer = evaluate(expression, profile, derived=options.derived, inventory=inventory)
     write_answer(options.output, answer, sys.stdout, lines=text_report.lines, document=json_report.document)
-    return 0 if answer.is_good else 1
+    return SUCCESS if answer.is_good else NEGATIVE
 
 
 def _expression(options: Namespace) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
+from commandline.exit_codes import NEGATIVE, UNFINISHED
 from commandline.reports.escaping import complain
 from conversion.documents import ConversionError, convert_document
 from documents import Document, DocumentError, parse
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from resourceapi.schema import Schema
-
-INVALID, UNFINISHED = 1, 2
 
 
 def run(options: Namespace) -> int:
@@ -50,7 +49,7 @@ class _Conversion:
                 raise UsageError("--in-place needs files: standard input cannot be rewritten")
             text = decode(read_file(found), found)
         except DocumentError as error:
-            self._complain(error, INVALID if error.line else UNFINISHED)
+            self._complain(error, NEGATIVE if error.line else UNFINISHED)
             return
         changes: list[tuple[Document, dict[str, Any]]] = []
         problems = []
@@ -60,7 +59,7 @@ class _Conversion:
             else:
                 changes.append(change)
         for problem in problems:
-            self._complain(problem, INVALID)
+            self._complain(problem, NEGATIVE)
         if not problems:
             self._write(found, text, rewrite(changes[0][0].source, changes) if changes else text)
 

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
+from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
 from commandline.scenario import read_scenario
 
 if TYPE_CHECKING:
@@ -27,5 +28,5 @@ def run(options: Namespace) -> int:
     answer = explain_all(scenario, options.node)
     write_answer(options.output, answer, sys.stdout, lines=text_report.lines, document=json_report.document)
     if answer.failures or any(each.unanswered for each in answer.explained):
-        return 2
-    return 0 if all(each.fits for each in answer.explained) else 1
+        return UNFINISHED
+    return SUCCESS if all(each.fits for each in answer.explained) else NEGATIVE

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
+from commandline.exit_codes import UNFINISHED
 from commandline.migrate_storage.options import CLEAR, SAVE
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-UNFINISHED = 2
 FORMAT = {"apiVersion": "v1", "kind": "List"}
 
 
 def run(options: Namespace) -> int:
     """Save, clear or restore."""
     from cluster.storage_migration import Refused, check_controllers_stopped, clear, restore, saved
-    from commandline.cluster import LiveCluster
+    from commandline.kubeconfig import LiveCluster
     from commandline.reports.escaping import complain, write_lines
     from resourceapi.api_client import Unavailable
 

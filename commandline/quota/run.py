@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
 from commandline.options import profile_of
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def run(options: Namespace) -> int:
     answer = charge(options)
     write_answer(options.output, answer, sys.stdout, lines=text_report.lines, document=json_report.document)
     if answer.failures:
-        return 2
-    return 1 if any(statement.problems for statement in answer.account.statements) else 0
+        return UNFINISHED
+    return NEGATIVE if any(statement.problems for statement in answer.account.statements) else SUCCESS
 
 
 def charge(options: Namespace) -> Answer:

@@ -36,7 +36,7 @@ def lines(answer: Answer) -> Iterator[str]:
 
 
 def _unlimited(account: Account) -> str:
-    """Which namespaces have no quota, so that nobody reads more into "fits" than it says."""
+    """Which namespaces have no quota, as "fits" then means little."""
     limited = {namespace for namespace, _, _ in account.quotas()}
     if not limited:
         return "; no ResourceQuota was given: use --quota FILE or --inventory DIR"

@@ -1,6 +1,6 @@
 """Reports of findings, as text for people or in a format for other programs.
 
-Each format is a module of its own with a function ``write(outcome, stream, *, color)``, imported only when asked for.
+Each format is a module with a function ``write(outcome, stream)``, imported only when it is used.
 """
 
 from __future__ import annotations

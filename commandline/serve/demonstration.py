@@ -19,9 +19,9 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from commandline.errors import UsageError
+from commandline.exit_codes import UNFINISHED
 
 START_SECONDS = 120
-UNFINISHED = 2
 REVIEW: dict[str, Any] = {
     "apiVersion": "admission.k8s.io/v1",
     "kind": "AdmissionReview",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
+from commandline.exit_codes import UNFINISHED
 from commandline.reports.escaping import complain
 
 if TYPE_CHECKING:
     from argparse import Namespace
-
-UNFINISHED = 2
 
 
 def run(options: Namespace) -> int:

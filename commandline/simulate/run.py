@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
 from commandline.scenario import read_scenario
 from commandline.simulate.options import objectives
 
@@ -35,5 +36,5 @@ def run(options: Namespace) -> int:
     report = simulate(scenario, compared, batch=options.batch, templates=templates, limits=limits)
     write_answer(options.output, report, sys.stdout, lines=text_report.lines, document=json_report.document)
     if report.failures or report.problems or report.undecided:
-        return 2
-    return 0 if report.all_placed else 1
+        return UNFINISHED
+    return SUCCESS if report.all_placed else NEGATIVE

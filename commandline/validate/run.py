@@ -60,7 +60,7 @@ def validate(options: Namespace) -> Outcome:
 
             return validate_files(files, options, profile, processes)
         return _validate(read_files(files), options, profile)
-    from commandline.cluster import live_objects
+    from commandline.kubeconfig import live_objects
 
     found = live_objects(options.kubeconfig, options.kube_context, profile, options.live_namespace)
     return _validate(found, options, profile)

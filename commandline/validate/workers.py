@@ -12,9 +12,9 @@ from pickle import dumps, loads
 from typing import Any, NoReturn
 
 from commandline.errors import WorkerLost
+from commandline.exit_codes import INTERRUPTED
 
 _LENGTH_BYTES = 8
-_INTERRUPTED = 130
 
 
 class Channel:
@@ -32,9 +32,9 @@ class Channel:
         :raises BrokenPipeError: if the other end is closed.
         """
         payload = dumps(message, protocol=5)
-        rest = memoryview(len(payload).to_bytes(_LENGTH_BYTES, "little") + payload)
-        while rest:
-            rest = rest[os.write(self._outgoing, rest) :]
+        unsent = memoryview(len(payload).to_bytes(_LENGTH_BYTES, "little") + payload)
+        while unsent:
+            unsent = unsent[os.write(self._outgoing, unsent) :]
 
     def receive(self) -> Any:
         """Wait for an object and return it.
@@ -142,7 +142,7 @@ def _be_worker(work: Callable[[Channel], None], channel: Channel, others: list[W
         work(channel)
         code = 0
     except KeyboardInterrupt:
-        code = _INTERRUPTED
+        code = INTERRUPTED
     except (EOFError, BrokenPipeError):
         pass  # the parent has exited
     except BaseException:  # noqa: BLE001 - the code of the parent must not continue in this process

@@ -1,4 +1,4 @@
-"""What a kubeconfig says about reaching a cluster, beyond what tests/commandline/test_cluster.py shows with the command."""
+"""What a kubeconfig says about reaching a cluster, beyond what tests/commandline/test_kubeconfig.py shows with the command."""
 
 from __future__ import annotations
 

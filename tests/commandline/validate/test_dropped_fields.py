@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from commandline.main import main
-from tests.commandline.test_cluster import GROUP, FakeCluster, _address, _kubeconfig, cluster
+from tests.commandline.test_kubeconfig import GROUP, FakeCluster, _address, _kubeconfig, cluster
 
 __all__ = ["cluster"]
 

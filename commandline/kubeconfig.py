@@ -21,9 +21,11 @@ TIMEOUT_SECONDS = 30.0
 
 
 class Unread(Failure):
-    """A list of a cluster that could not be read, of objects of this kind; at most those in a namespace were.
+    """A list of a cluster that could not be read, or only in one namespace.
 
-    ``reason`` is the server's; ``read_namespace`` is empty if there is no such namespace.
+    :param reason: the server's message.
+    :param kind: the kind of the objects.
+    :param read_namespace: the namespace whose objects were read; empty if none were.
     """
 
     __slots__ = ("kind", "read_namespace", "reason")
@@ -40,7 +42,7 @@ class LiveCluster:
     """The cluster of a context in a kubeconfig; ``name`` is that of the context."""
 
     def __init__(self, kubeconfig: str, context: str) -> None:
-        """Read the kubeconfig; the cluster is not asked yet.
+        """Read the kubeconfig, without a request to the cluster.
 
         :param context: empty: the file's current context.
         :raises UsageError: if the file cannot be used.
