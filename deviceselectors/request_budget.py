@@ -3,7 +3,7 @@
 Every expression is charged before it is compiled (:func:`spend`), whether a rule, a lint or a search needs it;
 conversions check before each object (:meth:`RequestBudget.insist`). Two other limits bound other work: one evaluation of
 a compiled expression is bounded by :mod:`deviceselectors.runtime.effort`, one search for devices by
-:class:`allocator.budget.Budget`.
+:class:`allocator.time_limit.TimeLimit`.
 """
 
 from __future__ import annotations
