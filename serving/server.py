@@ -97,12 +97,10 @@ class Server:
 
     def takes_fast_path(self, head: Head, transport: asyncio.Transport) -> bool:
         """Whether a request is a small one to a route, of a client that may ask."""
-        if (
-            head.path not in self._routes
-            or head.length >= LARGE_BYTES
-            or self.draining
-            or not self._is_ready()
-        ):
+        route = self._routes.get(head.path)
+        if route is None or head.length >= min(LARGE_BYTES, route.max_bytes + 1):
+            return False
+        if self.draining or not self._is_ready():
             return False
         if self._clients is not None:
             try:

@@ -18,7 +18,7 @@ from deviceselectors.request_budget import BudgetSpentError, RequestBudget, with
 from resourceapi import json_text
 from resourceapi.api_client import Unavailable
 from serving import dispatch
-from serving.callers import Caller, seconds_to_answer
+from serving.callers import Caller
 from serving.connections import Connections
 from serving.dispatch import WAITING_THREADS
 from serving.routes import LARGE_BYTES
@@ -403,27 +403,3 @@ def test_no_lints_of_large_reviews() -> None:
     assert len(found[LINTED_BYTES]) == 1
     assert found[LINTED_BYTES] != [NOT_LINTED]
     assert found[LINTED_BYTES + 1] == [NOT_LINTED]
-
-
-@pytest.mark.parametrize(
-    ("query", "seconds"),
-    [
-        ("timeout=10s", 9.0),
-        ("a=b&timeout=1m0s", 20.0),
-        ("timeout=500ms", 0.45),
-        ("timeout=1.5s", 1.35),
-        ("timeout=30s", 20.0),
-        ("", 20.0),
-        ("timeout=", 20.0),
-        ("timeout=0s", 20.0),
-        ("timeout=-1s", 20.0),
-        ("timeout=10", 20.0),
-        ("timeout=" + "1s" * 17, 20.0),
-        ("timeout=\u0661s", 20.0),
-        ("timeout=nan", 20.0),
-        ("timeouts=1s", 20.0),
-    ],
-)
-def test_how_long_the_caller_waits(query: str, seconds: float) -> None:
-    """A bit less than what the API server says, a Go duration; never more than is configured."""
-    assert seconds_to_answer(query, 20.0) == pytest.approx(seconds)
