@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
+from typing import NamedTuple
 
 from allocator.allocated import AllocatedState
 from allocator.allocation import Allocator
@@ -46,6 +47,22 @@ class Mode(Enum):
     BEST_FIT = "best-fit"
     #: as many nodes as kube-scheduler wants to choose from, starting after those of the pod before; the first is kept
     SCHEDULER = "scheduler"
+
+
+class _PodClaims(NamedTuple):
+    """A pod's claims that are to be allocated, and the node selectors of those that are."""
+
+    unallocated: Sequence[Object]
+    selectors: Sequence[Object]
+
+    @classmethod
+    def of(cls, claims: Sequence[Object]) -> _PodClaims:
+        unallocated = [claim for claim in claims if _allocation(claim) is None]
+        return cls(unallocated, [found for claim in claims if (found := _node_selector(claim)) is not None])
+
+    def is_away_from(self, node: Object) -> bool:
+        """Whether an allocated claim is not available on a node."""
+        return not all(selects(selector, node) for selector in self.selectors)
 
 
 class SchedulingState:
@@ -175,25 +192,24 @@ class SchedulingState:
         `closed`: nodes that are not asked.
         Answers are made when they are looked at, of the cluster as it is now. Raises OutOfTime (`time_limit`).
         """
-        unallocated = [claim for claim in claims if _allocation(claim) is None]
-        bound = [selector for claim in claims if (selector := _node_selector(claim)) is not None]
+        pod = _PodClaims.of(claims)
         entries = self._entries(only_node)
         if closed:
             entries = [entry for entry in entries if entry.name not in closed]
         answers = Answers(self._allocator.new_share_id)
         if mode is Mode.SCHEDULER:
-            chosen = self._choose(entries, unallocated, bound, answers)
+            chosen = self._choose(entries, pod, answers)
         elif mode is Mode.BEST_FIT:
-            chosen = self._best(entries, unallocated, bound, answers)
+            chosen = self._best(entries, pod, answers)
         elif mode is Mode.ATTEMPT:
             enough = enough_nodes(len(self.nodes))
             ends = self._error_decides(entries)
-            chosen = self._ask(entries, unallocated, bound, answers, enough, fatal_ends=ends, filters=True)
+            chosen = self._ask(entries, pod, answers, enough, fatal_ends=ends, filters=True)
         elif mode is Mode.FILTER:
-            chosen = self._ask(entries, unallocated, bound, answers, 0, filters=True)
+            chosen = self._ask(entries, pod, answers, 0, filters=True)
         else:
             first = mode is Mode.FIRST_FIT
-            chosen = self._ask(entries, unallocated, bound, answers, 1 if first else 0, fatal_ends=first)
+            chosen = self._ask(entries, pod, answers, 1 if first else 0, fatal_ends=first)
         known = self._fate(answers)
         if mode is Mode.ATTEMPT and known not in (Fate.FITS, Fate.CHANCE):
             chosen = None
@@ -201,7 +217,7 @@ class SchedulingState:
             return PodAnswer(answers, "", known, answers.first_error(FATAL))
         answer = answers[chosen]
         assert answer.result is not None
-        self._keep(unallocated, answer.result)
+        self._keep(pod.unallocated, answer.result)
         return PodAnswer(answers, answer.node, known, answers.first_error(FATAL))
 
     def _error_decides(self, entries: Sequence[NodeEntry]) -> bool:
@@ -222,10 +238,9 @@ class SchedulingState:
     def weigh(self, claims: Sequence[Object], closed: Collection[str] = ()) -> tuple[Rank, Waste] | None:
         """Rank and waste of what mode BEST_FIT would give a pod with these claims; None if it does not fit."""
         answers = Answers(self._allocator.new_share_id)
-        unallocated = [claim for claim in claims if _allocation(claim) is None]
-        bound = [selector for claim in claims if (selector := _node_selector(claim)) is not None]
+        pod = _PodClaims.of(claims)
         entries = [entry for entry in self._entries(None) if entry.name not in closed]
-        chosen = self._best(entries, unallocated, bound, answers)
+        chosen = self._best(entries, pod, answers)
         proposal = None if chosen is None else answers.outcomes[chosen]
         return (proposal.rank, proposal.waste) if isinstance(proposal, Proposal) else None
 
@@ -239,8 +254,7 @@ class SchedulingState:
     def _choose(
         self,
         entries: Sequence[NodeEntry],
-        claims: Sequence[Object],
-        bound: Sequence[Object],
+        pod: _PodClaims,
         answers: Answers,
     ) -> int | None:
         """Ask as kube-scheduler does; the first of the nodes that fit is chosen."""
@@ -248,22 +262,21 @@ class SchedulingState:
             return None
         start = self._start % len(entries)
         rotated = [*entries[start:], *entries[:start]]
-        chosen = self._ask(rotated, claims, bound, answers, feasible_nodes(len(entries)))
+        chosen = self._ask(rotated, pod, answers, feasible_nodes(len(entries)))
         self._start = (start + len(answers)) % len(entries)
         return chosen
 
     def _best(
         self,
         entries: Sequence[NodeEntry],
-        claims: Sequence[Object],
-        bound: Sequence[Object],
+        pod: _PodClaims,
         answers: Answers,
     ) -> int | None:
-        """Ask all nodes; the one whose answer wastes least is chosen. Nothing is, where first-fit finds nothing."""
-        first = self._ask(entries, claims, bound, Answers(self._allocator.new_share_id), 1)
+        """Ask all nodes; the one whose answer wastes least is chosen, none if first-fit would find none."""
+        first = self._ask(entries, pod, Answers(self._allocator.new_share_id), 1)
         self._best_plans.begin()
         ends = self._error_decides(entries)
-        self._ask(entries, claims, bound, answers, 0, fatal_ends=ends, filters=True, plans=self._best_plans)
+        self._ask(entries, pod, answers, 0, fatal_ends=ends, filters=True, plans=self._best_plans)
         if first is None or self._fate(answers) not in (Fate.FITS, Fate.CHANCE):
             return None
         return best(answers.outcomes, first)
@@ -271,8 +284,7 @@ class SchedulingState:
     def _ask(
         self,
         entries: Iterable[NodeEntry],
-        claims: Sequence[Object],
-        bound: Sequence[Object],
+        pod: _PodClaims,
         answers: Answers,
         wanted: int,
         *,
@@ -285,11 +297,11 @@ class SchedulingState:
         `filters`: also look for errors on nodes where an allocated claim is not available, as kube-scheduler does.
         """
         known, plans = self._known, plans or self._plans
-        plan = plans.plan(claims)
+        claims, plan = pod.unallocated, plans.plan(pod.unallocated)
         outcomes: dict[NodeClass, Outcome] = {}
-        first, found = None, 0
+        fitting: list[int] = []
         for entry in entries:
-            away = bool(bound) and not all(selects(selector, entry.node) for selector in bound)
+            away = pod.selectors and pod.is_away_from(entry.node)
             if away and not (filters and claims):
                 answers.add(entry.name, _AWAY)
                 continue
@@ -302,10 +314,8 @@ class SchedulingState:
             if away and outcome.error_kind != FATAL:
                 answers.add(entry.name, _AWAY)
                 continue
-            if outcome.templates is not None:
-                found += 1
-                if first is None:
-                    first = len(answers)
+            if outcome.fits:
+                fitting.append(len(answers))
             elif outcome.error_kind == FATAL:
                 # Each node has a text of its own.
                 answers.add(entry.name, plans.fatal_outcome(entry, claims))
@@ -314,9 +324,9 @@ class SchedulingState:
                 continue
             assert entry.view is not None
             answers.add(entry.view, outcome)
-            if found == wanted and wanted:
+            if len(fitting) == wanted and wanted:
                 break
-        return first
+        return fitting[0] if fitting else None
 
     def _keep(self, claims: Sequence[Object], results: Sequence[Object]) -> None:
         for claim, result in zip(claims, results, strict=True):
