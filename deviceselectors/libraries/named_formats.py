@@ -45,7 +45,7 @@ def _equal(left: Format, right: Format) -> bool:
     return left.name == right.name
 
 
-register_type(Format, "kubernetes.NamedFormat", "cel.Format", _equal, hashable=False)
+register_type(Format, "kubernetes.NamedFormat", "cel.Format", _equal, hashable=False, native="cel.Format")
 
 
 def _masked(text: str) -> str:

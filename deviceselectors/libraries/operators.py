@@ -12,7 +12,7 @@ from deviceselectors.libraries import actual_costs, estimates, max_sizes
 from deviceselectors.libraries.estimates import Argument
 from deviceselectors.libraries.function import Fast, Function, Overload, Run
 from deviceselectors.runtime import operators
-from deviceselectors.runtime.values import EQUALITY, MISSING, DomainMap, EntryMap, Message
+from deviceselectors.runtime.values import MISSING, NATIVE_NAMES, DomainMap, EntryMap
 from deviceselectors.sizes import TRAVERSAL, Size, scale
 from deviceselectors.types import OPAQUE, STRUCT
 
@@ -44,7 +44,7 @@ def _estimate_equals(arguments: list[Argument]) -> tuple[int, Size | None]:
 def _cost_of_equals(left: Any, right: Any) -> int:
     """Values of Kubernetes' libraries are compared for a unit."""
     cls = left.__class__
-    return 1 if cls in EQUALITY and cls is not Message else actual_costs.compares(left, right)
+    return 1 if cls in NATIVE_NAMES else actual_costs.compares(left, right)
 
 
 def _cost_of_concatenation(left: Any, right: Any) -> int:

@@ -27,8 +27,15 @@ def _equal(left: Quantity, right: Quantity) -> bool:
     return left.cmp(right) == 0
 
 
-register_type(Quantity, "kubernetes.Quantity", "cel.Quantity", _equal)
-register_type(ComputedQuantity, "kubernetes.Quantity", "*cel.Quantity", _equal, other=Quantity)
+register_type(Quantity, "kubernetes.Quantity", "cel.Quantity", _equal, native="*resource.Quantity")
+register_type(
+    ComputedQuantity,
+    "kubernetes.Quantity",
+    "*cel.Quantity",
+    _equal,
+    other=Quantity,
+    native="*resource.Quantity",
+)
 
 
 def parse(text: str) -> Quantity:

@@ -70,7 +70,7 @@ def _equal(left: Semver, right: Semver) -> bool:
     return left.key == right.key
 
 
-register_type(Semver, "kubernetes.Semver", "cel.Semver", _equal, hashable=False)
+register_type(Semver, "kubernetes.Semver", "cel.Semver", _equal, hashable=False, native="semver.Version")
 
 
 def parse(text: str, normalize: bool = False) -> Semver:

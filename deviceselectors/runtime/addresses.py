@@ -85,8 +85,8 @@ def _equal_cidrs(left: CIDR, right: CIDR) -> bool:
     return left == right
 
 
-register_type(IP, "net.IP", "cel.IP", _equal_ips, sized=True)
-register_type(CIDR, "net.CIDR", "cel.CIDR", _equal_cidrs, sized=True)
+register_type(IP, "net.IP", "cel.IP", _equal_ips, sized=True, native="netip.Addr")
+register_type(CIDR, "net.CIDR", "cel.CIDR", _equal_cidrs, sized=True, native="netip.Prefix")
 
 
 def _dotted(number: int) -> str:

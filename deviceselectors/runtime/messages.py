@@ -11,7 +11,6 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from deviceselectors.libraries.named_formats import Format
 from deviceselectors.libraries.quantity import ComputedQuantity
 from deviceselectors.libraries.semver import Semver
 from deviceselectors.runtime import times
@@ -32,8 +31,8 @@ from deviceselectors.runtime.values import (
     TypeValue,
     Uint,
     find,
+    not_convertible,
     register_type,
-    type_name,
     type_text,
 )
 from resourceapi.go_text import quote
@@ -109,14 +108,6 @@ _UNCONVERTIBLE: dict[type, str] = {
     TypeValue: "type conversion not supported for 'type'",
     Duration: "type conversion error from 'Duration' to '{}'",
     Timestamp: "type conversion error from 'Timestamp' to '{}'",
-    Semver: "type conversion error from 'Semver' to '{}'",
-    Quantity: "type conversion error from 'Quantity' to '{}'",
-    ComputedQuantity: "type conversion error from 'Quantity' to '{}'",
-    URL: "type conversion error from 'URL' to '{}'",
-    IP: "type conversion error from 'IP' to '{}'",
-    CIDR: "type conversion error from 'CIDR' to '{}'",
-    Format: "type conversion error from 'Format' to '{}'",
-    Message: "type conversion error from '*dynamicpb.Message' to '{}'",
     **dict.fromkeys(LIST_CLASSES, "type conversion error from list to '{}'"),
     **dict.fromkeys(MAP_CLASSES, "type conversion error from map to '{}'"),
 }
@@ -127,10 +118,8 @@ _TEXTUAL = frozenset((Semver, Quantity, ComputedQuantity, URL, IP, CIDR))
 
 
 def _unconvertible(value: Any, go_type: str) -> CelError:
-    template = _UNCONVERTIBLE.get(
-        value.__class__, f"type conversion error from '{type_name(value)}' to '{{}}'"
-    )
-    return CelError(template.format(go_type))
+    template = _UNCONVERTIBLE.get(value.__class__)
+    return CelError(not_convertible(value, go_type) if template is None else template.format(go_type))
 
 
 def _content(value: Any) -> Any:

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from deviceselectors.libraries.named_formats import Format
-from deviceselectors.libraries.quantity import ComputedQuantity
 from deviceselectors.libraries.semver import Semver
-from deviceselectors.runtime.addresses import CIDR, IP
-from deviceselectors.runtime.urls import URL
 from deviceselectors.runtime.values import (
     LIST_CLASSES,
     MAP_CLASSES,
     MISSING,
+    NATIVE_NAMES,
     CelError,
     ConcatList,
     DomainMap,
@@ -28,6 +25,7 @@ from deviceselectors.runtime.values import (
     TypeValue,
     Uint,
     as_list,
+    not_convertible,
     type_name,
 )
 from resourceapi.quantity import Quantity
@@ -42,13 +40,6 @@ _NO_BOOL: dict[type, str] = {
     TypeValue: "type conversion not supported for 'type'",
     Duration: "type conversion error from 'Duration' to 'bool'",
     Timestamp: "type conversion error from 'Timestamp' to 'bool'",
-    Semver: "type conversion error from 'Semver' to 'bool'",
-    Quantity: "type conversion error from 'Quantity' to 'bool'",
-    ComputedQuantity: "type conversion error from 'Quantity' to 'bool'",
-    URL: "type conversion error from 'URL' to 'bool'",
-    IP: "type conversion error from 'IP' to 'bool'",
-    CIDR: "type conversion error from 'CIDR' to 'bool'",
-    Format: "type conversion error from 'Format' to 'bool'",
     **dict.fromkeys(LIST_CLASSES, "type conversion error from list to 'bool'"),
     **dict.fromkeys(MAP_CLASSES, "type conversion error from map to 'bool'"),
 }
@@ -64,13 +55,6 @@ _NATIVE_NAMES: dict[type, str] = {
     TypeValue: "string",
     Duration: "time.Duration",
     Timestamp: "time.Time",
-    Semver: "semver.Version",
-    Quantity: "*resource.Quantity",
-    ComputedQuantity: "*resource.Quantity",
-    URL: "*url.URL",
-    IP: "netip.Addr",
-    CIDR: "netip.Prefix",
-    Format: "cel.Format",
     GeneralMap: "map[ref.Val]ref.Val",
     dict: "map[ref.Val]ref.Val",
     **dict.fromkeys((DomainMap, EntryMap), "map[string]interface {}"),
@@ -91,7 +75,7 @@ def as_match(value: Any) -> bool:
 
 
 def _unwrap_match(value: Any, name: str) -> bool:
-    reason = _NO_BOOL.get(value.__class__, f"type conversion error from '{_MESSAGE}' to 'bool'")
+    reason = _NO_BOOL.get(value.__class__) or not_convertible(value, "bool")
     if value.__class__ is Optional:
         if value.value is True or value.value is False:
             return value.value
@@ -154,4 +138,4 @@ def _native_name(value: Any) -> str:
         return "map[string]cel.Quantity"
     if value.__class__ is dict and value.get("attributes").__class__ is DomainMap:  # the device itself
         return _NATIVE_NAMES[DomainMap]
-    return _NATIVE_NAMES.get(value.__class__, _MESSAGE)
+    return _NATIVE_NAMES.get(value.__class__) or NATIVE_NAMES.get(value.__class__, _MESSAGE)

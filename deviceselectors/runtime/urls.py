@@ -51,7 +51,7 @@ def _equal(left: URL, right: URL) -> bool:
     return str(left) == str(right)
 
 
-register_type(URL, "kubernetes.URL", "cel.URL", _equal)
+register_type(URL, "kubernetes.URL", "cel.URL", _equal, native="*url.URL")
 
 
 def _encode(text: str) -> str:

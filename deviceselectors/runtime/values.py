@@ -377,6 +377,9 @@ RECEIVERS = frozenset((str, Duration, Timestamp))
 SIZED: set[Any] = {str, bytes, *LIST_CLASSES, *MAP_CLASSES}
 
 
+#: Per class of a library: the Go type that cel-go unwraps its values to.
+NATIVE_NAMES: dict[type, str] = {}
+
 #: Per class of a library: the class that its values can be compared with, and how.
 EQUALITY: dict[type, tuple[type, Callable[[Any, Any], bool]]] = {}
 
@@ -394,6 +397,7 @@ def register_type(
     other: type | None = None,
     comparable: bool = False,
     sized: bool = False,
+    native: str = "",
 ) -> None:
     """Make a library's class known.
 
@@ -404,6 +408,7 @@ def register_type(
     :param other: the class on the right of `==`, when it isn't the same
     :param comparable: whether any other type is unequal, not an error
     :param sized: whether its length counts as its size in costs
+    :param native: the Go type that cel-go unwraps it to
     """
     EQUALITY[cls] = (other or cls, equality)
     _TYPE_NAMES[cls] = name
@@ -414,6 +419,8 @@ def register_type(
         COMPARABLE_WITH_ALL.add(cls)
     if sized:
         SIZED.add(cls)
+    if native:
+        NATIVE_NAMES[cls] = native
 
 
 def type_name(value: Any) -> str:
@@ -433,6 +440,15 @@ _PARAMETERS = {"list": "(dyn)", "map": "(dyn, dyn)", "optional_type": "(dyn)"}
 def go_type(value: Any) -> str:
     """The Go type behind a value, which some of cel-go's errors print."""
     return _GO_TYPES[value.__class__]
+
+
+def not_convertible(value: Any, target: str) -> str:
+    """What cel-go says of a value of a library's type, or of a message, that it is to convert."""
+    name = _GO_TYPES[value.__class__].rpartition(".")[2] if value.__class__ in NATIVE_NAMES else _MESSAGE
+    return f"type conversion error from '{name}' to '{target}'"
+
+
+_MESSAGE = "*dynamicpb.Message"
 
 
 def no_such_overload(function: str, *arguments: Any) -> CelError:
