@@ -94,7 +94,7 @@ def _utf8_length(text: str) -> int:
 
 
 def go_conversion(value: Any, target: str) -> CelPanic:
-    """The panic of cel-go, which takes the type of the argument for granted, when that is an error."""
+    """The panic of cel-go, which assumes the type of the argument, when that is an error."""
     if target == "traits.Lister":
         missing = "Contains" if value.__class__ in _ADDERS else "Add"
         return CelPanic(

@@ -23,7 +23,7 @@ class MaxSize:
 
     def __init__(self, count: float, item: MaxSize | None = None, number: int | None = None) -> None:
         self.count = count
-        #: what is nested deeper is not told apart, so that looking at a size takes no time
+        #: deeper nesting is not distinguished, so that looking at a size takes no time
         self.item = item if item is None or item.depth < _MAX_DEPTH else UNKNOWN
         self.depth = 1 if self.item is None else self.item.depth + 1
         self.number = number

@@ -295,7 +295,7 @@ def _fast_test(test: Any) -> Fast:
 
 
 def _test(name: str, overload: str, run: Run, **facts: Any) -> Function:
-    """The row of a test of a string and another one, which cel-go takes for granted to be two strings."""
+    """The row of a test of a string and another one, whose arguments cel-go assumes to be strings."""
     return Function(name, Overload(f".{overload} string; string > bool", run), guard=TWO_STRINGS, **facts)
 
 

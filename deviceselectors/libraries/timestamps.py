@@ -1,4 +1,4 @@
-"""The parts of timestamps and durations: `getFullYear()`, `getHours("Europe/Berlin")`."""
+"""CEL's functions for the parts of timestamps and durations: `getFullYear()`, `getHours("Europe/Berlin")`."""
 
 from __future__ import annotations
 

@@ -415,7 +415,7 @@ class Generator(PlanWriter):
         """Statements for the loop over a list or map go in here; of any other value the error is the result.
 
         Gives what the loop goes through: elements, or pairs of an index or key and an element. Where cost is not
-        compared with the limit, the rounds count as work all the same: should the bound that says so be wrong about a
+        compared with the limit, the rounds count as effort nevertheless: should the bound be wrong about a
         loop, the loop still ends.
 
         :param is_iterable: whether `elements` is known to be a list or map if it is no error
@@ -471,7 +471,7 @@ class Generator(PlanWriter):
         return self.value(node).tree
 
     def _binding(self, node: Comprehension) -> Value:
-        """`cel.bind` and its kin: the variable is computed when it is first used."""
+        """`cel.bind` and the like: the variable is computed when it is first used."""
         with self.new_scope():
             self.declare(node.accu_var, self._bound(node.accu_init))
             value = self.value(node.result)

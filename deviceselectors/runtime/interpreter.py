@@ -481,7 +481,7 @@ def initial(evaluation: Evaluation, node: Node) -> Any:
 
 
 def bind(evaluation: Evaluation, node: Comprehension) -> Any:
-    """`cel.bind` and its kin."""
+    """`cel.bind`, and macros that bind a variable as it does."""
     binding = Binding(node.accu_init, evaluation.scope)
     return freeze(evaluation.value_in(Scope(evaluation.scope, node.accu_var, binding), node.result))
 

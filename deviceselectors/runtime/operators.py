@@ -182,7 +182,7 @@ def _compare_numbers(left: Any, right: Any) -> int:
 
 
 def compare(left: Any, right: Any) -> int:
-    """-1, 0 or 1; the order that `<` and its kin, sorting, `min` and `max` go by."""
+    """-1, 0 or 1; the order used by `<`, `>` and the like, by sorting, `min` and `max`."""
     cls = left.__class__
     if cls in _NUMERIC:
         if cls is float and isnan(left):

@@ -81,7 +81,7 @@ class Expression:
 
 
 class _Flags:
-    """What `(?i)` and its kin switch; never changed."""
+    """The flags that groups such as `(?i)` set; never changed."""
 
     __slots__ = ("dot_all", "fold", "lazy", "lines")
 

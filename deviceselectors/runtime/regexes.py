@@ -58,7 +58,7 @@ class Pattern(Protocol):
 
 
 class _Cells(dict[int, int]):
-    """From a character beyond ASCII to the byte that stands for all that the pattern takes for the same."""
+    """Maps each character beyond ASCII to the byte that stands for all characters that the pattern treats alike."""
 
     __slots__ = ("bytes", "starts")
 

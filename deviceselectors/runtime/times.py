@@ -1,4 +1,4 @@
-"""Durations and timestamps: their texts, and the parts that `getHours()` and its kin give.
+"""Durations and timestamps: their texts, and the parts that functions such as `getHours()` return.
 
 Source: RFC 3339 and Go's package time, whose leniencies are kept (one-digit hours, a comma before the fraction).
 """

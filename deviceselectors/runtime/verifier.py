@@ -1,6 +1,6 @@
 """Whether generated code does nothing but what the generator is meant to write: looked at before it is run.
 
-The generator builds trees that no text of a user's gets into. Should it have a mistake all the same, the verifier stands
+The generator builds trees that contain no text of a user. Should it have a mistake nevertheless, the verifier stands
 between it and the process: code is refused that names anything beyond the table of constants, reaches for an
 attribute or uses an instruction which the generator has no use for, or holds a value of its own. It looks at code
 objects only, and knows nothing of how they were made.
