@@ -83,7 +83,7 @@ class Webhooks:
     def prepare(self) -> None:
         """Check the configuration and load what is loaded at first use, for all workers."""
         _check_connections(self._config)
-        compilation.set_wanted(self._config.get("expressions", "compile"))
+        compilation.set_enabled(self._config.get("expressions", "compile"))
         warm_up(make_context(self._config).server)
 
     def certificates(self, runtime: Path) -> Keeper | None:

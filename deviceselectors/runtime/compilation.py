@@ -26,21 +26,21 @@ _MAX_LOGGED = 200
 #: So many expressions are remembered as logged, by their shortened text; beyond that, old ones are logged again.
 _MAX_TOLD = 512
 
-_is_wanted = True
+_is_enabled = True
 _watch: Callable[[], object] | None = None
 _told: OrderedDict[str, None] = OrderedDict()
 _lock = Lock()
 
 
-def is_wanted() -> bool:
+def is_enabled() -> bool:
     """Whether expressions are compiled; if not, they are interpreted."""
-    return _is_wanted
+    return _is_enabled
 
 
-def set_wanted(wanted: bool) -> None:
+def set_enabled(enabled: bool) -> None:
     """Let expressions be compiled, or interpreted; programs that have been compiled stay so."""
-    global _is_wanted
-    _is_wanted = wanted
+    global _is_enabled
+    _is_enabled = enabled
 
 
 def watch_refusals(watch: Callable[[], object] | None) -> None:

@@ -132,7 +132,7 @@ class Program:
 
     def _generated(self, generate: Callable[[], Any]) -> Any:
         """The function that is generated, None if there can be none."""
-        if self._is_refused or not compilation.is_wanted():
+        if self._is_refused or not compilation.is_enabled():
             return None
         try:
             return generate()

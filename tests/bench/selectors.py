@@ -79,11 +79,11 @@ def _evaluations(expressions: list[str], devices: list[dict[str, Any]]) -> tuple
 
 @contextmanager
 def _interpreting() -> Iterator[None]:
-    compilation.set_wanted(False)
+    compilation.set_enabled(False)
     try:
         yield
     finally:
-        compilation.set_wanted(True)
+        compilation.set_enabled(True)
 
 
 def _match(program: Program, device: Any) -> bool:

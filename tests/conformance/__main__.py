@@ -102,12 +102,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _replay(options: argparse.Namespace) -> Iterator[FileResult]:
     keep = {"without_cel": options.without_cel, "keep": options.diff}
-    compilation.set_wanted(not options.interpret)
+    compilation.set_enabled(not options.interpret)
     if options.jobs <= 1:
         yield from (replay_file(path, **keep) for path in options.files)
         return
     with ProcessPoolExecutor(
-        options.jobs, initializer=compilation.set_wanted, initargs=(not options.interpret,)
+        options.jobs, initializer=compilation.set_enabled, initargs=(not options.interpret,)
     ) as pool:
         running = [pool.submit(replay_file, path, **keep) for path in options.files]
         yield from (future.result() for future in running)

@@ -61,7 +61,7 @@ def test_evaluation(case: dict[str, Any]) -> None:
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled."""
-    monkeypatch.setattr(compilation, "_is_wanted", False)
+    monkeypatch.setattr(compilation, "_is_enabled", False)
 
 
 @pytest.mark.usefixtures("interpreted")

@@ -48,7 +48,7 @@ def run(expression: str) -> Result:
 
 def _interpreted(root: Node) -> tuple[bool | None, str | None, int | None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compilation, "_is_wanted", False)
+        patch.setattr(compilation, "_is_enabled", False)
         result = Program(root).evaluate(_DEVICE)
     return result.value, result.error, result.cost
 

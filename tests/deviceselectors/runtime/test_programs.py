@@ -232,7 +232,7 @@ from deviceselectors.runtime import compilation
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.program import program
 
-compilation.set_wanted(sys.argv[1] == "compile")
+compilation.set_enabled(sys.argv[1] == "compile")
 device = prepare_device({}, "d.example.com")
 for number in range(20):
     expression = f'device.driver == "{number}" || [{number}, 2].exists(x, x > {number + 1})'

@@ -92,5 +92,5 @@ def test_same_result(expression: str) -> None:
 @pytest.mark.parametrize("expression", AGREED)
 def test_same_result_interpreted(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter gives that too."""
-    monkeypatch.setattr(compilation, "_is_wanted", False)
+    monkeypatch.setattr(compilation, "_is_enabled", False)
     assert _ours(expression) == _theirs(expression)
