@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conversion.hub import hub_object
+from deviceselectors import libraries
 from validation.server import Server
 from webhook.context import WARN, Context
 from webhook.converting import convert
@@ -46,6 +47,7 @@ _SLICE: dict[str, Any] = {
 
 def warm_up(server: Server) -> None:
     """Answer a review of each webhook, and evaluate a selector."""
+    libraries.load()
     context = Context(server=server, rules=True)
     request = {
         "uid": "warm-up",

@@ -54,7 +54,9 @@ def validate_files(files: Files, options: Namespace, profile: Profile, processes
 
 def _load_ahead() -> None:
     """Import slow modules that the first claim needs, before every process would import them."""
-    from deviceselectors import compiler, lookups  # noqa: F401
+    from deviceselectors import compiler, libraries, lookups  # noqa: F401
+
+    libraries.load()
 
 
 class _Share:

@@ -115,6 +115,11 @@ def names() -> list[str]:
     return sorted({name for library in (_FIRST, *_LIBRARIES) for name in _functions_of(library)})
 
 
+def load() -> None:
+    """Import all libraries, so that processes which are forked later have them."""
+    names()
+
+
 def described() -> list[tuple[str, list[Function]]]:
     """What each library says of itself, with its functions."""
     every = (_FIRST, *_LIBRARIES)
