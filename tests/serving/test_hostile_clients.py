@@ -86,7 +86,7 @@ def attacked(
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """One that waits for what is slow to come, as everything may be on a busy machine."""
-    with attacked(tmp_path_factory.mktemp("patient"), body=600, idle=600) as started:
+    with attacked(tmp_path_factory.mktemp("patient"), body=600, idle=600, review=30) as started:
         yield started
 
 
