@@ -10,7 +10,7 @@ from quota.account import PER_CLAIM
 from resourceapi.quantity import ZERO
 
 if TYPE_CHECKING:
-    from commandline.quota.run import Answer
+    from commandline.quota.charging import Answer
     from quota.account import Statement
     from quota.amounts import Amounts
     from quota.resource_quotas import ResourceQuota

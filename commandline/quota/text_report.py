@@ -11,7 +11,7 @@ from resourceapi.model.claims import ALL, EXACT_COUNT
 from resourceapi.quantity import ZERO
 
 if TYPE_CHECKING:
-    from commandline.quota.run import Answer
+    from commandline.quota.charging import Answer
     from quota.account import Account, Statement
     from quota.amounts import Amounts
     from quota.claims import Demand
