@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable
-from copy import copy
 from typing import Any, TypeVar
 
 Tree = ast.expr
@@ -189,13 +188,14 @@ def replaced(tree: Tree, part: Tree, substitute: Tree) -> Tree:
     """The tree with a substitute for one of its parts: for that very node, not for others that look the same."""
     if tree is part:
         return substitute
-    copied = copy(tree)
-    for name, field in ast.iter_fields(tree):
-        if isinstance(field, ast.expr):
-            setattr(copied, name, replaced(field, part, substitute))
-        elif isinstance(field, list):
-            setattr(copied, name, [replaced(each, part, substitute) for each in field])
-    return copied
+    fields = [getattr(tree, name) for name in tree._fields]
+    return tree.__class__(*[_replaced_within(field, part, substitute) for field in fields])
+
+
+def _replaced_within(field: Any, part: Tree, substitute: Tree) -> Any:
+    if isinstance(field, list):
+        return [_replaced_within(each, part, substitute) for each in field]
+    return replaced(field, part, substitute) if isinstance(field, ast.expr) else field
 
 
 # ---------------------------------------------------------------- statements
