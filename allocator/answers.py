@@ -7,9 +7,9 @@ from typing import NamedTuple, overload
 
 from allocator.devices import PoolId, node_name
 from allocator.errors import GAVE_UP
-from allocator.fate import Fate
 from allocator.nodes import View
 from allocator.plans import Outcome
+from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.shared_pools import SharedPools
 from allocator.states import PoolState
 from resourceapi.objects import Object
@@ -101,10 +101,10 @@ class Answers(Sequence[NodeAnswer]):
 class PodAnswer(NamedTuple):
     """What became of a pod; `placed` is the node whose result was kept, if one was.
 
-    `fate`: how attempts to schedule it end, as far as nodes were asked; `error`: the first answer that ends one.
+    `outcome`: how attempts to schedule it end, as far as nodes were asked; `error`: the first answer that ends one.
     """
 
     nodes: Sequence[NodeAnswer]
     placed: str = ""
-    fate: Fate = Fate.MISFIT
+    outcome: SchedulingOutcome = SchedulingOutcome.MISFIT
     error: NodeAnswer | None = None

@@ -50,7 +50,7 @@ NO_FIT = Outcome()
 FATAL_OUTCOME = Outcome(error_kind=FATAL)
 
 
-class _KnownError(Exception):
+class _CachedOutcomeError(Exception):
     """The outcome is known; nothing is wrong."""
 
     def __init__(self, outcome: Outcome) -> None:
@@ -60,7 +60,7 @@ class _KnownError(Exception):
 class Plan:
     """What claims ask for, whatever their names are."""
 
-    __slots__ = ("alike", "demand", "equivalence", "fits", "outcomes")
+    __slots__ = ("demand", "equivalence", "equivalent", "fits", "outcomes")
 
     def __init__(self, demand: list[ClaimDemand], equivalence: NodeEquivalence) -> None:
         self.demand = demand
@@ -68,7 +68,7 @@ class Plan:
         #: by the devices that are taken
         self.fits: dict[object, Outcome] = {}
         #: of nodes on which the search is hard, by what they are like
-        self.alike: dict[object, Outcome] = {}
+        self.equivalent: dict[object, Outcome] = {}
         #: by class, and by the state of shared pools if there are any
         self.outcomes: dict[object, Outcome] = {}
 
@@ -114,18 +114,18 @@ class Plans:
         hard: list[object] = []
 
         def recall() -> None:
-            """Before a search that takes long: perhaps there was one on a node that is alike."""
+            """Before a search that takes long: perhaps there was one on a node that is equivalent."""
             like = plan.equivalence.of(entry.node, entry.declares, states)
-            if like in plan.alike:
-                raise _KnownError(plan.alike[like])
+            if like in plan.equivalent:
+                raise _CachedOutcomeError(plan.equivalent[like])
             hard.append(like)
 
         try:
             outcome = self._outcome(plan, entry, states, recall)
-        except _KnownError as known:
+        except _CachedOutcomeError as known:
             return known.outcome
         if hard:
-            plan.alike[hard[0]] = outcome
+            plan.equivalent[hard[0]] = outcome
             self._outcomes += 1
         return outcome
 

@@ -13,12 +13,12 @@ from allocator.best_fit import BestPlans, Proposal, Rank, best
 from allocator.demand import name_of
 from allocator.devices import PoolId, Slice, node_name
 from allocator.errors import FATAL, NODE
-from allocator.fate import Fate, enough_nodes, fate_of, feasible_nodes
 from allocator.features import Features
 from allocator.fitting.waste import Waste
 from allocator.inventory import Inventory
 from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.plans import Outcome, Plans
+from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasible_nodes, outcome_of
 from allocator.states import PoolState
 from allocator.time_limit import TimeLimit
 from resourceapi.node_selection import selects
@@ -40,7 +40,7 @@ class Mode(Enum):
     #: claim of the pod is not available
     FILTER = "filter"
     #: as FILTER, as many nodes as kube-scheduler would ask if it began with the first; the first that fits is kept,
-    #: unless an error ends each attempt (`allocator.fate`)
+    #: unless an error ends each attempt (`allocator.scheduling_outcome`)
     ATTEMPT = "attempt"
     #: as FILTER; the result that wastes least is kept, never one with worse alternatives (`allocator.best_fit`), none
     #: where an error ends each attempt
@@ -211,7 +211,7 @@ class SchedulingState:
             first = mode is Mode.FIRST_FIT
             chosen = self._ask(entries, pod, answers, 1 if first else 0, fatal_ends=first)
         known = self._fate(answers)
-        if mode is Mode.ATTEMPT and known not in (Fate.FITS, Fate.CHANCE):
+        if mode is Mode.ATTEMPT and known not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
             chosen = None
         if chosen is None or mode in (Mode.ALL_NODES, Mode.FILTER):
             return PodAnswer(answers, "", known, answers.first_error(FATAL))
@@ -224,8 +224,8 @@ class SchedulingState:
         """Whether one error is the end, however many of the other nodes fit."""
         return len(entries) <= enough_nodes(len(self.nodes))
 
-    def _fate(self, answers: Answers) -> Fate:
-        return fate_of(len(self.nodes), answers.outcomes)
+    def _fate(self, answers: Answers) -> SchedulingOutcome:
+        return outcome_of(len(self.nodes), answers.outcomes)
 
     def pools(self) -> dict[PoolId, PoolState]:
         """The pools that nodes see, with what is left of them; of a pool that several nodes see, what the first sees."""
@@ -277,7 +277,7 @@ class SchedulingState:
         self._best_plans.begin()
         ends = self._error_decides(entries)
         self._ask(entries, pod, answers, 0, fatal_ends=ends, filters=True, plans=self._best_plans)
-        if first is None or self._fate(answers) not in (Fate.FITS, Fate.CHANCE):
+        if first is None or self._fate(answers) not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
             return None
         return best(answers.outcomes, first)
 

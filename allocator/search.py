@@ -44,8 +44,8 @@ class Goal(NamedTuple):
 Choice = Generator[Goal, Outcome, Outcome]
 
 
-class UndecidedError(Exception):
-    """The search was not as easy as its patience allowed for."""
+class BacktrackLimitError(Exception):
+    """The search was not as easy as its max_backtracks allowed for."""
 
 
 class Search:
@@ -57,17 +57,17 @@ class Search:
         claims: Sequence[ClaimDemand],
         candidates: Sequence[Device],
         all_devices: Mapping[Alternative, Sequence[Device]],
-        patience: int | None = None,
+        max_backtracks: int | None = None,
     ) -> None:
-        """`all_devices`: what each alternative with mode `All` asks for; `patience`: how many devices may be given back."""
+        """`all_devices`: what each alternative with mode `All` asks for; `max_backtracks`: how many devices may be given back."""
         self._attempt = attempt
         self._claims = claims
         self._candidates = candidates
         self._all_devices = all_devices
-        self._patience = patience
+        self._backtracks_left = max_backtracks
 
     def run(self) -> bool:
-        """Whether there is a solution; the attempt has it then. Raises AllocationError, and UndecidedError."""
+        """Whether there is a solution; the attempt has it then. Raises AllocationError, and BacktrackLimitError."""
         choices: list[Choice] = []
         goal: Goal | None = Goal(0)
         outcome = Outcome.FAILED
@@ -140,7 +140,7 @@ class Search:
             outcome = yield from self._go_on(goal, alternative, device, mark, index + 1)
             if outcome is Outcome.TOO_MANY:
                 return outcome
-            self._lose_patience()
+            self._count_backtrack()
         return Outcome.FAILED
 
     def _go_on(
@@ -151,8 +151,8 @@ class Search:
         self._attempt.undo(mark)
         return outcome
 
-    def _lose_patience(self) -> None:
-        if self._patience is not None:
-            self._patience -= 1
-            if self._patience < 0:
-                raise UndecidedError
+    def _count_backtrack(self) -> None:
+        if self._backtracks_left is not None:
+            self._backtracks_left -= 1
+            if self._backtracks_left < 0:
+                raise BacktrackLimitError

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from allocator.answers import NodeAnswer
 from allocator.best_fit import Rank
 from allocator.errors import GAVE_UP
-from allocator.fate import Fate
 from allocator.fitting.waste import Waste
 from allocator.pod_nodes import host_name, named_node, passed_over
 from allocator.scheduling import Mode, SchedulingState
+from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
 
@@ -90,7 +90,7 @@ class Simulation:
             return Placement(pod.name, "", {}, self._out_of_time(), undecided=True)
         error = "" if answer.error is None else _error(answer.error)
         if not answer.placed:
-            undecided = answer.fate is Fate.UNDECIDED
+            undecided = answer.outcome is SchedulingOutcome.UNDECIDED
             return Placement(pod.name, "", {}, GAVE_UP if undecided else error, undecided)
         self._held.update(new)
         results = {name: self._claims[name]["status"]["allocation"] for name in new}

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from allocator.attempt import Attempt
 from allocator.demand import Alternative, ClaimDemand
-from allocator.descent import Descent, is_short
 from allocator.devices import Device
 from allocator.features import Features
-from allocator.search import Search, UndecidedError
+from allocator.greedy import GreedySearch, lacks_candidates
+from allocator.search import BacktrackLimitError, Search
 from allocator.time_limit import UNLIMITED, TimeLimit
 
-PATIENCE = 40
+MAX_BACKTRACKS = 40
 """How many devices the plain search may give back. Most pods need none; foresight costs as much as some dozens."""
 
 
@@ -32,15 +32,15 @@ def solve(
     `hard` is called where foresight is needed, which takes long, and may raise what ends the search.
     """
     start = attempt.mark()
-    easy = Descent(attempt, candidates, all_devices).run(claims)
+    easy = GreedySearch(attempt, candidates, all_devices).run(claims)
     if easy is not None:
         return easy
     attempt.undo(start)
-    if is_short(attempt, claims, candidates, all_devices):
+    if lacks_candidates(attempt, claims, candidates, all_devices):
         return False
     try:
-        return Search(attempt, claims, candidates, all_devices, PATIENCE).run()
-    except UndecidedError:
+        return Search(attempt, claims, candidates, all_devices, MAX_BACKTRACKS).run()
+    except BacktrackLimitError:
         attempt.undo(start)
     if hard is not None:
         hard()

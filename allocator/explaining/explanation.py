@@ -11,21 +11,21 @@ from allocator.answers import NodeAnswer
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import DeviceId
 from allocator.errors import FATAL
-from allocator.explaining import alternatives, conflicts, constraints, remedies
+from allocator.explaining import alternatives, conflicts, remedies
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import Conflict
-from allocator.explaining.constraints import Clash
+from allocator.explaining.constraint_checks import ConstraintCheck, checks_of
 from allocator.explaining.finder import Finder, Remedy
 from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.explaining.steps import NodeView, Passed, Step
 from allocator.explaining.trials import Trials, Undecided
-from allocator.fate import Fate
 from allocator.rules.selector_outcomes import SelectorOutcomes
+from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.selection import Selectors
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
 
-FITS, MISFIT, ERROR, CHANCE, UNDECIDED = (each.value for each in Fate)
+FITS, MISFIT, ERROR, CHANCE, UNDECIDED = (each.value for each in SchedulingOutcome)
 #: ShapeRegistry of nodes that are looked at for conflicts and remedies, and remedies that are looked for.
 MAX_KINDS, MAX_REMEDIES = 4, 12
 #: Nodes on which an error ends the attempt that are looked at for remedies.
@@ -34,7 +34,7 @@ MAX_FAILING = 8
 SECONDS = 20.0
 
 
-class Funnel(NamedTuple):
+class RequestSteps(NamedTuple):
     """What a request or alternative finds on nodes: the steps, how many devices pass them all, how many it needs."""
 
     alternative: Alternative
@@ -64,21 +64,26 @@ class NodeKind(NamedTuple):
     """
 
     nodes: tuple[str, ...]
-    funnels: tuple[Funnel, ...]
-    clashes: tuple[Clash, ...] = ()
+    requests: tuple[RequestSteps, ...]
+    constraint_checks: tuple[ConstraintCheck, ...] = ()
     error: str = ""
     common: frozenset[object] = frozenset()
 
     @property
     def facts(self) -> frozenset[object]:
         """What may differ on nodes of one kind: why devices drop out, and the values of attributes."""
-        reasons = [loss.reason for funnel in self.funnels for step in funnel.steps for loss in step.lost]
-        return frozenset((*reasons, *map(values_of, self.clashes)))
+        reasons = [
+            rejection.reason
+            for request in self.requests
+            for step in request.steps
+            for rejection in step.rejected
+        ]
+        return frozenset((*reasons, *map(values_of, self.constraint_checks)))
 
 
-def values_of(clash: Clash) -> object:
+def values_of(check: ConstraintCheck) -> object:
     """The values that a constraint finds, as something that can be compared."""
-    return clash.claim, clash.place, tuple((name, tuple(each.items())) for name, each in clash.values.items())
+    return check.claim, check.place, tuple((name, tuple(each.items())) for name, each in check.values.items())
 
 
 class Explanation:
@@ -89,14 +94,14 @@ class Explanation:
         demand: Sequence[ClaimDemand],
         answers: Sequence[NodeAnswer],
         excluded: Mapping[str, Sequence[str]],
-        fate: Fate,
+        outcome: SchedulingOutcome,
     ) -> None:
         self.demand = demand
         self.answers = answers
         #: nodes that are not open to the pod, and why
         self.excluded = {node: "; ".join(reasons) for node, reasons in excluded.items()}
-        self.verdict = fate.value
-        fits = fate in (Fate.FITS, Fate.CHANCE)
+        self.verdict = outcome.value
+        fits = outcome in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE)
         #: where the pod goes, if each or some attempts find a node
         self.placed = alternatives.preferred(demand, answers) if fits else None
         #: nodes on which an error ends the attempt
@@ -146,10 +151,10 @@ def explain(
     try:
         answers = trials.everywhere(trials.as_it_is)
     except OutOfTime:
-        explanation = Explanation(demand, [], excluded, Fate.UNDECIDED)
+        explanation = Explanation(demand, [], excluded, SchedulingOutcome.UNDECIDED)
         explanation.complete = False
         return explanation
-    explanation = Explanation(demand, answers, excluded, trials.fate(answers))
+    explanation = Explanation(demand, answers, excluded, trials.outcome(answers))
     try:
         _look_closer(explanation, trials, excluded)
     except OutOfTime:
@@ -236,13 +241,13 @@ def _kind(
     passed: Mapping[Alternative, Passed],
     error: str,
 ) -> NodeKind:
-    funnels = tuple(
-        Funnel(alternative, tuple(each.steps), len(each.left), _needed(alternative, each.steps))
+    requests = tuple(
+        RequestSteps(alternative, tuple(each.steps), len(each.left), _needed(alternative, each.steps))
         for alternative, each in passed.items()
     )
     left = {alternative: each.left for alternative, each in passed.items()}
-    clashes = tuple(clash for claim in demand for clash in constraints.clashes(view, claim, left))
-    kind = NodeKind(nodes, funnels, clashes, error)
+    constraint_checks = tuple(check for claim in demand for check in checks_of(view, claim, left))
+    kind = NodeKind(nodes, requests, constraint_checks, error)
     return kind._replace(common=kind.facts)
 
 
@@ -258,15 +263,23 @@ def _selected(steps: Sequence[Step]) -> int:
 
 def _signature(kind: NodeKind) -> object:
     """What nodes of a kind have in common. Names of claims and devices differ from node to node."""
-    funnels = tuple(
+    requests = tuple(
         tuple(
-            (step.rule, step.about, step.left, step.failed, sum(loss.devices for loss in step.lost))
-            for step in funnel.steps
+            (
+                step.rule,
+                step.about,
+                step.left,
+                step.failed,
+                sum(rejection.devices for rejection in step.rejected),
+            )
+            for step in request.steps
         )
-        for funnel in kind.funnels
+        for request in kind.requests
     )
-    clashes = tuple((clash.claim, clash.place, clash.satisfiable) for clash in kind.clashes)
-    return funnels, clashes, bool(kind.error)
+    constraint_checks = tuple(
+        (check.claim, check.place, check.satisfiable) for check in kind.constraint_checks
+    )
+    return requests, constraint_checks, bool(kind.error)
 
 
 def _missing(kind: NodeKind) -> tuple[bool, float, float, int]:
@@ -275,11 +288,11 @@ def _missing(kind: NodeKind) -> tuple[bool, float, float, int]:
     Of a request the best alternative counts.
     """
     best: dict[tuple[str, str], tuple[float, float]] = {}
-    for funnel in kind.funnels:
-        key = (funnel.alternative.claim.name, funnel.alternative.main)
-        needed = max(funnel.needed, 1)
-        shares = min(funnel.left / needed, 1.0), min(_selected(funnel.steps) / needed, 1.0)
+    for request in kind.requests:
+        key = (request.alternative.claim.name, request.alternative.main)
+        needed = max(request.needed, 1)
+        shares = min(request.left / needed, 1.0), min(_selected(request.steps) / needed, 1.0)
         best[key] = max(best.get(key, (0.0, 0.0)), shares)
-    devices = sum(funnel.steps[0].left for funnel in kind.funnels)
+    devices = sum(request.steps[0].left for request in kind.requests)
     left, there = (sum(each[place] for each in best.values()) for place in (0, 1))
     return bool(kind.error), -left, -there, -devices

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import Trials, Variation
-from allocator.fate import Fate
+from allocator.scheduling_outcome import SchedulingOutcome
 from resourceapi.objects import Object
 
 
@@ -53,6 +53,6 @@ class Finder:
     ) -> Iterator[Remedy]:
         """The remedy, if kube-scheduler would place the pod then: errors on other nodes stop it, too."""
         answers = self.trials.everywhere(variation)
-        if self.trials.fate(answers) is Fate.FITS:
+        if self.trials.outcome(answers) is SchedulingOutcome.FITS:
             nodes = tuple(answer.node for answer in answers if answer.result is not None)
             yield Remedy(kind, text, subject, value, nodes, variation)

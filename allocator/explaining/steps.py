@@ -23,7 +23,7 @@ POOL = "pool"
 """Names the step of pools that are not in order, which comes before the rules about devices."""
 
 
-class Loss(NamedTuple):
+class Rejection(NamedTuple):
     """Why devices drop out: `devices` of them, the first being `example`, for a reason; `claims` hold what is missing."""
 
     reason: str
@@ -42,7 +42,7 @@ class Step(NamedTuple):
     rule: str
     about: str
     left: int
-    lost: tuple[Loss, ...]
+    rejected: tuple[Rejection, ...]
     selects: bool
     failed: int = 0
     missing: str = ""
@@ -83,14 +83,14 @@ class NodeView:
         """
         left = selected = self.devices()
         failing: list[Device] = []
-        found = [Step(POOL, "", len(left), tuple(self._pool_losses()), selects=True)]
+        found = [Step(POOL, "", len(left), tuple(self._pool_rejections()), selects=True)]
         for rule in RULES:
             for part in rule.parts(alternative):
                 step, left, failed = self._step(part, alternative, left)
                 if rule.selects:
                     selected = left
                     failing += failed
-                if step.lost:
+                if step.rejected:
                     found.append(step)
         return Passed(found, selected, left, failing)
 
@@ -100,25 +100,25 @@ class NodeView:
         """The step of a rule, the devices that pass it, and those on which it fails."""
         left: list[Device] = []
         failing: list[Device] = []
-        lost: dict[tuple[str, tuple[str, ...]], list[Device]] = {}
+        rejected: dict[tuple[str, tuple[str, ...]], list[Device]] = {}
         missing = ""
         for device in devices:
             objection = rule.objection(self._evidence, alternative, device)
             if objection is None:
                 left.append(device)
                 continue
-            lost.setdefault((objection.reason, objection.claims), []).append(device)
+            rejected.setdefault((objection.reason, objection.claims), []).append(device)
             if objection.failed:
                 failing.append(device)
             missing = missing or objection.missing
-        losses = tuple(
-            Loss(reason, len(members), str(members[0].id), claims)
-            for (reason, claims), members in lost.items()
+        rejections = tuple(
+            Rejection(reason, len(members), str(members[0].id), claims)
+            for (reason, claims), members in rejected.items()
         )
-        step = Step(rule.name, rule.about, len(left), losses, rule.selects, len(failing), missing)
+        step = Step(rule.name, rule.about, len(left), rejections, rule.selects, len(failing), missing)
         return step, left, failing
 
-    def _pool_losses(self) -> Iterator[Loss]:
+    def _pool_rejections(self) -> Iterator[Rejection]:
         for pool in self.pools:
             if pool.incomplete:
                 slices = list(self.snapshot.inventory.of_pool(pool.id))
@@ -126,7 +126,9 @@ class NodeView:
                 there = [slice for slice in slices if slice.generation == newest]
                 count = sum(len(slice.devices) for slice in there)
                 wanted = there[0].count_in_pool
-                yield Loss(f"pool {pool.id} is incomplete: it has {len(there)} of {wanted} slices", count)
+                yield Rejection(
+                    f"pool {pool.id} is incomplete: it has {len(there)} of {wanted} slices", count
+                )
             elif pool.invalid:
                 count = sum(len(slice.devices) for slice in self.snapshot.inventory.of_pool(pool.id))
-                yield Loss(f"pool {pool.id} is invalid: {pool.invalid}", count)
+                yield Rejection(f"pool {pool.id} is invalid: {pool.invalid}", count)

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from allocator.explaining.snapshot import Change, Snapshot, Taint, allocation_of, full_name
-from allocator.fate import Fate, fate_of
 from allocator.features import Features
 from allocator.scheduling import Mode, NodeAnswer
+from allocator.scheduling_outcome import SchedulingOutcome, outcome_of
 from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
 
@@ -72,16 +72,16 @@ class Trials:
         cluster.time_limit = self._time_limit
         return list(cluster.place(_copies(variation.claims), Mode.FILTER, closed=closed).nodes)
 
-    def fate(self, answers: Iterable[NodeAnswer]) -> Fate:
+    def outcome(self, answers: Iterable[NodeAnswer]) -> SchedulingOutcome:
         """What becomes of the pod if nodes answer so."""
-        return fate_of(len(self.snapshot.nodes), answers)
+        return outcome_of(len(self.snapshot.nodes), answers)
 
     def is_placed(self, answers: Iterable[NodeAnswer]) -> bool:
         """Whether the pod is placed, and not by chance only. Raises Undecided."""
-        found = self.fate(answers)
-        if found is Fate.UNDECIDED:
+        found = self.outcome(answers)
+        if found is SchedulingOutcome.UNDECIDED:
             raise Undecided
-        return found is Fate.FITS
+        return found is SchedulingOutcome.FITS
 
     @cached_property
     def _closed(self) -> frozenset[str]:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from allocator.capacity_requests import Amounts
 from allocator.pruning.bits import bits
-from allocator.pruning.counters import Left, common_scale, whole_number
+from allocator.pruning.counters import Remaining, common_scale, whole_number
+from allocator.pruning.domains import OptionDomain, RequestDomain
 from allocator.pruning.problem import Option, Problem
-from allocator.pruning.prospects import OpenOption, Prospect
 from allocator.pruning.state import State
 from allocator.rules.capacity import consumption
 from resourceapi.quantity import Quantity
@@ -23,31 +23,31 @@ _MAX_SUM = 1 << 12
 """Sums are worked out one by one up to here."""
 
 
-class Wish(NamedTuple):
-    """Prospects that ask for the same: one of them, and how many they are."""
+class EquivalentRequests(NamedTuple):
+    """Domains that ask for the same: one of them, and how many they are."""
 
-    prospect: Prospect
-    prospects: int
+    domain: RequestDomain
+    multiplicity: int
 
 
-class Crowd(NamedTuple):
+class SharedDevices(NamedTuple):
     """Shared candidates with the same capacities of which the same is left, and who could have them.
 
-    Not every one of them need be had by the same option of a prospect.
+    Not every one of them need be had by the same option of a domain.
     """
 
     devices: int
-    left: Left
-    wishes: tuple[Wish, ...]
+    left: Remaining
+    requests: tuple[EquivalentRequests, ...]
 
     @property
     def any(self) -> int:
         """One of the candidates."""
         return self.devices.bit_length() - 1
 
-    def options(self, wish: Wish) -> list[Option]:
-        """The options with which a prospect could have one of the candidates."""
-        return [each.option for each in wish.prospect.options if each.devices & self.devices]
+    def options(self, request: EquivalentRequests) -> list[Option]:
+        """The options with which a domain could have one of the candidates."""
+        return [each.option for each in request.domain.options if each.devices & self.devices]
 
 
 class Capacities:
@@ -57,19 +57,19 @@ class Capacities:
         self._problem = problem
         self._devices = problem.shared & problem.relevant
         #: by option a number for what it asks of capacities
-        self._appetites: dict[Option, int] = {}
+        self._capacity_keys: dict[Option, int] = {}
         #: by candidate a number for its capacities
-        self._rooms: dict[int, int] = {}
+        self._capacity_shapes: dict[int, int] = {}
         #: capacities by name, each with the power of ten in which it is counted
         self._scales: dict[str, int] = {}
         #: what is left of each candidate before anything is taken
-        self.left: dict[int, Left] = {}
+        self.left: dict[int, Remaining] = {}
         #: candidates with the same capacities of which the same is left
-        self._stocks: dict[tuple[int, Left], int] = {}
-        self._draws: dict[tuple[int, int], Left] = {}
-        self._least: dict[tuple[int, int], Left] = {}
-        self._bearable: dict[object, int] = {}
-        self._usable: dict[object, int] = {}
+        self._remaining_classes: dict[tuple[int, Remaining], int] = {}
+        self._draws: dict[tuple[int, int], Remaining] = {}
+        self._least: dict[tuple[int, int], Remaining] = {}
+        self._most_served_cache: dict[object, int] = {}
+        self._usable_cache: dict[object, int] = {}
         self._sizes: dict[tuple[int, int], float] = {}
         if self._devices:
             self._read()
@@ -77,37 +77,40 @@ class Capacities:
     def _read(self) -> None:
         attempt, devices = self._problem.attempt, self._problem.devices
         options = [option for slot in self._problem.slots for option in slot.options]
-        appetites: dict[object, int] = {}
-        self._appetites = {each: appetites.setdefault(each.appetite, len(appetites)) for each in options}
-        rooms: dict[object, int] = {}
+        capacity_keys: dict[object, int] = {}
+        self._capacity_keys = {
+            each: capacity_keys.setdefault(each.capacity_key, len(capacity_keys)) for each in options
+        }
+        capacity_shapes: dict[object, int] = {}
         left = {index: attempt.capacity_left(devices[index]) for index in bits(self._devices)}
-        self._rooms = {
-            index: rooms.setdefault(id(devices[index].shape.capacities), len(rooms)) for index in left
+        self._capacity_shapes = {
+            index: capacity_shapes.setdefault(id(devices[index].shape.capacities), len(capacity_shapes))
+            for index in left
         }
         taken: dict[tuple[int, int], Amounts] = {}
         for option in options:
-            for index in bits(option.static & self._devices):
-                key = self._appetites[option], self._rooms[index]
+            for index in bits(option.initial & self._devices):
+                key = self._capacity_keys[option], self._capacity_shapes[index]
                 if key not in taken:
                     taken[key] = consumption(attempt, option.alternative, devices[index])
         self._scales = _scales([*left.values(), *taken.values()])
         self._draws = {key: self._whole(amounts) for key, amounts in taken.items()}
         self.left = {index: self._whole(amounts) for index, amounts in left.items()}
         for index, of in self.left.items():
-            stock = (self._rooms[index], of)
-            self._stocks[stock] = self._stocks.get(stock, 0) | 1 << index
+            remaining = (self._capacity_shapes[index], of)
+            self._remaining_classes[remaining] = self._remaining_classes.get(remaining, 0) | 1 << index
 
-    def _whole(self, amounts: Amounts) -> Left:
+    def _whole(self, amounts: Amounts) -> Remaining:
         return tuple(
             whole_number(amounts[name], scale) if name in amounts else 0
             for name, scale in self._scales.items()
         )
 
-    def draws(self, option: Option, index: int) -> Left:
+    def draws(self, option: Option, index: int) -> Remaining:
         """What an option takes of a shared candidate that it could have."""
-        return self._draws[self._appetites[option], self._rooms[index]]
+        return self._draws[self._capacity_keys[option], self._capacity_shapes[index]]
 
-    def left_of(self, index: int, state: State) -> Left:
+    def left_of(self, index: int, state: State) -> Remaining:
         """What is left of a shared candidate."""
         left = self.left[index]
         if not state.in_use >> index & 1:
@@ -116,14 +119,14 @@ class Capacities:
         taken = self._whole(self._problem.attempt.shares.get(self._problem.devices[index].id, {}))
         return tuple([available - amount for available, amount in zip(left, taken, strict=True)])
 
-    def size(self, option_left: OpenOption) -> float:
+    def size(self, option_domain: OptionDomain) -> float:
         """What an option takes of a shared device at least, as a part of what was left; 0 if it may have another one."""
-        key = (self._appetites[option_left.option], option_left.devices)
+        key = (self._capacity_keys[option_domain.option], option_domain.devices)
         size = self._sizes.get(key)
         if size is None:
             size = 0.0
-            if option_left.devices and not option_left.devices & ~self._devices:
-                size = min(self._part(option_left.option, index) for index in bits(option_left.devices))
+            if option_domain.devices and not option_domain.devices & ~self._devices:
+                size = min(self._part(option_domain.option, index) for index in bits(option_domain.devices))
             self._sizes[key] = size
         return size
 
@@ -133,95 +136,99 @@ class Capacities:
 
     # --- bounds
 
-    def crowds(self, prospects: Sequence[Prospect], state: State) -> list[Crowd]:
-        """All shared candidates that prospects could have."""
-        alike: dict[object, list[Prospect]] = {}
-        for prospect in prospects:
+    def shared_devices(self, domains: Sequence[RequestDomain], state: State) -> list[SharedDevices]:
+        """All shared candidates that domains could have."""
+        alike: dict[object, list[RequestDomain]] = {}
+        for domain in domains:
             key = tuple(
-                [(self._appetites[each.option], each.wanted, each.devices) for each in prospect.options]
+                [(self._capacity_keys[each.option], each.wanted, each.devices) for each in domain.options]
             )
-            alike.setdefault(key, []).append(prospect)
-        crowds: dict[int, tuple[Wish, ...]] = {self._devices: ()}
+            alike.setdefault(key, []).append(domain)
+        shared_devices: dict[int, tuple[EquivalentRequests, ...]] = {self._devices: ()}
         for same in alike.values():
-            wish, wanted = Wish(same[0], len(same)), same[0].devices
-            for devices, wishes in list(crowds.items()):
+            request, wanted = EquivalentRequests(same[0], len(same)), same[0].devices
+            for devices, requests in list(shared_devices.items()):
                 if both := devices & wanted:
-                    del crowds[devices]
-                    crowds[both] = (*wishes, wish)
+                    del shared_devices[devices]
+                    shared_devices[both] = (*requests, request)
                     if devices != both:
-                        crowds[devices & ~both] = wishes
+                        shared_devices[devices & ~both] = requests
         return [
-            Crowd(devices & same, left, wishes)
+            SharedDevices(devices & same, left, requests)
             for left, same in self._alike(state)
-            for devices, wishes in crowds.items()
-            if wishes and devices & same
+            for devices, requests in shared_devices.items()
+            if requests and devices & same
         ]
 
-    def _alike(self, state: State) -> list[tuple[Left, int]]:
+    def _alike(self, state: State) -> list[tuple[Remaining, int]]:
         """Candidates with the same capacities of which the same is left now."""
-        found = {stock: devices & ~state.in_use for stock, devices in self._stocks.items()}
+        found = {remaining: devices & ~state.in_use for remaining, devices in self._remaining_classes.items()}
         for index in bits(state.in_use & self._devices):
-            stock = (self._rooms[index], self.left_of(index, state))
-            found[stock] = found.get(stock, 0) | 1 << index
+            remaining = (self._capacity_shapes[index], self.left_of(index, state))
+            found[remaining] = found.get(remaining, 0) | 1 << index
         return [(left, devices) for (_, left), devices in found.items()]
 
-    def bearable(self, crowds: Sequence[Crowd]) -> dict[int, int]:
+    def most_served(self, shared_devices: Sequence[SharedDevices]) -> dict[int, int]:
         """Of shared candidates that cannot serve all that could have them: how many they can serve."""
         found = {}
-        for crowd in crowds:
-            needs = tuple(sorted((self._need(wish, crowd), wish.prospects) for wish in crowd.wishes))
-            most = self._bearable.get((crowd.left, needs))
+        for shared in shared_devices:
+            needs = tuple(
+                sorted((self._need(request, shared), request.multiplicity) for request in shared.requests)
+            )
+            most = self._most_served_cache.get((shared.left, needs))
             if most is None:
-                most = self._bearable[crowd.left, needs] = _most(crowd.left, needs)
+                most = self._most_served_cache[shared.left, needs] = _most(shared.left, needs)
             if most < sum(count for _, count in needs):
-                found.update(dict.fromkeys(bits(crowd.devices), most))
+                found.update(dict.fromkeys(bits(shared.devices), most))
         return found
 
-    def _need(self, wish: Wish, crowd: Crowd) -> Left:
-        """What each of the prospects takes of a candidate at least, capacity by capacity."""
-        return _minima([self.draws(option, crowd.any) for option in crowd.options(wish)])
+    def _need(self, request: EquivalentRequests, shared: SharedDevices) -> Remaining:
+        """What each of the domains takes of a candidate at least, capacity by capacity."""
+        return _minima([self.draws(option, shared.any) for option in shared.options(request)])
 
-    def suffice(self, crowds: Sequence[Crowd]) -> bool:
-        """Whether there is as much of each capacity as the prospects take at least."""
-        wishes = {id(wish.prospect): wish for crowd in crowds for wish in crowd.wishes}
+    def suffice(self, shared_devices: Sequence[SharedDevices]) -> bool:
+        """Whether there is as much of each capacity as the domains take at least."""
+        requests = {id(request.domain): request for shared in shared_devices for request in shared.requests}
         for place in range(len(self._scales)):
-            needed = sum(self._needed(wish.prospect, place) * wish.prospects for wish in wishes.values())
+            needed = sum(
+                self._needed(request.domain, place) * request.multiplicity for request in requests.values()
+            )
             if needed and needed > sum(
-                self._usable_part(crowd, place) * crowd.devices.bit_count() for crowd in crowds
+                self._usable_part(shared, place) * shared.devices.bit_count() for shared in shared_devices
             ):
                 return False
         return True
 
-    def _needed(self, prospect: Prospect, place: int) -> int:
-        """What a prospect takes of a capacity at least, of whichever devices."""
-        return min(each.wanted * self._least_of(each)[place] for each in prospect.options)
+    def _needed(self, domain: RequestDomain, place: int) -> int:
+        """What a domain takes of a capacity at least, of whichever devices."""
+        return min(each.wanted * self._least_of(each)[place] for each in domain.options)
 
-    def _least_of(self, option_left: OpenOption) -> Left:
-        key = (self._appetites[option_left.option], option_left.devices)
+    def _least_of(self, option_domain: OptionDomain) -> Remaining:
+        key = (self._capacity_keys[option_domain.option], option_domain.devices)
         least = self._least.get(key)
         if least is None:
             least = (0,) * len(self._scales)
             if (
-                option_left.devices and not option_left.devices & ~self._devices
+                option_domain.devices and not option_domain.devices & ~self._devices
             ):  # Other devices are not consumed.
                 least = _minima(
-                    [self.draws(option_left.option, index) for index in bits(option_left.devices)]
+                    [self.draws(option_domain.option, index) for index in bits(option_domain.devices)]
                 )
             self._least[key] = least
         return least
 
-    def _usable_part(self, crowd: Crowd, place: int) -> int:
+    def _usable_part(self, shared: SharedDevices, place: int) -> int:
         """The most of what is left that requests can use up together: what none of them fills is lost."""
         counts: dict[int, int] = {}
-        left = crowd.left[place]
-        for wish in crowd.wishes:
-            for amount in {self.draws(option, crowd.any)[place] for option in crowd.options(wish)}:
+        left = shared.left[place]
+        for request in shared.requests:
+            for amount in {self.draws(option, shared.any)[place] for option in shared.options(request)}:
                 if 0 < amount <= left:
-                    counts[amount] = counts.get(amount, 0) + wish.prospects
+                    counts[amount] = counts.get(amount, 0) + request.multiplicity
         key = (left, tuple(sorted(counts.items())))
-        usable = self._usable.get(key)
+        usable = self._usable_cache.get(key)
         if usable is None:
-            usable = self._usable[key] = _largest_sum(left, counts)
+            usable = self._usable_cache[key] = _largest_sum(left, counts)
         return usable
 
 
@@ -235,11 +242,11 @@ def _scales(amounts: Iterable[Amounts]) -> dict[str, int]:
     return {name: scale for name, scale in scales.items() if scale is not None}
 
 
-def _minima(amounts: Sequence[Left]) -> Left:
+def _minima(amounts: Sequence[Remaining]) -> Remaining:
     return amounts[0] if len(amounts) == 1 else tuple(map(min, zip(*amounts, strict=True)))
 
 
-def _most(left: Left, needs: Sequence[tuple[Left, int]]) -> int:
+def _most(left: Remaining, needs: Sequence[tuple[Remaining, int]]) -> int:
     """How many requests can be served with what is left, if each needs so much of each capacity."""
     best = sum(count for _, count in needs)
     for place, available in enumerate(left):

@@ -15,7 +15,7 @@ from allocator.pruning.bits import bits
 from allocator.rules.counters import draws
 from resourceapi.quantity import Quantity
 
-Left = tuple[int, ...]
+Remaining = tuple[int, ...]
 """What is left of the counters of a set, in the order of the set."""
 
 SetKey = tuple[PoolId, str]
@@ -31,15 +31,15 @@ class CounterSet:
         #: the candidates that draw from the set
         self.members = 0
         #: what each of them draws
-        self.draws: dict[int, Left] = {}
+        self.draws: dict[int, Remaining] = {}
         self.groups: dict[int, frozenset[str]] = {}
-        self.left: Left = ()
-        self._too_large: dict[Left, int] = {}
-        self._at_most: dict[tuple[int, Left], int] = {}
+        self.left: Remaining = ()
+        self._too_large: dict[Remaining, int] = {}
+        self._at_most: dict[tuple[int, Remaining], int] = {}
         self._refused: dict[Common, int] = {}
         self.kinds = _kinds(counters)
 
-    def add(self, index: int, draws: Left, groups: frozenset[str]) -> None:
+    def add(self, index: int, draws: Remaining, groups: frozenset[str]) -> None:
         """Note what a candidate draws."""
         before = self.draws.get(index)
         if before is not None:
@@ -48,7 +48,7 @@ class CounterSet:
         self.groups[index] = groups
         self.members |= 1 << index
 
-    def too_large(self, left: Left) -> int:
+    def too_large(self, left: Remaining) -> int:
         """The members for which too little is left."""
         found = self._too_large.get(left)
         if found is None:
@@ -69,7 +69,7 @@ class CounterSet:
             self._refused[common] = found
         return found
 
-    def at_most(self, devices: int, left: Left) -> int:
+    def at_most(self, devices: int, left: Remaining) -> int:
         """How many of these members can be taken together, at most."""
         key = (devices, left)
         found = self._at_most.get(key)
@@ -77,7 +77,7 @@ class CounterSet:
             found = self._at_most[key] = self._count(devices, left)
         return found
 
-    def _count(self, devices: int, left: Left) -> int:
+    def _count(self, devices: int, left: Remaining) -> int:
         drawn = [self.draws[index] for index in bits(devices & self.members)]
         best = len(drawn)
         for kind in self.kinds.values():
@@ -111,12 +111,12 @@ class CounterSets:
         #: the sets that a candidate draws from, by their place
         self.of_device: dict[int, tuple[int, ...]] = {}
         #: whether amounts are too different in size to be counted, or negative: nothing is concluded from them then
-        self.unfathomable = False
+        self.unusable = False
         drawing = [i for i in bits(relevant) if draws(attempt, devices[i])]
         self._read(attempt, devices, drawing)
         if any(amount < 0 for each in self.sets for drawn in each.draws.values() for amount in drawn):
-            self.unfathomable = True
-        if self.unfathomable:
+            self.unusable = True
+        if self.unusable:
             self.sets.clear()
             self.of_device.clear()
 
@@ -152,7 +152,7 @@ class CounterSets:
         for name in counters:
             amounts = [available[name], *(drawn[name] for _, drawn, _ in entries if name in drawn)]
             scales[name] = common_scale(amounts)
-        self.unfathomable |= None in scales.values()
+        self.unusable |= None in scales.values()
         found.left = tuple(whole_number(available[name], scales[name]) for name in counters)
         for index, drawn, groups in entries:
             whole = (whole_number(drawn[name], scales[name]) if name in drawn else 0 for name in counters)

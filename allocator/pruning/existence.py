@@ -10,9 +10,9 @@ from collections.abc import Hashable, Sequence
 
 from allocator.pruning.bits import bits
 from allocator.pruning.capacities import Capacities
+from allocator.pruning.domains import OptionDomain, RequestDomain, Task
 from allocator.pruning.problem import Option, Problem
 from allocator.pruning.propagation import Propagation
-from allocator.pruning.prospects import OpenOption, Prospect, Task
 from allocator.pruning.state import State, States
 from allocator.pruning.symmetry import Symmetry
 from allocator.time_limit import UNLIMITED, TimeLimit
@@ -55,7 +55,7 @@ class Existence:
         self._steps_left = 0
         self._steps = 0
 
-    def is_possible(self, tasks: Sequence[Task], state: State) -> bool:
+    def may_have_solution(self, tasks: Sequence[Task], state: State) -> bool:
         """False only if there is no solution; True may also mean that this could not be found out."""
         if self._problem.has_admin:
             return True
@@ -105,7 +105,7 @@ class Existence:
         tasks = [task for task in tasks if task.option is None or task.wanted]
         if self._still_works(tasks, state):
             return True
-        key = self._symmetry.equivalence_key(tasks, state)
+        key = self._symmetry.equivalence_key_of_tasks(tasks, state)
         if key in self._failed:
             return False
         self._steps_left -= 1
@@ -113,33 +113,33 @@ class Existence:
         if self._steps_left < 0:
             raise _TooManyStepsError
         self._time_limit.check()
-        prospects = self._propagation.prospects(tasks, state)
-        if prospects is not None and self._serve_all(tasks, prospects, state):
+        domains = self._propagation.domains(tasks, state)
+        if domains is not None and self._serve_all(tasks, domains, state):
             return True
         self._failed.add(key)
         return False
 
-    def _serve_all(self, tasks: list[Task], prospects: list[Prospect], state: State) -> bool:
+    def _serve_all(self, tasks: list[Task], domains: list[RequestDomain], state: State) -> bool:
         """Serve tasks that have nothing to do with each other each by itself."""
-        parts = self._parts(tasks, prospects)
+        parts = self._parts(tasks, domains)
         if len(parts) == 1:
-            return self._serve(tasks, prospects, state)
+            return self._serve(tasks, domains, state)
         if all(self._search(part, state) for part in parts):
             return True
         for task in tasks:
             self._solution.pop(task.slot.place, None)
         return False
 
-    def _parts(self, tasks: list[Task], prospects: list[Prospect]) -> list[list[Task]]:
+    def _parts(self, tasks: list[Task], domains: list[RequestDomain]) -> list[list[Task]]:
         """Tasks parted so that those of different parts are of different claims and draw on different devices and sets."""
         if len({task.slot.claim for task in tasks}) == 1:
             return [tasks]
         first_claim = len(self._problem.devices)
         parts: list[tuple[int, list[Task]]] = []
-        for task, prospect in zip(tasks, prospects, strict=True):
-            reach, members = prospect.devices | 1 << first_claim + task.slot.claim, [task]
+        for task, domain in zip(tasks, domains, strict=True):
+            reach, members = domain.devices | 1 << first_claim + task.slot.claim, [task]
             for each in self._problem.counters.sets:
-                if each.members & prospect.devices:
+                if each.members & domain.devices:
                     reach |= each.members
             others = []
             for part in parts:
@@ -151,23 +151,23 @@ class Existence:
             parts = [*others, (reach, members)]
         return sorted((members for _, members in parts), key=len)
 
-    def _serve(self, tasks: list[Task], prospects: list[Prospect], state: State) -> bool:
+    def _serve(self, tasks: list[Task], domains: list[RequestDomain], state: State) -> bool:
         """Serve the scarcest task by each device that it could have."""
-        place = self._scarcest(tasks, prospects)
+        place = self._scarcest(tasks, domains)
         task, others = tasks[place], tasks[:place] + tasks[place + 1 :]
-        stand_ins = self._symmetry.stand_ins_for(tasks, state)
-        for option_left in prospects[place].options:
-            if not option_left.wanted:
+        interchangeable = self._symmetry.interchangeable_for_tasks(tasks, state)
+        for option_domain in domains[place].options:
+            if not option_domain.wanted:
                 return self._search(others, state)
             failed = set()
-            for index in self._best_first(task, option_left, state):
-                token = stand_ins.token(index, last=option_left.wanted == 1)
+            for index in self._best_first(task, option_domain, state):
+                token = interchangeable.token(index, last=option_domain.wanted == 1)
                 if token in failed:
                     continue
                 rest = Task(
-                    task.slot, option_left.option, option_left.wanted - 1, task.untried & (-2 << index)
+                    task.slot, option_domain.option, option_domain.wanted - 1, task.untried & (-2 << index)
                 )
-                if self._take(option_left.option, index, [rest, *others], state):
+                if self._take(option_domain.option, index, [rest, *others], state):
                     return True
                 failed.add(token)
         return False
@@ -185,39 +185,41 @@ class Existence:
         self._solution[slot] = (option, self._solution.get(slot, (option, 0))[1] | 1 << index)
         return True
 
-    def _best_first(self, task: Task, option_left: OpenOption, state: State) -> list[int]:
+    def _best_first(self, task: Task, option_domain: OptionDomain, state: State) -> list[int]:
         """First what the last solution had, then where least else could go: what is broken into should be used up.
 
         Where more devices are to come after the next one, those that could stand in for each other stay in order.
         """
         usable = state.free & ~state.blocked()
-        cells = self._symmetry.cell_of
+        components = self._symmetry.component_of
         shared = self._problem.shared if self._capacities.left else 0
         had = (
-            self._last[task.slot.place][1] if option_left.wanted == 1 and task.slot.place in self._last else 0
+            self._last[task.slot.place][1]
+            if option_domain.wanted == 1 and task.slot.place in self._last
+            else 0
         )
 
         def room(index: int) -> tuple[bool, int, Sequence[int]]:
             left = self._capacities.left_of(index, state) if shared >> index & 1 else ()
-            return not had >> index & 1, (cells[index].devices & usable).bit_count(), left
+            return not had >> index & 1, (components[index].devices & usable).bit_count(), left
 
-        return sorted(bits(option_left.devices), key=room)
+        return sorted(bits(option_domain.devices), key=room)
 
-    def _scarcest(self, tasks: Sequence[Task], prospects: Sequence[Prospect]) -> int:
+    def _scarcest(self, tasks: Sequence[Task], domains: Sequence[RequestDomain]) -> int:
         """The task that is begun, else that for the largest devices, else that with the least choice.
 
         Tasks that could have the same devices share the choice.
         """
         wanted: dict[int, int] = {}
-        for prospect in prospects:
-            wanted[prospect.devices] = wanted.get(prospect.devices, 0) + prospect.least
+        for domain in domains:
+            wanted[domain.devices] = wanted.get(domain.devices, 0) + domain.least
 
         def scarcity(place: int) -> tuple[bool, float, int]:
-            option, devices = tasks[place].option, prospects[place].devices
+            option, devices = tasks[place].option, domains[place].devices
             begun = option is not None and tasks[place].wanted < option.wanted
             size = self._size(devices)
             if self._capacities.left:
-                size += min(map(self._capacities.size, prospects[place].options))
+                size += min(map(self._capacities.size, domains[place].options))
             return not begun, -size, devices.bit_count() - wanted[devices]
 
         return min(range(len(tasks)), key=scarcity)

@@ -1,4 +1,4 @@
-"""Whether all demands can get devices of their own: a matching, or a proof that there is none (Hall's theorem)."""
+"""Whether all demands can get devices of their exclusive_demand: a matching, or a proof that there is none (Hall's theorem)."""
 
 from __future__ import annotations
 

@@ -21,21 +21,21 @@ from allocator.rules.exclusive_use import ExclusiveUse
 class Option:
     """An alternative with the candidates that it could have if it were alone."""
 
-    __slots__ = ("alternative", "appetite", "bonds", "claim", "everything", "static", "wanted")
+    __slots__ = ("alternative", "capacity_key", "claim", "constraints", "everything", "initial", "wanted")
 
     def __init__(self, alternative: Alternative, claim: int, wanted: int) -> None:
         self.alternative = alternative
         #: what it asks of capacities
-        self.appetite = alternative.capacity_key
+        self.capacity_key = alternative.capacity_key
         #: the place of the claim
         self.claim = claim
         #: how many devices
         self.wanted = wanted
-        self.static = 0
+        self.initial = 0
         #: for mode `All`: the candidates that it must have
         self.everything: int | None = None
         #: constraints that concern it: their places in the claim, whether values must be distinct, values
-        self.bonds: list[tuple[int, bool, ValueMap]] = []
+        self.constraints: list[tuple[int, bool, ValueMap]] = []
 
 
 class Slot:
@@ -71,7 +71,7 @@ class Problem:
         self.everything = all_devices
         #: where each candidate stands
         self.place = {device: index for index, device in enumerate(candidates)}
-        self._statics: dict[tuple[Any, ...], int | None] = {}
+        self._initial: dict[tuple[Any, ...], int | None] = {}
         self._maps: dict[tuple[Any, ...], ValueMap] = {}
         self.slots: list[Slot] = []
         #: the place of each claim's first slot
@@ -83,7 +83,7 @@ class Problem:
         self.relevant = 0
         for slot in self.slots:
             for option in slot.options:
-                self.relevant |= option.static
+                self.relevant |= option.initial
         self.has_admin = any(o.alternative.admin_access for slot in self.slots for o in slot.options)
         self.shared = sum(1 << i for i, device in enumerate(candidates) if self._is_shared(device))
         self.counters = CounterSets(attempt, candidates, self.relevant)
@@ -91,7 +91,7 @@ class Problem:
 
     def is_certain(self, slot: int) -> bool:
         """Whether from a slot on nothing but devices decides how the search ends."""
-        return self.horizons[slot] == len(self.slots) and not self.counters.unfathomable
+        return self.horizons[slot] == len(self.slots) and not self.counters.unusable
 
     def all_of(self, option: Option) -> list[int]:
         """For mode `All`: the candidates that it must have, in order."""
@@ -108,7 +108,7 @@ class Problem:
                 slot.risky = not all(self._fill(option) for option in slot.options)
                 if slot.risky:
                     for option in slot.options:
-                        option.static = 0
+                        option.initial = 0
                 self.slots.append(slot)
 
     def _horizons(self) -> list[int]:
@@ -134,12 +134,12 @@ class Problem:
         if option.everything is not None and alternative.constraints and option.everything:
             return False  # A constraint that refuses one of all devices is an error.
         key = _kind(alternative)
-        if key not in self._statics:
-            self._statics[key] = self._suitable(option)
-        found = self._statics[key]
+        if key not in self._initial:
+            self._initial[key] = self._suitable(option)
+        found = self._initial[key]
         if found is None:
             return False
-        option.static = found if option.everything is None else found & option.everything
+        option.initial = found if option.everything is None else found & option.everything
         return True
 
     def _suitable(self, option: Option) -> int | None:
@@ -169,7 +169,7 @@ class Problem:
             for option in slot.options if not slot.risky else ():
                 for place, constraint in option.alternative.constraints:
                     values = self._values(option.alternative, constraint)
-                    option.bonds.append((place, constraint.distinct, values))
+                    option.constraints.append((place, constraint.distinct, values))
 
     def _values(self, alternative: Alternative, constraint: Constraint) -> ValueMap:
         name = constraint.attribute

@@ -9,21 +9,21 @@ from allocator.devices import Device
 from allocator.errors import SearchLimitError
 from allocator.pruning.bits import bits
 from allocator.pruning.capacities import Capacities
+from allocator.pruning.domains import Task
 from allocator.pruning.existence import Existence
 from allocator.pruning.problem import Problem
 from allocator.pruning.propagation import Propagation
-from allocator.pruning.prospects import Task
 from allocator.pruning.state import States
-from allocator.pruning.symmetry import StandIns, Symmetry
+from allocator.pruning.symmetry import Interchangeability, Symmetry
 from allocator.search import Choice, Goal, Outcome, Search
 from allocator.time_limit import UNLIMITED, TimeLimit
 
 MAX_STEPS = 10_000
-EASY_STEPS = 100
+STEPS_BEFORE_LOOKING_AHEAD = 100
 """How many steps a search takes before it asks whether there is any solution; most need fewer."""
 
 
-class _NotEasyError(Exception):
+class _RestartError(Exception):
     pass
 
 
@@ -43,12 +43,12 @@ class PrunedSearch(Search):
         capacities = Capacities(problem)
         self._propagation = Propagation(problem, states, capacities)
         self._symmetry = Symmetry(problem)
-        self._easy_until = max_steps - EASY_STEPS
+        self._look_ahead_below = max_steps - STEPS_BEFORE_LOOKING_AHEAD
         self._looks_ahead = False
         self._existence = Existence(
             problem, states, self._propagation, self._symmetry, capacities, time_limit
         )
-        self._known: dict[object, Outcome] = {}
+        self._outcomes: dict[object, Outcome] = {}
         self._options = {o.alternative: o for slot in problem.slots for o in slot.options}
 
     def run(self) -> bool:
@@ -56,7 +56,7 @@ class PrunedSearch(Search):
         start, state = self._attempt.mark(), self._state
         try:
             return super().run()
-        except _NotEasyError:
+        except _RestartError:
             # Begin anew, but look before each step whether it leads anywhere; what was learned stays.
             self._attempt.undo(start)
             self._state, self._looks_ahead = state, True
@@ -75,16 +75,16 @@ class PrunedSearch(Search):
         """Serve a request, unless the rest is known to be hopeless from here."""
         slot = self._slot(goal)
         certain = self._problem.is_certain(slot)
-        key = (self._symmetry.remaining if certain else self._symmetry.exactly)(slot, self._state)
-        known = self._known.get(key)
+        key = (self._symmetry.equivalence_key if certain else self._symmetry.exact_key)(slot, self._state)
+        known = self._outcomes.get(key)
         if known is not None:
             return known
-        if self._is_hopeless(goal):
+        if self._is_infeasible(goal):
             return Outcome.FAILED
-        outcome = self._known[key] = yield from super()._choose(goal)
+        outcome = self._outcomes[key] = yield from super()._choose(goal)
         return outcome
 
-    def _is_hopeless(self, goal: Goal) -> bool:
+    def _is_infeasible(self, goal: Goal) -> bool:
         """For a single alternative, its first device is about to ask the same."""
         slot = self._problem.slots[self._slot(goal)]
         return len(slot.options) > 1 and not slot.risky and self._possible_devices(goal) is None
@@ -95,18 +95,18 @@ class PrunedSearch(Search):
             raise SearchLimitError
         self._time_limit.check()
         tasks = self._propagation.tasks(goal)
-        prospects = self._propagation.prospects(tasks, self._state)
-        if prospects is None or not self._is_possible(goal, tasks):
+        domains = self._propagation.domains(tasks, self._state)
+        if domains is None or not self._may_have_solution(goal, tasks):
             return None
-        return prospects[0].devices
+        return domains[0].devices
 
-    def _is_possible(self, goal: Goal, tasks: Sequence[Task]) -> bool:
+    def _may_have_solution(self, goal: Goal, tasks: Sequence[Task]) -> bool:
         """Where it is not easy, ask whether there is any solution at all, before looking for the first one."""
         if not self._looks_ahead:
-            if self._steps_left < self._easy_until:
-                raise _NotEasyError
+            if self._steps_left < self._look_ahead_below:
+                raise _RestartError
             return True
-        return not self._problem.is_certain(self._slot(goal)) or self._existence.is_possible(
+        return not self._problem.is_certain(self._slot(goal)) or self._existence.may_have_solution(
             tasks, self._state
         )
 
@@ -125,10 +125,10 @@ class PrunedSearch(Search):
         if devices is None:
             return Outcome.FAILED
         last = goal.devices + 1 == alternative.count
-        stand_ins = self._stand_ins(slot)
+        interchangeable = self._interchangeable(slot)
         failed = set()
         for index in bits(devices):
-            token = stand_ins.token(index, last=last) if stand_ins is not None else index
+            token = interchangeable.token(index, last=last) if interchangeable is not None else index
             if token in failed:
                 continue
             mark, device = self._attempt.mark(), self._candidates[index]
@@ -139,11 +139,11 @@ class PrunedSearch(Search):
             failed.add(token)
         return Outcome.FAILED
 
-    def _stand_ins(self, slot: int) -> StandIns | None:
+    def _interchangeable(self, slot: int) -> Interchangeability | None:
         # Where looking at a device can be an error, it matters which devices are looked at.
         if self._problem.has_admin or not self._problem.is_certain(slot):
             return None
-        return self._symmetry.stand_ins(slot, self._state)
+        return self._symmetry.interchangeable(slot, self._state)
 
     def _go_on(
         self, goal: Goal, alternative: Alternative, device: Device, mark: int, start: int

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from allocator.compatibility_groups import Common, joined
 from allocator.pruning.bits import bits
-from allocator.pruning.counters import CounterSets, Left
+from allocator.pruning.counters import CounterSets, Remaining
 from allocator.pruning.problem import Option, Problem
 
 
@@ -19,7 +19,7 @@ class State(NamedTuple):
     #: candidates held, by claim; only kept if some request has admin access
     held: Mapping[int, int]
     #: by counter set
-    left: tuple[Left, ...]
+    left: tuple[Remaining, ...]
     common: tuple[Common | None, ...]
     #: by counter set: members that it cannot bear, or whose groups do not fit
     refused: tuple[int, ...]
@@ -87,6 +87,6 @@ class States:
         return state
 
 
-def less(left: Left, drawn: Left) -> Left:
+def less(left: Remaining, drawn: Remaining) -> Remaining:
     """What is left after that."""
     return tuple(available - amount for available, amount in zip(left, drawn, strict=True))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from allocator.answers import NodeAnswer
 from allocator.explaining.conflicts import Conflict
-from allocator.explaining.constraints import Clash
-from allocator.explaining.explanation import FITS, Explanation, Funnel, NodeKind, Total
+from allocator.explaining.constraint_checks import ConstraintCheck
+from allocator.explaining.explanation import FITS, Explanation, NodeKind, RequestSteps, Total
 from allocator.explaining.finder import Remedy
-from allocator.explaining.steps import Loss, Step
+from allocator.explaining.steps import Rejection, Step
 from commandline.reports.writing import failure_documents
 
 if TYPE_CHECKING:
@@ -103,27 +103,31 @@ def _kind(kind: NodeKind) -> Json:
     document: Json = {
         "nodes": len(kind.nodes),
         "names": list(kind.nodes[:MAX_NODES]),
-        "requests": [_funnel(funnel, kind) for funnel in kind.funnels],
-        "constraints": [_clash(clash) for clash in kind.clashes],
+        "requests": [_request(request, kind) for request in kind.requests],
+        "constraints": [_constraint(check) for check in kind.constraint_checks],
     }
     return document | ({"error": kind.error} if kind.error else {})
 
 
-def _funnel(funnel: Funnel, kind: NodeKind) -> Json:
-    alternative = funnel.alternative
+def _request(request: RequestSteps, kind: NodeKind) -> Json:
+    alternative = request.alternative
     return {
         "claim": alternative.claim.name,
         "request": alternative.name,
         "deviceClass": alternative.details.get("deviceClassName", ""),
         "allocationMode": alternative.details.get("allocationMode", ""),
-        "needed": funnel.needed,
-        "available": funnel.left,
-        "steps": [_step(step, kind) for step in funnel.steps],
+        "needed": request.needed,
+        "available": request.left,
+        "steps": [_step(step, kind) for step in request.steps],
     }
 
 
 def _step(step: Step, kind: NodeKind) -> Json:
-    document: Json = {"rule": step.rule, "left": step.left, "lost": [_loss(loss, kind) for loss in step.lost]}
+    document: Json = {
+        "rule": step.rule,
+        "left": step.left,
+        "lost": [_rejection(rejection, kind) for rejection in step.rejected],
+    }
     if step.about:
         document["about"] = step.about
     if step.failed:
@@ -133,26 +137,26 @@ def _step(step: Step, kind: NodeKind) -> Json:
     return document
 
 
-def _loss(loss: Loss, kind: NodeKind) -> Json:
-    document: Json = {"reason": loss.reason, "devices": loss.devices}
-    if loss.reason not in kind.common:
+def _rejection(rejection: Rejection, kind: NodeKind) -> Json:
+    document: Json = {"reason": rejection.reason, "devices": rejection.devices}
+    if rejection.reason not in kind.common:
         document["node"] = kind.nodes[0]
-    if loss.example:
-        document["example"] = loss.example
-    if loss.claims:
-        document["claims"] = list(loss.claims)
+    if rejection.example:
+        document["example"] = rejection.example
+    if rejection.claims:
+        document["claims"] = list(rejection.claims)
     return document
 
 
-def _clash(clash: Clash) -> Json:
+def _constraint(check: ConstraintCheck) -> Json:
     return {
-        "claim": clash.claim,
-        "index": clash.place,
-        "type": "distinctAttribute" if clash.constraint.distinct else "matchAttribute",
-        "attribute": clash.constraint.attribute,
-        "satisfiable": clash.satisfiable,
-        "needed": dict(clash.needed),
-        "values": {value: dict(counts) for value, counts in clash.values.items()},
+        "claim": check.claim,
+        "index": check.place,
+        "type": "distinctAttribute" if check.constraint.distinct else "matchAttribute",
+        "attribute": check.constraint.attribute,
+        "satisfiable": check.satisfiable,
+        "needed": dict(check.needed),
+        "values": {value: dict(counts) for value, counts in check.values.items()},
     }
 
 

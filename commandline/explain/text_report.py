@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import REQUEST, Conflict
-from allocator.explaining.constraints import Clash
+from allocator.explaining.constraint_checks import ConstraintCheck
 from allocator.explaining.explanation import (
     CHANCE,
     ERROR,
@@ -16,21 +16,21 @@ from allocator.explaining.explanation import (
     MISFIT,
     UNDECIDED,
     Explanation,
-    Funnel,
     NodeKind,
+    RequestSteps,
     values_of,
 )
 from allocator.explaining.finder import Remedy
-from allocator.explaining.steps import POOL, Loss, Step
-from allocator.fate import enough_nodes
+from allocator.explaining.steps import POOL, Rejection, Step
 from allocator.rules.selectors import ClassSelectors, RequestSelectors
+from allocator.scheduling_outcome import enough_nodes
 from commandline.reports.writing import failure_lines, number
 
 if TYPE_CHECKING:
     from commandline.explain.explanations import Answer, Explained
 
 #: Entries that are shown of long lists.
-MAX_KINDS, MAX_LOSSES, MAX_VALUES, MAX_EXCLUDED, MAX_REQUESTS, MAX_CLASSES = 4, 4, 6, 4, 3, 6
+MAX_KINDS, MAX_REJECTIONS, MAX_VALUES, MAX_EXCLUDED, MAX_REQUESTS, MAX_CLASSES = 4, 4, 6, 4, 3, 6
 _RULES = {
     "node": "on this node",
     "gate": "feature gates",
@@ -112,7 +112,7 @@ def _misfit(explanation: Explanation) -> Iterator[str]:
     yield from _ending(explanation)
     yield from _summary(explanation)
     # Requests that are wrong on every node have no steps.
-    kinds = [kind for kind in explanation.kinds if kind.funnels or not explanation.demand]
+    kinds = [kind for kind in explanation.kinds if kind.requests or not explanation.demand]
     for kind in kinds[:MAX_KINDS]:
         yield ""
         yield from _kind(kind, explanation)
@@ -172,10 +172,10 @@ def _summary(explanation: Explanation) -> Iterator[str]:
         )
     if explanation.kinds:
         short = [
-            f"{f'{funnel.alternative.claim.name}:' if several else ''}{funnel.alternative.name} finds "
-            f"{funnel.left} of {number(funnel.needed, 'device')}"
-            for funnel in explanation.kinds[0].funnels
-            if funnel.left < funnel.needed
+            f"{f'{request.alternative.claim.name}:' if several else ''}{request.alternative.name} finds "
+            f"{request.left} of {number(request.needed, 'device')}"
+            for request in explanation.kinds[0].requests
+            if request.left < request.needed
         ]
         if short:
             yield f"  closest node: {explanation.kinds[0].nodes[0]}, where {'; '.join(short)}"
@@ -189,25 +189,25 @@ def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:
     yield f"  on {kind.nodes[0]}{others}:"
     if kind.error and (explanation.error is None or kind.error != explanation.error.error):
         yield f"    error: {kind.error}"
-    if not any(funnel.steps[0].left or funnel.steps[0].lost for funnel in kind.funnels):
+    if not any(request.steps[0].left or request.steps[0].rejected for request in kind.requests):
         yield "    no devices"
         return
-    for funnel in kind.funnels:
-        yield from _funnel(funnel, kind)
-    for clash in kind.clashes:
-        yield from _clash(clash, kind)
+    for request in kind.requests:
+        yield from _request(request, kind)
+    for check in kind.constraint_checks:
+        yield from _constraint(check, kind)
 
 
-def _funnel(funnel: Funnel, kind: NodeKind) -> Iterator[str]:
-    alternative = funnel.alternative
+def _request(request: RequestSteps, kind: NodeKind) -> Iterator[str]:
+    alternative = request.alternative
     wanted = "all" if alternative.takes_all else str(alternative.count)
     what = "alternative" if alternative.subrequest else "request"
     device_class = alternative.details.get("deviceClassName", "")
     yield f"    {what} {alternative.name} of claim {alternative.claim.name}: {wanted} of class {device_class}"
-    for step in funnel.steps:
+    for step in request.steps:
         yield from _step(step, kind)
-    if funnel.left < funnel.needed:
-        yield f"      => {funnel.left} of {funnel.needed}"
+    if request.left < request.needed:
+        yield f"      => {request.left} of {request.needed}"
 
 
 def _step(step: Step, kind: NodeKind) -> Iterator[str]:
@@ -215,11 +215,11 @@ def _step(step: Step, kind: NodeKind) -> Iterator[str]:
         yield f"      {step.left:>5} {'device' if step.left == 1 else 'devices'} on the node"
     else:
         yield f"      {step.left:>5} left after {_rule(step)}"
-    losses = sorted(step.lost, key=lambda loss: -loss.devices)
-    for loss in losses[:MAX_LOSSES]:
-        yield f"              {_loss(loss)}{_only(loss.reason, kind)}"
-    if others := losses[MAX_LOSSES:]:
-        yield f"              -{sum(loss.devices for loss in others)} for {number(len(others), 'more reason')}"
+    rejections = sorted(step.rejected, key=lambda rejection: -rejection.devices)
+    for rejection in rejections[:MAX_REJECTIONS]:
+        yield f"              {_rejection(rejection)}{_only(rejection.reason, kind)}"
+    if others := rejections[MAX_REJECTIONS:]:
+        yield f"              -{sum(rejection.devices for rejection in others)} for {number(len(others), 'more reason')}"
     if step.failed and step.missing:
         failed = number(step.failed, "device")
         yield f"              attribute {step.missing} is missing on {failed}: guard it with has(…)"
@@ -235,9 +235,13 @@ def _rule(step: Step) -> str:
     return _RULES[step.rule]
 
 
-def _loss(loss: Loss) -> str:
-    example = f" (such as {loss.example})" if loss.reason.startswith("fails") and loss.example else ""
-    return f"-{loss.devices} {loss.reason}{example}"
+def _rejection(rejection: Rejection) -> str:
+    example = (
+        f" (such as {rejection.example})"
+        if rejection.reason.startswith("fails") and rejection.example
+        else ""
+    )
+    return f"-{rejection.devices} {rejection.reason}{example}"
 
 
 def _only(fact: object, kind: NodeKind) -> str:
@@ -245,23 +249,23 @@ def _only(fact: object, kind: NodeKind) -> str:
     return "" if fact in kind.common else f" (on {kind.nodes[0]})"
 
 
-def _clash(clash: Clash, nodes: NodeKind) -> Iterator[str]:
-    kind = "distinctAttribute" if clash.constraint.distinct else "matchAttribute"
-    if clash.satisfiable:
+def _constraint(check: ConstraintCheck, nodes: NodeKind) -> Iterator[str]:
+    kind = "distinctAttribute" if check.constraint.distinct else "matchAttribute"
+    if check.satisfiable:
         return
     yield (
-        f"    {kind} {clash.constraint.attribute} of claim {clash.claim}: "
+        f"    {kind} {check.constraint.attribute} of claim {check.claim}: "
         + (
-            f"{number(len(clash.values), 'value')} for {sum(clash.needed.values())} devices"
-            if clash.constraint.distinct
+            f"{number(len(check.values), 'value')} for {sum(check.needed.values())} devices"
+            if check.constraint.distinct
             else "no value has enough devices"
         )
-        + _only(values_of(clash), nodes)
+        + _only(values_of(check), nodes)
     )
-    ranked = sorted(clash.values.items(), key=lambda entry: (-sum(entry[1].values()), entry[0]))
+    ranked = sorted(check.values.items(), key=lambda entry: (-sum(entry[1].values()), entry[0]))
     for value, counts in ranked[:MAX_VALUES]:
         offers = ", ".join(
-            f"{name} {counts.get(name, 0)} of {needed}" for name, needed in clash.needed.items()
+            f"{name} {counts.get(name, 0)} of {needed}" for name, needed in check.needed.items()
         )
         yield f"        {value}: {offers}"
     if len(ranked) > MAX_VALUES:
@@ -288,15 +292,15 @@ def _alternatives(explanation: Explanation) -> Iterator[str]:
 
 def _shortage(kind: NodeKind, note: AlternativeNote) -> Iterator[str]:
     """The steps of an alternative that finds too few devices."""
-    for funnel in kind.funnels:
-        alternative = funnel.alternative
+    for request in kind.requests:
+        alternative = request.alternative
         if (alternative.claim.name, alternative.name) == (
             note.claim,
             note.name,
-        ) and funnel.left < funnel.needed:
-            for step in funnel.steps:
+        ) and request.left < request.needed:
+            for step in request.steps:
                 yield from _step(step, kind)
-            yield f"      => {funnel.left} of {funnel.needed}"
+            yield f"      => {request.left} of {request.needed}"
 
 
 def _conflicts(explanation: Explanation) -> Iterator[str]:

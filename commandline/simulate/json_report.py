@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from allocator.fitting.leftover import Leftover
-from allocator.growing import Growth
+from allocator.expansion import Expansion
+from allocator.fitting.fragmentation import Fragmentation
 from allocator.simulation import Placement
 from commandline.reports.writing import failure_documents
 from commandline.simulate.runs import Report, Run
@@ -22,8 +22,8 @@ def document(report: Report) -> Json:
         "problems": [{"object": title, "problem": problem} for title, problem in report.problems],
         "failures": failure_documents(report.failures),
     }
-    if report.growth is not None:
-        answer["newNodes"] = _growth(report.growth)
+    if report.expansion is not None:
+        answer["newNodes"] = _expansion(report.expansion)
     return answer
 
 
@@ -35,7 +35,7 @@ def _run(run: Run) -> Json:
         "undecided": [each.pod for each in run.undecided],
         "placements": [_placement(each) for each in run.placements],
         "left": [each.pod for each in run.left],
-        "fragmentation": _leftover(run.leftover),
+        "fragmentation": _fragmentation(run.fragmentation),
     }
 
 
@@ -54,7 +54,7 @@ def _placement(placement: Placement) -> Json:
     return document
 
 
-def _leftover(remaining: Leftover) -> Json:
+def _fragmentation(remaining: Fragmentation) -> Json:
     return {
         "partitions": [
             {
@@ -93,18 +93,18 @@ def _leftover(remaining: Leftover) -> Json:
     }
 
 
-def _growth(growth: Growth) -> Json:
+def _expansion(expansion: Expansion) -> Json:
     return {
-        "complete": growth.complete,
-        "placedWithout": sum(bool(each.node) for each in growth.placements),
+        "complete": expansion.complete,
+        "placedWithout": sum(bool(each.node) for each in expansion.placements),
         "ways": [
             {
-                "nodes": dict(way.nodes),
-                "total": way.total,
-                "rank": way.rank,
-                "placements": [_placement(each) for each in way.placements],
-                "left": list(way.left),
+                "nodes": dict(option.nodes),
+                "total": option.total,
+                "rank": option.rank,
+                "placements": [_placement(each) for each in option.placements],
+                "left": list(option.left),
             }
-            for way in growth.ways
+            for option in expansion.options
         ],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allocator.demand import name_of
-from allocator.growing import Template
+from allocator.expansion import Template
 from commandline.cluster_state import ClusterState
 from commandline.errors import UsageError
 from commandline.reading import read

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from allocator.expansion import Expansion, Template, expand
 from allocator.explaining.changes import constraints_of
 from allocator.explaining.snapshot import Snapshot, full_name, unknown_classes
-from allocator.fitting.leftover import Leftover, leftover
-from allocator.growing import Growth, Template, grow
+from allocator.fitting.fragmentation import Fragmentation, fragmentation
 from allocator.packing import pack
 from allocator.pod_nodes import excluded
 from allocator.scheduling import SchedulingState
@@ -24,10 +24,10 @@ MAX_COPIES = 10_000
 class Run:
     """All pods placed with one objective, and what is left of the devices."""
 
-    def __init__(self, objective: str, placements: Sequence[Placement], remaining: Leftover) -> None:
+    def __init__(self, objective: str, placements: Sequence[Placement], remaining: Fragmentation) -> None:
         self.objective = objective
         self.placements = placements
-        self.leftover = remaining
+        self.fragmentation = remaining
 
     @property
     def placed(self) -> int:
@@ -61,18 +61,20 @@ class Report:
         #: classes that claims name and that do not exist
         self.unknown_classes: list[str] = []
         self.runs: list[Run] = []
-        self.growth: Growth | None = None
+        self.expansion: Expansion | None = None
 
     @property
     def undecided(self) -> bool:
         """Whether some pod was not decided in time, or the search for new nodes stopped early."""
-        return any(run.undecided for run in self.runs) or not (self.growth is None or self.growth.complete)
+        return any(run.undecided for run in self.runs) or not (
+            self.expansion is None or self.expansion.complete
+        )
 
     @property
     def all_placed(self) -> bool:
         """Whether the last run, or the best way with new nodes, places all pods."""
-        if self.growth is not None and self.growth.ways:
-            return not self.growth.ways[0].left
+        if self.expansion is not None and self.expansion.options:
+            return not self.expansion.options[0].left
         return not self.runs[-1].left
 
 
@@ -107,10 +109,12 @@ def simulate(
         cluster = _cluster(snapshot)
         simulation = Simulation(cluster, limits=limits)
         found = pack(simulation, pods) if objective == BATCH else simulation.run(pods, MODES[objective])
-        remaining = leftover(cluster.pools(), cluster.allocated, attributes)
+        remaining = fragmentation(cluster.pools(), cluster.allocated, attributes)
         report.runs.append(Run(objective, found, remaining))
     if templates:
-        report.growth = grow(lambda: _cluster(snapshot), pods, templates, MODES[objectives[0]], limits=limits)
+        report.expansion = expand(
+            lambda: _cluster(snapshot), pods, templates, MODES[objectives[0]], limits=limits
+        )
     return report
 
 

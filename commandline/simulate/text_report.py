@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from allocator.fitting.leftover import Leftover
-from allocator.growing import Growth, Way
+from allocator.expansion import Expansion, ExpansionOption
+from allocator.fitting.fragmentation import Fragmentation
 from allocator.simulation import Placement
 from commandline.reports.writing import failure_lines, number, table
 from commandline.simulate.runs import Report, Run
@@ -38,21 +38,21 @@ def lines(report: Report) -> Iterator[str]:
     for run in report.runs:
         yield ""
         yield f"left after {run.objective}"
-        yield from _leftover(run.leftover)
-    if report.growth is not None:
+        yield from _fragmentation(run.fragmentation)
+    if report.expansion is not None:
         yield ""
-        yield from _growth(report.growth)
+        yield from _expansion(report.expansion)
 
 
 def _comparison(runs: Sequence[Run]) -> Iterator[str]:
     """A line per objective: what it places, and how many of each kind of partition could still be placed."""
-    profiles = [(row.driver, row.profile) for row in runs[0].leftover.partitions]
+    profiles = [(row.driver, row.profile) for row in runs[0].fragmentation.partitions]
     head = ("objective", "placed", "of", "nodes", *(f"{profile} left" for _, profile in profiles))
     yield from table([head, *(_compared(run, profiles) for run in runs)])
 
 
 def _compared(run: Run, profiles: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    placeable = {(row.driver, row.profile): str(row.placeable) for row in run.leftover.partitions}
+    placeable = {(row.driver, row.profile): str(row.placeable) for row in run.fragmentation.partitions}
     numbers = (str(run.placed), str(len(run.placements)), str(run.nodes_used))
     return (run.objective, *numbers, *(placeable.get(profile, "0") for profile in profiles))
 
@@ -90,7 +90,7 @@ def _differences(runs: Sequence[Run]) -> Iterator[str]:
         yield f"  {run.objective.ljust(max(len(each.objective) for each in runs))}  {shown}{more}"
 
 
-def _leftover(remaining: Leftover) -> Iterator[str]:
+def _fragmentation(remaining: Fragmentation) -> Iterator[str]:
     for rows in (_partitions(remaining), _groups(remaining), _shares(remaining)):
         if len(rows) > 1:
             yield from table(rows, left=(0, len(rows[0]) - 1))
@@ -98,7 +98,7 @@ def _leftover(remaining: Leftover) -> Iterator[str]:
         yield "  no devices"
 
 
-def _partitions(remaining: Leftover) -> list[Sequence[str]]:
+def _partitions(remaining: Fragmentation) -> list[Sequence[str]]:
     head: Sequence[str] = (
         "partition",
         "placeable",
@@ -117,7 +117,7 @@ def _partitions(remaining: Leftover) -> list[Sequence[str]]:
     ]
 
 
-def _groups(remaining: Leftover) -> list[Sequence[str]]:
+def _groups(remaining: Fragmentation) -> list[Sequence[str]]:
     head: Sequence[str] = (
         "devices by",
         "free",
@@ -140,7 +140,7 @@ def _groups(remaining: Leftover) -> list[Sequence[str]]:
     ]
 
 
-def _shares(remaining: Leftover) -> list[Sequence[str]]:
+def _shares(remaining: Fragmentation) -> list[Sequence[str]]:
     head: Sequence[str] = ("shared capacity", "free", "total", "largest free share", "devices", "driver")
     return [
         head,
@@ -159,38 +159,38 @@ def _amount(amount: float) -> str:
     return f"{amount:g}"
 
 
-def _growth(growth: Growth) -> Iterator[str]:
-    missing = sum(not each.node for each in growth.placements)
+def _expansion(expansion: Expansion) -> Iterator[str]:
+    missing = sum(not each.node for each in expansion.placements)
     if not missing:
         yield "no new nodes are needed"
         return
     yield f"new nodes for {number(missing, 'pod')} that {'does' if missing == 1 else 'do'} not fit, best option first"
-    if not growth.complete:
+    if not expansion.complete:
         yield "  (the time limit was reached before everything was tried)"
-    for place, way in enumerate(growth.ways, 1):
-        yield f"  {place}. {_way(way)}"
-        for name, count in sorted(_requests(way).items()):
+    for place, option in enumerate(expansion.options, 1):
+        yield f"  {place}. {_option(option)}"
+        for name, count in sorted(_requests(option).items()):
             yield f"       {name}: {count}"
-        for pod in way.left[:MAX_DEVICES]:
+        for pod in option.left[:MAX_DEVICES]:
             yield f"       not placed: {pod}"
-        if len(way.left) > MAX_DEVICES:
-            yield f"       and {number(len(way.left) - MAX_DEVICES, 'more pod')}"
+        if len(option.left) > MAX_DEVICES:
+            yield f"       and {number(len(option.left) - MAX_DEVICES, 'more pod')}"
 
 
-def _way(way: Way) -> str:
-    nodes = ", ".join(f"{count} x {name}" for name, count in way.nodes.items() if count)
+def _option(option: ExpansionOption) -> str:
+    nodes = ", ".join(f"{count} x {name}" for name, count in option.nodes.items() if count)
     if not nodes:
-        return f"{', '.join(way.nodes)}: no number of such nodes would place any of them"
-    placed = sum(bool(each.node) for each in way.placements)
-    end = "places all of them" if not way.left else f"places {placed}, leaves {len(way.left)}"
+        return f"{', '.join(option.nodes)}: no number of such nodes would place any of them"
+    placed = sum(bool(each.node) for each in option.placements)
+    end = "places all of them" if not option.left else f"places {placed}, leaves {len(option.left)}"
     return f"{nodes}: {end}"
 
 
-def _requests(way: Way) -> Counter[str]:
+def _requests(option: ExpansionOption) -> Counter[str]:
     """How often each alternative of a request is chosen."""
     return Counter(
         f"alternative {request}"
-        for placement in way.placements
+        for placement in option.placements
         for result in placement.results.values()
         for request in sorted({each["request"] for each in result["devices"].get("results", ())})
         if "/" in request

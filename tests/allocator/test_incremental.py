@@ -168,7 +168,7 @@ def test_answers_are_those_of_a_fresh_allocator(
     """Whatever has happened to a cluster, all nodes answer as if they had never been asked before."""
     if seed % 2:
         # What the plain search cannot tell at once is known of nodes that are alike for the claims.
-        monkeypatch.setattr("allocator.solving.PATIENCE", 0)
+        monkeypatch.setattr("allocator.solving.MAX_BACKTRACKS", 0)
     state = ChangingCluster(FEATURES[profile], random.Random(f"{profile} {seed}"))
     for step in range(25):
         state.step()
@@ -197,7 +197,7 @@ def _with_serials(draw: random.Random, name: str) -> Object:
 @pytest.mark.parametrize("seed", range(30))
 def test_nodes_that_are_alike_for_claims(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Serial numbers do not keep nodes from being alike; what selectors and constraints look at does."""
-    monkeypatch.setattr("allocator.solving.PATIENCE", 0)
+    monkeypatch.setattr("allocator.solving.MAX_BACKTRACKS", 0)
     draw = random.Random(seed)
     state = ChangingCluster(FEATURES["all"], draw)
     for name in list(state.slices):

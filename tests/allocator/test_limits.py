@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from allocator.growing import Template, grow
+from allocator.expansion import Template, expand
 from allocator.packing import pack
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import Limits, Pod, Simulation
@@ -88,8 +88,8 @@ def test_new_nodes_out_of_time() -> None:
     """What was not tried is not called impossible."""
     template = Template(node("new"), (slice_of("d"),))
     pods = [Pod(f"p{number}", {f"ns/c{number}": claim(exactly(), name=f"c{number}")}) for number in range(4)]
-    done = grow(cluster, pods, [template], Mode.ATTEMPT, limits=Limits(looks(inf)))
-    assert (done.complete, done.ways[0].total, list(done.ways[0].left)) == (True, 4, [])
-    cut = grow(cluster, pods, [template], Mode.ATTEMPT, limits=Limits(looks(9)))
+    done = expand(cluster, pods, [template], Mode.ATTEMPT, limits=Limits(looks(inf)))
+    assert (done.complete, done.options[0].total, list(done.options[0].left)) == (True, 4, [])
+    cut = expand(cluster, pods, [template], Mode.ATTEMPT, limits=Limits(looks(9)))
     assert not cut.complete
-    assert len(cut.ways[0].left) > 0
+    assert len(cut.options[0].left) > 0

@@ -10,7 +10,7 @@ import pytest
 
 from allocator.pruning.problem import Problem
 from allocator.pruning.search import PrunedSearch
-from allocator.search import Search, UndecidedError
+from allocator.search import BacktrackLimitError, Search
 from tests.allocator import scenes
 from tests.allocator.cp_model import is_feasible
 from tests.allocator.objects import (
@@ -31,12 +31,12 @@ from tests.allocator.objects import (
 from tests.allocator.scenes import Scene, claims_of, combined, renamed_and_permuted, slices_of
 from tests.allocator.tangles import crowd, tangle
 
-PATIENCE = 20_000
+MAX_BACKTRACKS = 20_000
 EXAMPLES = 250
 
 
 def plainly(attempt: Any, claims: Any, candidates: Any, all_devices: Any, features: Any, *_: Any) -> bool:
-    return Search(attempt, claims, candidates, all_devices, PATIENCE).run()
+    return Search(attempt, claims, candidates, all_devices, MAX_BACKTRACKS).run()
 
 
 def pruned(attempt: Any, claims: Any, candidates: Any, all_devices: Any, features: Any, *_: Any) -> bool:
@@ -71,11 +71,11 @@ def test_same_answer_as_the_plain_search(
         monkeypatch.setattr("allocator.allocation.solve", plainly)
         try:
             expected = answer_of(make, seed)
-        except UndecidedError:
+        except BacktrackLimitError:
             continue  # There is nothing to compare with.
         monkeypatch.setattr("allocator.allocation.solve", pruned)
         for easy_steps in (100, 0):
-            monkeypatch.setattr("allocator.pruning.search.EASY_STEPS", easy_steps)
+            monkeypatch.setattr("allocator.pruning.search.STEPS_BEFORE_LOOKING_AHEAD", easy_steps)
             assert answer_of(make, seed) == expected, (seed, easy_steps)
         compared += 1
     assert compared > EXAMPLES * 0.95

@@ -6,8 +6,13 @@ from random import Random
 
 import pytest
 
-from allocator.fitting.leftover import GroupRest, PartitionRest, ShareRest, leftover
-from allocator.growing import Growth, Template, grow
+from allocator.expansion import Expansion, Template, expand
+from allocator.fitting.fragmentation import (
+    GroupFragmentation,
+    PartitionFragmentation,
+    ShareFragmentation,
+    fragmentation,
+)
 from allocator.packing import pack
 from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import Placement, Pod, Simulation
@@ -119,7 +124,7 @@ def test_left_partitions() -> None:
     state = gpus(1, 2)
     for gpu in range(2):
         state.hold(held(f"gpu-{gpu}-3g-40gb-0", pool="node-00", name=f"h{gpu}"))
-    rest = leftover(state.pools(), state.allocated)
+    rest = fragmentation(state.pools(), state.allocated)
     assert [each[1:] for each in rest.partitions] == [
         ("7g.80gb", 0, 1, 2, 0),
         ("4g.40gb", 0, 2, 2, 0),
@@ -128,15 +133,18 @@ def test_left_partitions() -> None:
         ("1g.10gb", 6, 8, 14, 2),
         ("1g.20gb", 4, 4, 8, 2),
     ]
-    assert PartitionRest._fields[2:] == ("placeable", "sufficient", "whole", "sets")
+    assert PartitionFragmentation._fields[2:] == ("placeable", "sufficient", "whole", "sets")
 
 
 def test_left_groups() -> None:
     """Topology groups: how many there are, how many nobody uses, how large the largest rest is."""
     devices = [device(f"{name}{index}", attributes={ROOT: name}) for name in "abc" for index in range(2)]
     state = cluster(slice_of(*devices), holders=[held("a0", "a1", "b0")])
-    rest = leftover(state.pools(), state.allocated)
-    assert rest.groups == [GroupRest(DRIVER, "", 1, 0, 6, 3, 3), GroupRest(DRIVER, ROOT, 3, 1, 6, 3, 2)]
+    rest = fragmentation(state.pools(), state.allocated)
+    assert rest.groups == [
+        GroupFragmentation(DRIVER, "", 1, 0, 6, 3, 3),
+        GroupFragmentation(DRIVER, ROOT, 3, 1, 6, 3, 2),
+    ]
 
 
 def test_left_shares() -> None:
@@ -144,22 +152,24 @@ def test_left_shares() -> None:
     shared = {"allowMultipleAllocations": True, "capacity": {"memory": {"value": "80"}}}
     used = held("a", shareID="share", consumedCapacity={"memory": "60"})
     state = cluster(slice_of(device("a", **shared), device("b", **shared)), holders=[used])
-    assert leftover(state.pools(), state.allocated).shares == [ShareRest(DRIVER, "memory", 2, 160, 100, 80)]
+    assert fragmentation(state.pools(), state.allocated).shares == [
+        ShareFragmentation(DRIVER, "memory", 2, 160, 100, 80)
+    ]
 
 
 def template(name: str, *devices: Object | str) -> Template:
     return Template(node(name), (slice_of(*devices, name=name, pool=name, nodeName=name),))
 
 
-def growth(asked: list[Pod], *templates: Template) -> Growth:
-    return grow(three_devices, asked, templates, Mode.FIRST_FIT)
+def expansion(asked: list[Pod], *templates: Template) -> Expansion:
+    return expand(three_devices, asked, templates, Mode.FIRST_FIT)
 
 
 def test_no_new_nodes() -> None:
     """Where all pods fit there is nothing to add."""
-    found = growth([pod("p", exactly())], template("t", "d"))
+    found = expansion([pod("p", exactly())], template("t", "d"))
     assert nodes(*found.placements) == ["n1"]
-    assert found.ways == []
+    assert found.options == []
 
 
 def test_fewest_new_nodes() -> None:
@@ -167,9 +177,9 @@ def test_fewest_new_nodes() -> None:
     asked = [pod("two", exactly(count=2)), pod("one", exactly())]
     small = [pod(f"s{index}", exactly()) for index in range(2)]
     large = [pod(f"l{index}", exactly(count=3)) for index in range(2)]
-    found = growth([*asked, *small, *large], template("t", "d0", "d1", "d2", "d3"))
-    assert [dict(way.nodes) for way in found.ways] == [{"t": 2}]
-    assert not found.ways[0].left
+    found = expansion([*asked, *small, *large], template("t", "d0", "d1", "d2", "d3"))
+    assert [dict(way.nodes) for way in found.options] == [{"t": 2}]
+    assert not found.options[0].left
 
 
 def test_better_alternatives_first() -> None:
@@ -186,8 +196,8 @@ def test_better_alternatives_first() -> None:
         *(f"x{index}" for index in range(4)),
         *(device(f"p{index}", attributes={"model": 2}) for index in range(2)),
     )
-    found = grow(lambda: cluster(nodes=[]), asked, [poor, good], Mode.FIRST_FIT)
-    assert [(dict(way.nodes), way.rank) for way in found.ways] == [({"good": 2}, 0), ({"poor": 1}, 2)]
+    found = expand(lambda: cluster(nodes=[]), asked, [poor, good], Mode.FIRST_FIT)
+    assert [(dict(way.nodes), way.rank) for way in found.options] == [({"good": 2}, 0), ({"poor": 1}, 2)]
 
 
 def _of_model(name: str, model: int) -> Object:
@@ -199,8 +209,8 @@ def test_several_kinds_of_nodes() -> None:
     """Pods that need different nodes get a way with both."""
     asked = [pod("p", exactly(selectors=[_model(1)])), pod("q", exactly(selectors=[_model(2)]))]
     templates = [template(f"t{model}", device("d", attributes={"model": model})) for model in (1, 2)]
-    found = grow(lambda: cluster(nodes=[]), asked, templates, Mode.FIRST_FIT)
-    assert [(dict(way.nodes), list(way.left)) for way in found.ways] == [
+    found = expand(lambda: cluster(nodes=[]), asked, templates, Mode.FIRST_FIT)
+    assert [(dict(way.nodes), list(way.left)) for way in found.options] == [
         ({"t1": 1, "t2": 1}, []),
         ({"t1": 1}, ["q"]),
         ({"t2": 1}, ["p"]),
@@ -213,22 +223,22 @@ def _model(number: int) -> str:
 
 def test_pods_that_no_node_helps() -> None:
     """A pod that does not even fit on an empty new node is left over, and no node is added for it."""
-    found = growth([pod("p", exactly(count=9))], template("t", "d"))
-    assert [(dict(way.nodes), list(way.left)) for way in found.ways] == [({"t": 0}, ["p"])]
+    found = expansion([pod("p", exactly(count=9))], template("t", "d"))
+    assert [(dict(way.nodes), list(way.left)) for way in found.options] == [({"t": 0}, ["p"])]
 
 
 def test_new_nodes_are_closed_as_well() -> None:
     """A new node is for a pod only if the pod's spec lets it go there."""
     asked = [Pod("p", {"ns/p": claim(exactly(count=3), name="p")}, spec={"nodeSelector": {"zone": "a"}})]
     slices = (slice_of("d0", "d1", "d2", name="t", pool="t", nodeName="t"),)
-    found = growth(
+    found = expansion(
         asked, Template(node("t", {"zone": "b"}), slices), Template(node("u", {"zone": "a"}), slices)
     )
-    assert [(dict(way.nodes), list(way.left)) for way in found.ways] == [({"u": 1}, []), ({"t": 0}, ["p"])]
+    assert [(dict(way.nodes), list(way.left)) for way in found.options] == [({"u": 1}, []), ({"t": 0}, ["p"])]
 
 
 def test_classes_are_needed() -> None:
     """The class of a request is the cluster's; a template brings none."""
     state = cluster(classes=[device_class("other")], nodes=[])
-    found = grow(lambda: state, [pod("p", exactly())], [template("t", "d")], Mode.FIRST_FIT)
-    assert [list(way.left) for way in found.ways] == [["p"]]
+    found = expand(lambda: state, [pod("p", exactly())], [template("t", "d")], Mode.FIRST_FIT)
+    assert [list(way.left) for way in found.options] == [["p"]]

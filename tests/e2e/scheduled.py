@@ -21,7 +21,7 @@ GROUP = "/apis/resource.k8s.io/v1"
 NAMESPACE = "ns"
 LABEL = "scenario"
 #: How long all pods together may take, in seconds.
-PATIENCE = 120.0
+MAX_SECONDS = 120.0
 THREADS = 8
 
 #: What becomes of a pod: bound to a node, turned down by all nodes, or its attempt ended with an error.
@@ -40,7 +40,7 @@ class Setting(NamedTuple):
     pod: Mapping[str, Any] = {}
 
 
-class Fate(NamedTuple):
+class PodOutcome(NamedTuple):
     """What became of a pod: `outcome`, the node if it is bound, else the scheduler's message."""
 
     outcome: str
@@ -48,7 +48,7 @@ class Fate(NamedTuple):
     message: str = ""
 
 
-def schedule(client: Client, settings: Sequence[Setting], classes: Iterable[Object]) -> dict[str, Fate]:
+def schedule(client: Client, settings: Sequence[Setting], classes: Iterable[Object]) -> dict[str, PodOutcome]:
     """What becomes of the pod of each setting, by its name."""
     _make(client, "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     for each in classes:
@@ -57,7 +57,7 @@ def schedule(client: Client, settings: Sequence[Setting], classes: Iterable[Obje
         list(threads.map(lambda setting: _prepare(client, setting), settings))
         _settle(client)
         list(threads.map(lambda setting: _make(client, _PODS, _pod(setting)), settings))
-        return _fates(client, [each.name for each in settings])
+        return _outcomes(client, [each.name for each in settings])
 
 
 _PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
@@ -130,35 +130,35 @@ def _settle(client: Client) -> None:
 
 
 def _until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + MAX_SECONDS
     while not done():
         if time.monotonic() > deadline:
             raise TimeoutError("the scheduler does not come to what is asked of it")
         time.sleep(0.1)
 
 
-def _fates(client: Client, names: Sequence[str]) -> dict[str, Fate]:
-    found: dict[str, Fate] = {}
+def _outcomes(client: Client, names: Sequence[str]) -> dict[str, PodOutcome]:
+    found: dict[str, PodOutcome] = {}
 
     def all_known() -> bool:
         for pod in client.ask("GET", _PODS).body["items"]:
-            found[pod["metadata"]["name"]] = _fate(pod)
-        return all(found.get(name, Fate(UNKNOWN)).outcome != UNKNOWN for name in names)
+            found[pod["metadata"]["name"]] = _outcome(pod)
+        return all(found.get(name, PodOutcome(UNKNOWN)).outcome != UNKNOWN for name in names)
 
     with contextlib.suppress(TimeoutError):
         _until(all_known)
-    return {name: found.get(name, Fate(UNKNOWN)) for name in names}
+    return {name: found.get(name, PodOutcome(UNKNOWN)) for name in names}
 
 
-def _fate(pod: Object) -> Fate:
+def _outcome(pod: Object) -> PodOutcome:
     node = pod["spec"].get("nodeName", "")
     if node:
-        return Fate(BOUND, node)
+        return PodOutcome(BOUND, node)
     for condition in pod["status"].get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             outcome = FAILED if condition["reason"] == "SchedulerError" else UNSCHEDULABLE
-            return Fate(outcome, "", condition.get("message", ""))
-    return Fate(UNKNOWN)
+            return PodOutcome(outcome, "", condition.get("message", ""))
+    return PodOutcome(UNKNOWN)
 
 
 def _encoded(kind: str, obj: Object) -> Object:

@@ -82,13 +82,13 @@ def placed(asked: Setting) -> list[bool]:
 def test_verdicts(client: Client) -> None:
     """Bound where it is said to fit; an error where one is said to end the attempt; else nothing to be had."""
     asked = [setting(f"v{seed}", seed) for seed in SEEDS]
-    fates = schedule(client, asked, CLASSES)
+    outcomes = schedule(client, asked, CLASSES)
     ours = {each.name: explained(each).verdict for each in asked}
     assert {name: _OUTCOMES[verdict] for name, verdict in ours.items()} == {
-        name: fate.outcome for name, fate in fates.items()
+        name: outcome.outcome for name, outcome in outcomes.items()
     }
     for each in asked:
-        assert placed(each) == [fates[each.name].outcome == BOUND] * len(MODES), each.name
+        assert placed(each) == [outcomes[each.name].outcome == BOUND] * len(MODES), each.name
     assert len(set(ours.values())) == len(_OUTCOMES)
 
 
@@ -104,7 +104,7 @@ def test_remedies(client: Client) -> None:
                 asked.append(changed)
                 classes += needed
                 nodes[changed.name] = remedy
-    fates = schedule(client, asked, classes)
-    for name, fate in fates.items():
-        assert fate.node in nodes[name].nodes, (nodes[name].text, fate)
+    outcomes = schedule(client, asked, classes)
+    for name, outcome in outcomes.items():
+        assert outcome.node in nodes[name].nodes, (nodes[name].text, outcome)
     assert len({remedy.kind for remedy in nodes.values()}) > 4

@@ -96,7 +96,7 @@ IMPOSSIBLE = {
         requests(exactly("gpu", model("a100"), count=2), exactly("gpu", model("h100")), matchAttribute=ROOT),
         TOGETHER + f"request 'r0', matchAttribute '{ROOT}'",
     ),
-    "only-what-clashes-is-named": (
+    "only-what-constraint_checks-is-named": (
         requests(exactly("gpu", model("h100")), exactly("gpu"), exactly("gpu", model("h100"))),
         TOGETHER + "request 'r0', request 'r2'",
     ),

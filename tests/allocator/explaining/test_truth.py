@@ -182,7 +182,9 @@ def test_steps(block: int) -> None:
                     for alternative in request.alternatives:
                         steps, selected, left, _ = view.steps(alternative)
                         for before, after in pairwise(steps):
-                            assert after.left == before.left - sum(loss.devices for loss in after.lost)
+                            assert after.left == before.left - sum(
+                                rejection.devices for rejection in after.rejected
+                            )
                         assert steps[-1].left == len(left)
                         assert set(left) <= set(selected)
                         for device in view.devices():

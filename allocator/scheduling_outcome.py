@@ -16,7 +16,7 @@ from typing import Protocol
 from allocator.errors import FATAL
 
 
-class Fate(Enum):
+class SchedulingOutcome(Enum):
     """How an attempt to schedule a pod ends."""
 
     FITS = "fits"
@@ -64,17 +64,17 @@ def enough_nodes(nodes: int) -> int:
     return feasible_nodes(nodes) + 1
 
 
-def fate_of(nodes: int, outcomes: Iterable[NodeOutcome]) -> Fate:
+def outcome_of(nodes: int, outcomes: Iterable[NodeOutcome]) -> SchedulingOutcome:
     """What becomes of a pod in a cluster of so many nodes, if those that are open to it have these outcomes."""
     fitting = failing = undecided = 0
     for outcome in outcomes:
         fitting += outcome.fits
         failing += outcome.error_kind == FATAL
         undecided += outcome.is_undecided
-    return fate(nodes, fitting, failing, undecided)
+    return scheduling_outcome(nodes, fitting, failing, undecided)
 
 
-def fate(nodes: int, fitting: int, failing: int, undecided: int = 0) -> Fate:
+def scheduling_outcome(nodes: int, fitting: int, failing: int, undecided: int = 0) -> SchedulingOutcome:
     """What becomes of a pod in a cluster of so many nodes.
 
     :param fitting: on how many nodes the pod fits.
@@ -84,8 +84,8 @@ def fate(nodes: int, fitting: int, failing: int, undecided: int = 0) -> Fate:
     if failing:
         enough = enough_nodes(nodes)
         if fitting >= enough:
-            return Fate.CHANCE
-        return Fate.ERROR if fitting + undecided < enough else Fate.UNDECIDED
+            return SchedulingOutcome.CHANCE
+        return SchedulingOutcome.ERROR if fitting + undecided < enough else SchedulingOutcome.UNDECIDED
     if fitting:
-        return Fate.FITS
-    return Fate.UNDECIDED if undecided else Fate.MISFIT
+        return SchedulingOutcome.FITS
+    return SchedulingOutcome.UNDECIDED if undecided else SchedulingOutcome.MISFIT

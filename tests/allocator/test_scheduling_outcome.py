@@ -10,8 +10,8 @@ import pytest
 from allocator.errors import ExpressionError, RefusedDeviceError, UnreadyPoolError
 from allocator.explaining.explanation import CHANCE, ERROR, FITS, Explanation, explain
 from allocator.explaining.snapshot import Snapshot
-from allocator.fate import Fate, fate
 from allocator.scheduling import Mode
+from allocator.scheduling_outcome import SchedulingOutcome, scheduling_outcome
 from allocator.simulation import Pod, Simulation
 from resourceapi.objects import Object
 from tests.allocator.objects import (
@@ -47,23 +47,25 @@ def explained(*slices: Object, asked: Object, classes: Object | None = None) -> 
 @pytest.mark.parametrize(
     ("nodes", "fitting", "failing", "undecided", "expected"),
     [
-        pytest.param(3, 2, 0, 0, Fate.FITS, id="fits"),
-        pytest.param(3, 0, 0, 0, Fate.MISFIT, id="misfit"),
-        pytest.param(3, 2, 1, 0, Fate.ERROR, id="error"),
-        pytest.param(3, 0, 0, 1, Fate.UNDECIDED, id="given-up"),
-        pytest.param(3, 1, 0, 2, Fate.FITS, id="given-up-elsewhere"),
-        pytest.param(3, 0, 1, 2, Fate.ERROR, id="given-up-beside-an-error"),
-        pytest.param(100, 99, 1, 0, Fate.ERROR, id="all-of-100-are-asked"),
-        pytest.param(102, 100, 1, 0, Fate.ERROR, id="not-one-too-many"),
-        pytest.param(102, 101, 1, 0, Fate.CHANCE, id="enough-without-it"),
-        pytest.param(1000, 420, 1, 0, Fate.ERROR, id="of-1000-420-are-wanted"),
-        pytest.param(1000, 421, 1, 0, Fate.CHANCE, id="of-1000-421-end-it"),
-        pytest.param(1000, 420, 1, 1, Fate.UNDECIDED, id="given-up-could-be-enough"),
+        pytest.param(3, 2, 0, 0, SchedulingOutcome.FITS, id="fits"),
+        pytest.param(3, 0, 0, 0, SchedulingOutcome.MISFIT, id="misfit"),
+        pytest.param(3, 2, 1, 0, SchedulingOutcome.ERROR, id="error"),
+        pytest.param(3, 0, 0, 1, SchedulingOutcome.UNDECIDED, id="given-up"),
+        pytest.param(3, 1, 0, 2, SchedulingOutcome.FITS, id="given-up-elsewhere"),
+        pytest.param(3, 0, 1, 2, SchedulingOutcome.ERROR, id="given-up-beside-an-error"),
+        pytest.param(100, 99, 1, 0, SchedulingOutcome.ERROR, id="all-of-100-are-asked"),
+        pytest.param(102, 100, 1, 0, SchedulingOutcome.ERROR, id="not-one-too-many"),
+        pytest.param(102, 101, 1, 0, SchedulingOutcome.CHANCE, id="enough-without-it"),
+        pytest.param(1000, 420, 1, 0, SchedulingOutcome.ERROR, id="of-1000-420-are-wanted"),
+        pytest.param(1000, 421, 1, 0, SchedulingOutcome.CHANCE, id="of-1000-421-end-it"),
+        pytest.param(1000, 420, 1, 1, SchedulingOutcome.UNDECIDED, id="given-up-could-be-enough"),
     ],
 )
-def test_fate(nodes: int, fitting: int, failing: int, undecided: int, expected: Fate) -> None:
+def test_scheduling_outcome(
+    nodes: int, fitting: int, failing: int, undecided: int, expected: SchedulingOutcome
+) -> None:
     """An error ends each attempt, unless more nodes fit than kube-scheduler wants to choose from."""
-    assert fate(nodes, fitting, failing, undecided) is expected
+    assert scheduling_outcome(nodes, fitting, failing, undecided) is expected
 
 
 CASES = [

@@ -1,11 +1,11 @@
 """Devices that depend on each other, apart from names.
 
 Devices that no request, constraint, counter or compatibility group tells apart are of one *class*. Devices that share
-a counter set or a value of a constrained attribute, directly or by way of others, are a *cell*; cells with the same
-structure are of one *shape*, for instance the partitions of each GPU of a node.
+a counter set or a value of a constrained attribute, directly or by way of others, are a *component*; components with the same
+components are of one *shape*, for instance the partitions of each GPU of a node.
 
 An attribute whose values lie across what other ties hold together (a model, a NUMA node above PCIe roots) would make
-one cell of it all. Its values may instead be *literal*: they are not renamed, and so tie nothing together.
+one component of it all. Its values may instead be *literal*: they are not renamed, and so tie nothing together.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _MAX_TRIALS = 20_000
 """How often a device is looked at, at most, to find out which attributes are best literal."""
 
 
-class Cell:
+class Component:
     """Candidates that depend on each other."""
 
     __slots__ = ("classes", "devices", "places", "sets", "shape", "values")
 
     def __init__(self) -> None:
         self.devices = 0
-        #: an identifier of the structure
+        #: an identifier of the components
         self.shape = 0
         #: candidates that cannot be told apart, in the order in which the first of each class comes
         self.classes: list[int] = []
@@ -40,15 +40,15 @@ class Cell:
         self.values: dict[tuple[int, Any], int] = {}
 
 
-class Division(NamedTuple):
-    """Cells, and how many classes they have; alike cells count once."""
+class Decomposition(NamedTuple):
+    """Cells, and how many classes they have; alike components count once."""
 
-    cells: list[Cell]
+    components: list[Component]
     classes: int
 
 
-class Structure:
-    """The cells of a problem's candidates."""
+class Components:
+    """The components of a problem's candidates."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -56,51 +56,51 @@ class Structure:
         self.maps = _maps(problem)
         #: numbers of those whose values are literal
         self.literal: frozenset[int] = frozenset()
-        self._stocks: dict[Hashable, int] = {}
-        self.cells = self._best_cells()
+        self._remaining_classes: dict[Hashable, int] = {}
+        self.components = self._best_components()
 
     def _columns(self) -> dict[int, tuple[int, ...]]:
         """By candidate, the options that could have it."""
         options = [option for slot in self._problem.slots for option in slot.options]
-        masks = list(dict.fromkeys(option.static for option in options))
+        masks = list(dict.fromkeys(option.initial for option in options))
         return {
             index: tuple(number for number, mask in enumerate(masks) if mask >> index & 1)
             for index in bits(self._problem.relevant)
         }
 
-    def _best_cells(self) -> list[Cell]:
+    def _best_components(self) -> list[Component]:
         """Cells, with those attributes literal that leave the fewest classes; found one after the other."""
         columns = self._columns()
-        found = self._cells(columns)
+        found = self._decompose(columns)
         others = set(range(len(self.maps)))
         if len(others) ** 2 * self._problem.relevant.bit_count() > _MAX_TRIALS:
-            return found.cells
+            return found.components
         while len(others) + bool(self._problem.counters.sets) > 1:
             literal = self.literal
             tried = []
             for number in sorted(others):
                 self.literal = literal | {number}
-                tried.append((self._cells(columns), number))
+                tried.append((self._decompose(columns), number))
             best, number = min(tried, key=lambda each: each[0].classes, default=(found, -1))
             if best.classes >= found.classes:
                 self.literal = literal
                 break
             found, self.literal = best, literal | {number}
             others.remove(number)
-        return found.cells
+        return found.components
 
-    def _cells(self, columns: dict[int, tuple[int, ...]]) -> Division:
-        """The cells that there are with the attributes that are literal now."""
-        cells = self._joined()
+    def _decompose(self, columns: dict[int, tuple[int, ...]]) -> Decomposition:
+        """The components that there are with the attributes that are literal now."""
+        components = self._joined()
         shapes: dict[Hashable, int] = {}
         classes = 0
-        for cell in cells:
+        for component in components:
             known = len(shapes)
-            cell.shape = shapes.setdefault(self._describe(cell, columns), known)
-            classes += len(cell.classes) if cell.shape == known else 0
-        return Division(cells, classes)
+            component.shape = shapes.setdefault(self._describe(component, columns), known)
+            classes += len(component.classes) if component.shape == known else 0
+        return Decomposition(components, classes)
 
-    def _joined(self) -> list[Cell]:
+    def _joined(self) -> list[Component]:
         """Joins candidates that share a counter set or a value."""
         parent: dict[int, int] = {}
 
@@ -112,33 +112,33 @@ class Structure:
 
         first: dict[Hashable, int] = {}
         for index in bits(self._problem.relevant):
-            for tie in self._ties(index):
+            for tie in self._edges(index):
                 parent[root(index)] = root(first.setdefault(tie, index))
-        cells: dict[int, Cell] = {}
+        components: dict[int, Component] = {}
         for index in bits(self._problem.relevant):
-            cells.setdefault(root(index), Cell()).devices |= 1 << index
-        return list(cells.values())
+            components.setdefault(root(index), Component()).devices |= 1 << index
+        return list(components.values())
 
-    def _ties(self, index: int) -> Iterable[Hashable]:
+    def _edges(self, index: int) -> Iterable[Hashable]:
         yield from self._problem.counters.of_device.get(index, ())
         for number, values in enumerate(self.maps):
             for value in values.of_device.get(index, ()) if number not in self.literal else ():
                 yield number, value
 
-    def _describe(self, cell: Cell, columns: dict[int, tuple[int, ...]]) -> Hashable:
-        """The structure of a cell; fills in its classes, counter sets and values, numbered as they are met.
+    def _describe(self, component: Component, columns: dict[int, tuple[int, ...]]) -> Hashable:
+        """The components of a component; fills in its classes, counter sets and values, numbered as they are met.
 
         Devices are met in an order of kinds, so that the order in which they are tried makes no other shape.
         """
-        kinds = {index: (columns[index], self._kind(index)) for index in bits(cell.devices)}
+        kinds = {index: (columns[index], self._kind(index)) for index in bits(component.devices)}
         classes: dict[Hashable, int] = {}
         for index in sorted(kinds, key=lambda index: (kinds[index], index)):
-            key = (kinds[index], self._drawn(cell, index), self._valued(cell, index))
+            key = (kinds[index], self._drawn(component, index), self._valued(component, index))
             place = classes.setdefault(key, len(classes))
-            if place == len(cell.classes):
-                cell.classes.append(0)
-            cell.classes[place] |= 1 << index
-            cell.places[index] = place
+            if place == len(component.classes):
+                component.classes.append(0)
+            component.classes[place] |= 1 << index
+            component.places[index] = place
         return tuple(classes)
 
     def _kind(self, index: int) -> tuple[Any, ...]:
@@ -158,25 +158,28 @@ class Structure:
             return -1
         device = self._problem.devices[index]
         left = self._problem.attempt.capacity_left(device)
-        stock = (id(device.shape.capacities), *sorted(left.items(), key=by_name))
-        return self._stocks.setdefault(stock, len(self._stocks))
+        remaining = (id(device.shape.capacities), *sorted(left.items(), key=by_name))
+        return self._remaining_classes.setdefault(remaining, len(self._remaining_classes))
 
-    def _drawn(self, cell: Cell, index: int) -> Hashable:
+    def _drawn(self, component: Component, index: int) -> Hashable:
         drawn = []
         for place in self._problem.counters.of_device.get(index, ()):
-            if place not in cell.sets:
-                cell.sets.append(place)
+            if place not in component.sets:
+                component.sets.append(place)
             each = self._problem.counters.sets[place]
-            drawn.append((cell.sets.index(place), each.draws[index], each.groups[index]))
+            drawn.append((component.sets.index(place), each.draws[index], each.groups[index]))
         return tuple(drawn)
 
-    def _valued(self, cell: Cell, index: int) -> Hashable:
+    def _valued(self, component: Component, index: int) -> Hashable:
         valued = []
         for number, values in enumerate(self.maps):
             known = values.of_device.get(index)
             if known is not None and number not in self.literal:
                 valued.append(
-                    (number, tuple(cell.values.setdefault((number, v), len(cell.values)) for v in known))
+                    (
+                        number,
+                        tuple(component.values.setdefault((number, v), len(component.values)) for v in known),
+                    )
                 )
         return tuple(valued)
 
@@ -190,6 +193,6 @@ def _maps(problem: Problem) -> list[ValueMap]:
     found = {}
     for slot in problem.slots:
         for option in slot.options:
-            for _, _, values in option.bonds:
+            for _, _, values in option.constraints:
                 found[id(values)] = values
     return list(found.values())

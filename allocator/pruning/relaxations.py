@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from allocator.pruning.bits import bits, union
-from allocator.pruning.capacities import Capacities, Crowd
+from allocator.pruning.capacities import Capacities, SharedDevices
+from allocator.pruning.domains import InfeasibleError, RequestDomain
 from allocator.pruning.matching import Demand, Matching, can_serve_all
 from allocator.pruning.problem import Problem
-from allocator.pruning.prospects import HopelessError, Prospect
 from allocator.pruning.state import State
 from allocator.pruning.values import ValueMap
 
 
-def own(problem: Problem, wanted: int, devices: int) -> tuple[int, int]:
+def exclusive_demand(problem: Problem, wanted: int, devices: int) -> tuple[int, int]:
     """The devices that a request must have for itself: each shared one may serve it, too."""
     shared = devices & problem.shared
     return max(wanted - shared.bit_count(), 0), devices & ~shared
 
 
-class Sufficiency:
+class Relaxations:
     """Checks devices, counters, capacities and distinct values."""
 
     def __init__(self, problem: Problem, capacities: Capacities) -> None:
@@ -30,49 +30,51 @@ class Sufficiency:
         self._capacities = capacities
         self._drawing_kinds = _drawing_kinds(problem)
 
-    def check(self, prospects: Sequence[Prospect], state: State) -> None:
-        """Raises HopelessError if there is not enough."""
-        normal = [prospect for prospect in prospects if not prospect.has_admin_access]
-        crowds = self._capacities.crowds(normal, state) if self._capacities.left else ()
-        if not Matching(self._demands(normal, crowds), self._limits(normal, state)).complete():
-            raise HopelessError
+    def check(self, domains: Sequence[RequestDomain], state: State) -> None:
+        """Raises InfeasibleError if there is not enough."""
+        normal = [domain for domain in domains if not domain.has_admin_access]
+        shared_devices = self._capacities.shared_devices(normal, state) if self._capacities.left else ()
+        if not Matching(self._demands(normal, shared_devices), self._limits(normal, state)).complete():
+            raise InfeasibleError
         self._check_counters(normal, state)
-        if crowds and not self._capacities.suffice(crowds):
-            raise HopelessError
+        if shared_devices and not self._capacities.suffice(shared_devices):
+            raise InfeasibleError
         if self._problem.has_admin:
-            self._check_admin(prospects)
-        self._check_distinct(prospects)
+            self._check_admin(domains)
+        self._check_distinct(domains)
 
-    def _demands(self, prospects: Sequence[Prospect], crowds: Sequence[Crowd]) -> list[Demand]:
+    def _demands(
+        self, domains: Sequence[RequestDomain], shared_devices: Sequence[SharedDevices]
+    ) -> list[Demand]:
         """What each request must have for itself: devices, and places on shared devices that cannot serve all."""
-        bearable = self._capacities.bearable(crowds) if crowds else {}
+        most_served = self._capacities.most_served(shared_devices) if shared_devices else {}
         places, first = {}, len(self._problem.devices)
-        for index, most in bearable.items():
+        for index, most in most_served.items():
             places[index] = (1 << most) - 1 << first
             first += most
-        crowded = sum(1 << index for index in bearable)
+        crowded = sum(1 << index for index in most_served)
         demands = []
-        for prospect in prospects:
-            devices = prospect.devices
-            wanted, owned = own(self._problem, prospect.least, devices & ~crowded)
+        for domain in domains:
+            devices = domain.devices
+            wanted, owned = exclusive_demand(self._problem, domain.least, devices & ~crowded)
             demands.append((wanted, owned | union(places[index] for index in bits(devices & crowded))))
         return demands
 
-    def _check_admin(self, prospects: Sequence[Prospect]) -> None:
+    def _check_admin(self, domains: Sequence[RequestDomain]) -> None:
         """Requests of one claim never have a device in common, with admin access or without."""
-        for claim in {prospect.slot.claim for prospect in prospects}:
-            theirs = [prospect for prospect in prospects if prospect.slot.claim == claim]
+        for claim in {domain.slot.claim for domain in domains}:
+            theirs = [domain for domain in domains if domain.slot.claim == claim]
             if not can_serve_all(
-                [own(self._problem, prospect.least, prospect.devices) for prospect in theirs]
+                [exclusive_demand(self._problem, domain.least, domain.devices) for domain in theirs]
             ):
-                raise HopelessError
+                raise InfeasibleError
 
-    def _limits(self, prospects: Sequence[Prospect], state: State) -> dict[int, int]:
+    def _limits(self, domains: Sequence[RequestDomain], state: State) -> dict[int, int]:
         """How many devices of each counter set can be taken; devices of several sets are counted in the first."""
         sets = self._problem.counters.sets
         if not sets:
             return {}
-        wanted = union(prospect.devices for prospect in prospects) & ~self._problem.shared
+        wanted = union(domain.devices for domain in domains) & ~self._problem.shared
         limits: dict[int, int] = {}
         for each, left in zip(sets, state.left, strict=True):
             devices = each.members & wanted
@@ -81,7 +83,7 @@ class Sufficiency:
                 wanted &= ~devices
         return {devices: limit for devices, limit in limits.items() if limit < devices.bit_count()}
 
-    def _check_counters(self, prospects: Sequence[Prospect], state: State) -> None:
+    def _check_counters(self, domains: Sequence[RequestDomain], state: State) -> None:
         """What all requests draw at least, counter by counter over all sets together."""
         for amounts, members, shares in self._drawing_kinds:
             available = 0
@@ -89,30 +91,30 @@ class Sufficiency:
                 left = state.left[place]
                 for counter in counters:
                     available += left[counter]
-            for prospect in prospects:
+            for domain in domains:
                 available -= min(
-                    each.wanted * _least(each.devices, amounts, shares) for each in prospect.options
+                    each.wanted * _least(each.devices, amounts, shares) for each in domain.options
                 )
                 if available < 0:
-                    raise HopelessError
+                    raise InfeasibleError
 
-    def _check_distinct(self, prospects: Sequence[Prospect]) -> None:
+    def _check_distinct(self, domains: Sequence[RequestDomain]) -> None:
         """Devices with distinct values need as many values."""
         bound: dict[tuple[int, int, ValueMap], list[tuple[int, int]]] = {}
-        for prospect in prospects:
-            for place, values in self._distinct(prospect):
-                key = (prospect.slot.claim, place, values)
-                bound.setdefault(key, []).append((prospect.least, prospect.devices))
+        for domain in domains:
+            for place, values in self._distinct(domain):
+                key = (domain.slot.claim, place, values)
+                bound.setdefault(key, []).append((domain.least, domain.devices))
         for (_, _, values), demands in bound.items():
             one_each = {devices: 1 for devices in values.partition if devices & (devices - 1)}
             if not Matching(demands, one_each).complete() or not values.suffice(demands):
-                raise HopelessError
+                raise InfeasibleError
 
-    def _distinct(self, prospect: Prospect) -> Iterable[tuple[int, ValueMap]]:
+    def _distinct(self, domain: RequestDomain) -> Iterable[tuple[int, ValueMap]]:
         """The `distinctAttribute` constraints that hold for all options of a request, and look at the same attribute."""
-        first, *others = prospect.options
-        for place, distinct, values in first.option.bonds:
-            if distinct and all((place, True, values) in each.option.bonds for each in others):
+        first, *others = domain.options
+        for place, distinct, values in first.option.constraints:
+            if distinct and all((place, True, values) in each.option.constraints for each in others):
                 yield place, values
 
 

@@ -13,7 +13,7 @@ from allocator.explaining.steps import NodeView
 from allocator.rules.constraints import attribute_of
 
 
-class Clash(NamedTuple):
+class ConstraintCheck(NamedTuple):
     """A constraint (`place`) of a claim and the devices that could be taken otherwise.
 
     `values`: per value of the attribute, how many devices each request or alternative has; `needed`: how many it needs.
@@ -29,9 +29,9 @@ class Clash(NamedTuple):
     satisfiable: bool
 
 
-def clashes(
+def checks_of(
     view: NodeView, claim: ClaimDemand, left: Mapping[Alternative, Sequence[Device]]
-) -> Iterator[Clash]:
+) -> Iterator[ConstraintCheck]:
     """What each constraint of a claim finds on a node; `left`: the devices that each alternative could take."""
     for place, constraint in enumerate(claim.constraints):
         bound = [
@@ -51,7 +51,7 @@ def clashes(
             for alternative in bound
         }
         satisfiable = _satisfiable(constraint, bound, needed, values)
-        yield Clash(claim.name, place, constraint, needed, values, satisfiable)
+        yield ConstraintCheck(claim.name, place, constraint, needed, values, satisfiable)
 
 
 def _values(view: NodeView, alternative: Alternative, name: str, device: Device) -> list[str]:

@@ -21,7 +21,7 @@ from resourceapi.amounts import value_of
 Size = tuple[float, ...]
 
 
-class PartitionRest(NamedTuple):
+class PartitionFragmentation(NamedTuple):
     """What is left for one kind of partition of a driver.
 
     `placeable`: how many could still be taken if nothing else was; `sufficient`: for how many the free counters would
@@ -37,7 +37,7 @@ class PartitionRest(NamedTuple):
     sets: int
 
 
-class GroupRest(NamedTuple):
+class GroupFragmentation(NamedTuple):
     """What is left of devices that belong together by an attribute, or by pool if `attribute` is empty.
 
     `groups`: how many there are; `intact`: those that nobody uses; `free`: free devices in all groups; `largest`: in the
@@ -53,7 +53,7 @@ class GroupRest(NamedTuple):
     largest: int
 
 
-class ShareRest(NamedTuple):
+class ShareFragmentation(NamedTuple):
     """A capacity of devices that can be shared: what is free of it, and the most that is free in one device."""
 
     driver: str
@@ -64,20 +64,20 @@ class ShareRest(NamedTuple):
     largest: float
 
 
-class Leftover(NamedTuple):
+class Fragmentation(NamedTuple):
     """All of it."""
 
-    partitions: list[PartitionRest]
-    groups: list[GroupRest]
-    shares: list[ShareRest]
+    partitions: list[PartitionFragmentation]
+    groups: list[GroupFragmentation]
+    shares: list[ShareFragmentation]
 
 
-def leftover(
+def fragmentation(
     pools: Mapping[PoolId, PoolState], allocated: AllocatedState, attributes: Iterable[str] = ()
-) -> Leftover:
+) -> Fragmentation:
     """What is left of these pools; `attributes`: full names of those that say which devices belong together."""
     states = [state for state in pools.values() if state.pool.usable]
-    return Leftover(
+    return Fragmentation(
         _partitions(states, allocated),
         _groups(states, allocated, tuple(attributes)),
         _shares(states, allocated),
@@ -99,7 +99,7 @@ class _Tally:
         return max(int(min([*bounds, self.whole])), self.placeable)
 
 
-def _partitions(states: Sequence[PoolState], allocated: AllocatedState) -> list[PartitionRest]:
+def _partitions(states: Sequence[PoolState], allocated: AllocatedState) -> list[PartitionFragmentation]:
     tallies: dict[tuple[str, Size], _Tally] = {}
     for state in states:
         held = [device for device in state.pool.devices if device.id in allocated.whole]
@@ -108,7 +108,9 @@ def _partitions(states: Sequence[PoolState], allocated: AllocatedState) -> list[
             _add_set(tallies, state.pool.id.driver, counter_set, counter_set.filling(state.ledger, held))
     labels = _labels({key: tally.devices for key, tally in tallies.items()})
     return [
-        PartitionRest(key[0], labels[key], tally.placeable, tally.sufficient, tally.whole, tally.sets)
+        PartitionFragmentation(
+            key[0], labels[key], tally.placeable, tally.sufficient, tally.whole, tally.sets
+        )
         for key, tally in sorted(
             tallies.items(), key=lambda entry: (entry[0][0], [-each for each in entry[0][1][::-1]])
         )
@@ -192,7 +194,7 @@ def _tells(values: Mapping[tuple[str, Size], str]) -> bool:
 
 def _groups(
     states: Sequence[PoolState], allocated: AllocatedState, attributes: Sequence[str]
-) -> list[GroupRest]:
+) -> list[GroupFragmentation]:
     members: dict[tuple[str, str], dict[object, list[bool]]] = {}
     for state in states:
         for device in state.pool.devices:
@@ -208,7 +210,7 @@ def _groups(
                 for value in values[1] if values else ():
                     members.setdefault((driver, name), {}).setdefault((pool, value), []).append(free)
     return [
-        GroupRest(
+        GroupFragmentation(
             driver,
             name,
             len(groups),
@@ -221,7 +223,7 @@ def _groups(
     ]
 
 
-def _shares(states: Sequence[PoolState], allocated: AllocatedState) -> list[ShareRest]:
+def _shares(states: Sequence[PoolState], allocated: AllocatedState) -> list[ShareFragmentation]:
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for state in states:
         for device in state.pool.devices:
@@ -235,13 +237,13 @@ def _shares(states: Sequence[PoolState], allocated: AllocatedState) -> list[Shar
                 key = (device.id.driver, name)
                 found.setdefault(key, []).append((total, 0.0 if gone else max(total - taken, 0.0)))
     return [
-        ShareRest(
+        ShareFragmentation(
             driver,
             name,
-            len(rests),
-            sum(total for total, _ in rests),
-            sum(free for _, free in rests),
-            max(free for _, free in rests),
+            len(free_amounts),
+            sum(total for total, _ in free_amounts),
+            sum(free for _, free in free_amounts),
+            max(free for _, free in free_amounts),
         )
-        for (driver, name), rests in sorted(found.items())
+        for (driver, name), free_amounts in sorted(found.items())
     ]

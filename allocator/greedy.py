@@ -16,7 +16,7 @@ from allocator.rules.exclusive_use import ExclusiveUse
 from resourceapi.limits import ALLOCATION_RESULTS
 
 
-class Descent:
+class GreedySearch:
     """Takes devices for claims, never giving back one of which there was a choice."""
 
     def __init__(
@@ -90,7 +90,7 @@ class Descent:
         return False
 
 
-def is_short(
+def lacks_candidates(
     attempt: Attempt,
     claims: Sequence[ClaimDemand],
     candidates: Sequence[Device],

@@ -28,7 +28,7 @@ class Task(NamedTuple):
     untried: int = ALL
 
 
-class OpenOption:
+class OptionDomain:
     """An option that may still serve its request: how many devices it wants, and which ones it could have."""
 
     __slots__ = ("devices", "option", "wanted")
@@ -38,19 +38,19 @@ class OpenOption:
         self.wanted = wanted
         self.devices = devices
 
-    def is_hopeless(self) -> bool:
+    def is_infeasible(self) -> bool:
         """Whether too few candidates are left."""
         if self.option.everything is not None:
             return self.devices.bit_count() != self.wanted or not self.option.everything
         return self.devices.bit_count() < self.wanted
 
 
-class Prospect:
+class RequestDomain:
     """A request that is yet to be served, with the options that are left."""
 
     __slots__ = ("options", "slot")
 
-    def __init__(self, slot: Slot, options: list[OpenOption]) -> None:
+    def __init__(self, slot: Slot, options: list[OptionDomain]) -> None:
         self.slot = slot
         self.options = options
 
@@ -69,25 +69,25 @@ class Prospect:
         """Whether it does not mind that others hold a device; such a request has one option."""
         return self.options[0].option.alternative.admin_access
 
-    def drop_hopeless(self) -> bool:
+    def drop_infeasible(self) -> bool:
         """Whether there still is an option."""
-        self.options = [each for each in self.options if not each.is_hopeless()]
+        self.options = [each for each in self.options if not each.is_infeasible()]
         return bool(self.options)
 
 
-class HopelessError(Exception):
+class InfeasibleError(Exception):
     """Not all requests can be served."""
 
 
-def drop_hopeless(prospects: Iterable[Prospect]) -> None:
-    """Raises HopelessError if a request has no option left."""
-    hopeful = [prospect.drop_hopeless() for prospect in prospects]
-    if not all(hopeful):
-        raise HopelessError
+def drop_infeasible(domains: Iterable[RequestDomain]) -> None:
+    """Raises InfeasibleError if a request has no option left."""
+    feasible = [domain.drop_infeasible() for domain in domains]
+    if not all(feasible):
+        raise InfeasibleError
 
 
-class Prospects:
-    """Makes the prospects of what is to be done."""
+class Domains:
+    """Makes the domains of what is to be done."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -111,22 +111,22 @@ class Prospects:
         rest = self._problem.all_of(option)[goal.devices :]
         return sum(1 << index for index in rest)
 
-    def alone(self, tasks: Sequence[Task], state: State) -> list[Prospect]:
-        """What each task could have. Raises HopelessError."""
+    def alone(self, tasks: Sequence[Task], state: State) -> list[RequestDomain]:
+        """What each task could have. Raises InfeasibleError."""
         allowed = ~state.blocked()
         crowded: dict[object, int] = {}
-        prospects = []
+        domains = []
         for slot, chosen, wanted, untried in tasks:
             options = []
             for option in slot.options if chosen is None else (chosen,):
-                devices = self._available(option, option.static & allowed & untried, state)
+                devices = self._available(option, option.initial & allowed & untried, state)
                 if devices & state.in_use:
                     devices &= ~self._crowded(option, state, crowded)
-                options.append(OpenOption(option, option.wanted if chosen is None else wanted, devices))
-            prospects.append(Prospect(slot, options))
-        drop_hopeless(prospects)
-        self._check_limit(prospects)
-        return prospects
+                options.append(OptionDomain(option, option.wanted if chosen is None else wanted, devices))
+            domains.append(RequestDomain(slot, options))
+        drop_infeasible(domains)
+        self._check_limit(domains)
+        return domains
 
     def _available(self, option: Option, devices: int, state: State) -> int:
         problem, alternative = self._problem, option.alternative
@@ -134,7 +134,7 @@ class Prospects:
             devices &= ~state.held.get(option.claim, 0)
         else:
             devices &= state.free
-        for place, distinct, values in option.bonds:
+        for place, distinct, values in option.constraints:
             remembered = problem.attempt.constraint_state(alternative.claim, place)
             if remembered and distinct:
                 devices &= ~values.unlike(remembered)
@@ -145,24 +145,24 @@ class Prospects:
     def _crowded(self, option: Option, state: State, known: dict[object, int]) -> int:
         """Its candidates among shared devices in use that have too little left; `known` by what options ask for."""
         problem = self._problem
-        key = (option.static, option.appetite)
+        key = (option.initial, option.capacity_key)
         found = known.get(key)
         if found is None:
             found = known[key] = sum(
                 1 << index
-                for index in bits(option.static & state.in_use)
+                for index in bits(option.initial & state.in_use)
                 if not Capacity.admits(problem.attempt, option.alternative, problem.devices[index])
             )
         return found
 
-    def _check_limit(self, prospects: Iterable[Prospect]) -> None:
+    def _check_limit(self, domains: Iterable[RequestDomain]) -> None:
         """A claim's status holds only so many devices."""
         problem = self._problem
         room: dict[int, int] = {}
-        for prospect in prospects:
-            claim = prospect.slot.claim
+        for domain in domains:
+            claim = domain.slot.claim
             if claim not in room:
                 room[claim] = ALLOCATION_RESULTS - len(problem.attempt.taken(problem.claims[claim]))
-            room[claim] -= prospect.least
+            room[claim] -= domain.least
             if room[claim] < 0:
-                raise HopelessError
+                raise InfeasibleError

@@ -1,7 +1,7 @@
 """Which new nodes would place pods that do not fit: the question of a cluster autoscaler (KEP-4816's goal for them).
 
 A template is a node with its slices. Pods take what the cluster has first; whoever is left gets new nodes, one at a time,
-and then as few of them as will do. Several templates give several ways; ways that leave fewer pods over come first, then
+and then as few of them as will do. Several templates give several options; options that leave fewer pods over come first, then
 those whose pods get better alternatives, then those with fewer nodes.
 """
 
@@ -22,9 +22,9 @@ from resourceapi.objects import Object
 
 #: What says for which nodes slices and devices are; of a new node all are for that node.
 _PLACES = ("allNodes", "nodeName", "nodeSelector")
-#: New nodes of one way at most.
+#: New nodes of one option at most.
 MAX_NODES = 1_000
-#: How long one way may take to find out which nodes it can do without, and packing for each of them, in seconds.
+#: How long one option may take to find out which nodes it can do without, and packing for each of them, in seconds.
 SECONDS, ROUND_SECONDS = 10.0, 1.0
 
 
@@ -67,7 +67,7 @@ def _without_place(owner: Object) -> Object:
     return {name: value for name, value in owner.items() if name not in _PLACES}
 
 
-class Way(NamedTuple):
+class ExpansionOption(NamedTuple):
     """New nodes by template, and the pods for which they are.
 
     `placements`: of those pods, in order; `left`: those that still do not fit; `rank`: how far down the lists the alternatives are that pods on new nodes get, all together.
@@ -84,25 +84,25 @@ class Way(NamedTuple):
         return sum(self.nodes.values())
 
 
-class Growth(NamedTuple):
-    """What fits without new nodes, and the ways to place the other pods, the best first.
+class Expansion(NamedTuple):
+    """What fits without new nodes, and the options to place the other pods, the best first.
 
     `complete`: whether there was time to find out for each pod.
     """
 
     placements: Sequence[Placement]
-    ways: Sequence[Way]
+    options: Sequence[ExpansionOption]
     complete: bool = True
 
 
-def grow(
+def expand(
     cluster: Callable[[], SchedulingState],
     pods: Sequence[Pod],
     templates: Sequence[Template],
     mode: Mode,
     seconds: float = SECONDS,
     limits: Limits = UNHURRIED,
-) -> Growth:
+) -> Expansion:
     """Find new nodes for pods that do not fit; `cluster` makes the cluster as it is, in which pods are placed with `mode`.
 
     `seconds` are for saving nodes.
@@ -112,18 +112,25 @@ def grow(
     placements = first.run(pods, mode)
     left = [pod for pod, placement in zip(pods, placements, strict=True) if not placement.node]
     if not left or not templates:
-        return Growth(placements, [], not any(each.undecided for each in placements))
+        return Expansion(placements, [], not any(each.undecided for each in placements))
     choices = [[each] for each in templates]
-    ways = [_Expansion(cluster(), pods, placements, each, mode, limits).way(left, end) for each in choices]
+    options = [
+        _ExpandedCluster(cluster(), pods, placements, each, mode, limits).option(left, end)
+        for each in choices
+    ]
     if len(templates) > 1:
-        together = _Expansion(cluster(), pods, placements, templates, mode, limits).way(left, end)
+        together = _ExpandedCluster(cluster(), pods, placements, templates, mode, limits).option(left, end)
         if len([count for count in together.nodes.values() if count]) > 1:
-            ways.append(together)
-    complete = not any(each.undecided for way in ways for each in way.placements)
-    return Growth(placements, sorted(ways, key=lambda way: (len(way.left), way.rank, way.total)), complete)
+            options.append(together)
+    complete = not any(each.undecided for option in options for each in option.placements)
+    return Expansion(
+        placements,
+        sorted(options, key=lambda option: (len(option.left), option.rank, option.total)),
+        complete,
+    )
 
 
-class _Expansion:
+class _ExpandedCluster:
     """A cluster that grows; the pods that fit without new nodes are placed in it first."""
 
     def __init__(
@@ -142,7 +149,7 @@ class _Expansion:
         before.run([pod for pod, each in zip(pods, placements, strict=True) if each.node], mode)
         self._simulation = Simulation(cluster, before, limits)
 
-    def way(self, left: Sequence[Pod], end: float) -> Way:
+    def option(self, left: Sequence[Pod], end: float) -> ExpansionOption:
         """Add nodes until all pods are placed that can be, then take back those that are not needed."""
         found = [self._place(pod) for pod in left]
         placed = [pod for pod, each in zip(left, found, strict=True) if each.node]
@@ -153,7 +160,7 @@ class _Expansion:
         for template, _, _ in self._made:
             counts[template.name] += 1
         rank = sum(_rank(pod, each) for pod, each in zip(left, found, strict=True))
-        return Way(counts, found, [each.pod for each in found if not each.node], rank)
+        return ExpansionOption(counts, found, [each.pod for each in found if not each.node], rank)
 
     def _place(self, pod: Pod) -> Placement:
         """On a node that is there already, or else on a new one of the template that serves the pod best."""

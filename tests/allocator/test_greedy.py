@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from allocator.descent import Descent, is_short
 from allocator.errors import AllocationError
-from allocator.search import Search, UndecidedError
+from allocator.greedy import GreedySearch, lacks_candidates
+from allocator.search import BacktrackLimitError, Search
 from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
@@ -26,7 +26,7 @@ from tests.allocator.objects import (
 )
 from tests.allocator.tangles import tangle
 
-PATIENCE = 20_000
+MAX_BACKTRACKS = 20_000
 EXAMPLES = 300
 #: Fails on devices without the attribute.
 RISKY = "device.attributes['gpu.example.com'].risk == 1"
@@ -40,11 +40,11 @@ class Verdicts:
 
     def __call__(self, attempt: Any, claims: Any, candidates: Any, all_devices: Any, *_: Any) -> bool:
         start = attempt.mark()
-        short = is_short(attempt, claims, candidates, all_devices)
-        easy, error = verdict(lambda: Descent(attempt, candidates, all_devices).run(claims))
+        short = lacks_candidates(attempt, claims, candidates, all_devices)
+        easy, error = verdict(lambda: GreedySearch(attempt, candidates, all_devices).run(claims))
         found = [attempt.taken(each) for each in claims]
         attempt.undo(start)
-        solved, reached = verdict(Search(attempt, claims, candidates, all_devices, PATIENCE).run)
+        solved, reached = verdict(Search(attempt, claims, candidates, all_devices, MAX_BACKTRACKS).run)
         if reached is not None:
             assert error is None or str(error) == str(reached)
             assert easy is not False
@@ -87,7 +87,7 @@ def test_same_as_the_search(monkeypatch: pytest.MonkeyPatch, block: int) -> None
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
         try:
             verdicts = compare(monkeypatch, *tangle(random.Random(seed)))
-        except UndecidedError:
+        except BacktrackLimitError:
             continue  # There is nothing to compare with.
         for name in kinds:
             kinds[name] += getattr(verdicts, name)
