@@ -18,27 +18,27 @@ class AllocationError(ClaimcheckError):
 
 
 class ExpressionError(AllocationError):
-    """A selector fails on a device of the node, be it one that would not be needed."""
+    """A selector fails on a device of the node, even one that the claim would not get."""
 
     fix = (
-        "kube-scheduler evaluates selectors on devices of every node that it looks at: guard what some devices lack "
-        "with has(…) &&, or look it up with .? and orValue(…)"
+        "kube-scheduler evaluates selectors on the devices of every node that it checks: guard what some devices lack "
+        "with has(…) &&, or read it with .? and orValue(…)"
     )
 
 
 class RefusedDeviceError(AllocationError):
-    """A request for all devices comes upon one that a constraint of the claim excludes."""
+    """A constraint of the claim excludes a device that a request for all devices must have."""
 
     fix = (
-        "with allocationMode All no node that kube-scheduler looks at may have such a device: select only devices that go "
-        "together, or ask for a count"
+        "with allocationMode All, no node that kube-scheduler checks may have such a device: select only devices that "
+        "satisfy the constraint together, or request a count"
     )
 
 
 class UnreadyPoolError(AllocationError):
-    """A request for all devices comes upon a pool of which not all is known."""
+    """A request for all devices meets a pool that is incomplete or invalid."""
 
-    fix = "ask for a count instead of allocationMode All, at least until the driver has published the pool completely and without mistakes"
+    fix = "request a count instead of allocationMode All, at least until the driver has published all slices of the pool without errors"
 
 
 class NodeError(ClaimcheckError):
@@ -49,7 +49,7 @@ GAVE_UP = "gave up: too many combinations of devices to decide whether the claim
 
 
 class SearchLimitError(NodeError):
-    """Whether the claims fit on this node would take too long to find out."""
+    """Deciding whether the claims fit on this node takes too long."""
 
     def __init__(self) -> None:
         super().__init__(GAVE_UP)

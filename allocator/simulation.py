@@ -151,4 +151,4 @@ def _is_allocated(claim: Object) -> bool:
 
 def _error(answer: NodeAnswer) -> str:
     fix = f" ({answer.fix})" if answer.fix else ""
-    return f"an error on {answer.node} ends the attempt: {answer.error}{fix}"
+    return f"an error on {answer.node} fails the attempt: {answer.error}{fix}"

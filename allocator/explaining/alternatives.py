@@ -70,8 +70,8 @@ def _about(
             yield AlternativeNote(where, name, f"is chosen on {node}")
         elif sub > best:
             alone = sum(len(requests_of(claim)) for claim in trials.claims) == 1
-            what = "never gets tried" if alone else "is not needed"
-            yield AlternativeNote(where, name, f"{what} on {node}, as {names[best]} fits")
+            what = "is never tried" if alone else "is not needed"
+            yield AlternativeNote(where, name, f"{what} on {node}, because {names[best]} fits")
         else:
             only = Variation(with_alternatives(trials.claims, at[0], at[1], [sub]))
             if not _may_fit_on(trials, node, only):
@@ -85,16 +85,16 @@ def untried(trials: Trials, demand: Sequence[ClaimDemand]) -> list[AlternativeNo
     for index, claim in zip(unallocated, demand, strict=True):
         least = {request.name: min(map(_count, request.alternatives)) for request in claim.requests}
         for place, request in enumerate(claim.requests):
-            rest = sum(least.values()) - least[request.name]
+            others = sum(least.values()) - least[request.name]
             for sub, alternative in enumerate(request.alternatives):
                 count = _count(alternative)
-                if not request.is_list or count + rest <= ALLOCATION_RESULTS:
+                if not request.is_list or count + others <= ALLOCATION_RESULTS:
                     continue
                 only = with_alternatives(trials.claims, index, place, [sub])
                 if not _may_fit(trials, only):
                     text = (
-                        f"can never be chosen: its {count} devices and the {rest} that other requests need at least "
-                        f"are more than the {ALLOCATION_RESULTS} that a claim can have"
+                        f"can never be chosen: its {count} devices and at least {others} of other requests exceed "
+                        f"the limit of {ALLOCATION_RESULTS} devices per claim"
                     )
                     notes.append(AlternativeNote(claim.name, alternative.name, text))
     return notes

@@ -43,7 +43,7 @@ def anywhere(trials: Trials) -> Conflict | None:
     members = demands(trials.claims)
     if trials.others:
         count = len(trials.others)
-        text = f"what {count} allocated claim{'s' if count > 1 else ''} hold{'' if count > 1 else 's'}"
+        text = f"devices allocated to {count} other claim{'s' if count > 1 else ''}"
         members.append(Member(ALLOCATED, "", text))
 
     def feasible(kept: Sequence[Member]) -> bool:
@@ -56,7 +56,10 @@ def anywhere(trials: Trials) -> Conflict | None:
 def on_node(trials: Trials, node: str) -> Conflict | None:
     """Demands that cannot all be met on a node, allocated claims one by one."""
     held = trials.held_near(node)
-    members = [*demands(trials.claims), *(Member(CLAIM, name, f"claim {name}") for name in held)]
+    members = [
+        *demands(trials.claims),
+        *(Member(CLAIM, name, f"devices allocated to claim {name}") for name in held),
+    ]
 
     def feasible(kept: Sequence[Member]) -> bool:
         names = {each.name for each in kept if each.kind == CLAIM}
@@ -75,15 +78,14 @@ def demands(claims: Sequence[Object]) -> list[Member]:
         where = full_name(claim)
         for place, request in enumerate(requests_of(claim)):
             name = request.get("name", "")
-            found.append(Member(REQUEST, f"{where}:{name}", request_text(where, request), index, place))
+            found.append(Member(REQUEST, f"{where}:{name}", _request_text(where, request), index, place))
         for place, constraint in enumerate(constraints_of(claim)):
-            text = f"{constraint_text(constraint)} (claim {where})"
+            text = _constraint_text(where, constraint)
             found.append(Member(CONSTRAINT, f"{where}#{place}", text, index, place))
     return found
 
 
-def request_text(claim: str, request: Object) -> str:
-    """A request as people speak of it."""
+def _request_text(claim: str, request: Object) -> str:
     alternatives = request.get("firstAvailable") or ()
     if alternatives:
         what = " or ".join(_wanted(each) for each in alternatives)
@@ -99,12 +101,11 @@ def _wanted(details: Object) -> str:
     return f"{details.get('count', 0)} of class {device_class}"
 
 
-def constraint_text(constraint: Object) -> str:
-    """A constraint as people speak of it."""
+def _constraint_text(claim: str, constraint: Object) -> str:
     kind = "matchAttribute" if "matchAttribute" in constraint else "distinctAttribute"
     requests = constraint.get("requests") or []
-    over = f" over {', '.join(requests)}" if requests else ""
-    return f"{kind} {constraint.get(kind, '')}{over}"
+    bound = f"for requests {', '.join(requests)} " if requests else ""
+    return f"{kind} {constraint.get(kind, '')} {bound}of claim {claim}"
 
 
 def _claims(claims: Sequence[Object], kept: Sequence[Member]) -> tuple[Object, ...]:

@@ -54,7 +54,7 @@ def on_other_nodes(finder: Finder, excluded: Mapping[str, Sequence[str]]) -> Ite
         shown = finder.failing[:MAX_AVOIDED]
         more = len(finder.failing) - len(shown)
         names = ", ".join(shown) + (f" and {more} more" if more else "")
-        text = f"if it kept off {names}, where an error ends the attempt (node affinity: {HOSTNAME} NotIn)"
+        text = f"if its node affinity excluded {names}, where an error fails the attempt ({HOSTNAME} NotIn)"
         avoided = Variation(trials.claims, avoided=frozenset(finder.failing))
         yield from finder.confirm(NODE, text, names, None, avoided)
     for reasons in dict.fromkeys(map(tuple, excluded.values())):
@@ -62,7 +62,9 @@ def on_other_nodes(finder: Finder, excluded: Mapping[str, Sequence[str]]) -> Ite
         if any(trials.fits_on(node, trials.as_it_is) for node in nodes[:MAX_NODES]):
             opened = Variation(trials.claims, opened=frozenset(nodes))
             reason = "; ".join(reasons)
-            yield from finder.confirm(NODE, f"where the pod cannot go: {reason}", reason, None, opened)
+            yield from finder.confirm(
+                NODE, f"on nodes that its spec excludes: {reason}", reason, None, opened
+            )
 
 
 def _dropped(finder: Finder, kind: str) -> Iterator[Remedy]:
@@ -83,11 +85,11 @@ def _tolerations(finder: Finder) -> Iterator[Remedy]:
     for taint, text in _taints(finder).items():
         changed = _all_tolerating(trials.claims, taint)
         if finder.claims_work(changed):
-            asked = f"with a toleration of the device taint {text}"
+            asked = f"with a toleration for the device taint {text}"
             yield from finder.confirm(TOLERATION, asked, text, None, Variation(changed))
         gone = Variation(trials.claims, without_taint=taint)
         if finder.works(gone):
-            yield from finder.confirm(TAINT, f"once the device taint {text} goes", text, None, gone)
+            yield from finder.confirm(TAINT, f"if the device taint {text} were removed", text, None, gone)
 
 
 def _taints(finder: Finder) -> dict[Taint, str]:
@@ -170,7 +172,9 @@ def _gates(finder: Finder) -> Iterator[Remedy]:
         more = Features(features.gates | needed, group_snapshots=features.group_snapshots)
         variation = Variation(finder.trials.claims, features=more)
         if finder.works(variation):
-            text = f"with the feature gate{'s' if len(needed) > 1 else ''} {', '.join(sorted(needed))}"
+            text = (
+                f"with the feature gate{'s' if len(needed) > 1 else ''} {', '.join(sorted(needed))} enabled"
+            )
             yield from finder.confirm(GATE, text, gate, None, variation)
 
 

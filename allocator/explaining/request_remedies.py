@@ -36,13 +36,12 @@ def find(finder: Finder, part: Part) -> Iterator[Remedy]:
     yield from _without_alternative(finder, part)
 
 
-def subject(claims: Claims, part: Part) -> str:
+def _subject(claims: Claims, part: Part) -> str:
     """`namespace/claim:main/sub`."""
     return f"{full_name(claims[part.claim])}:{part.name}"
 
 
-def spoken(claims: Claims, part: Part) -> str:
-    """The request as people speak of it."""
+def _title(claims: Claims, part: Part) -> str:
     kind = "request" if part.sub is None else "alternative"
     return f"{kind} {part.name} of claim {full_name(claims[part.claim])}"
 
@@ -58,8 +57,8 @@ def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
         return
     changed = with_details(claims, part, lambda each: {**each, "deviceClassName": meant})
     if finder.claims_work(changed):
-        text = f"with class {meant} in {spoken(claims, part)}"
-        yield from finder.confirm("class", text, subject(claims, part), meant, Variation(changed))
+        text = f"with class {meant} in {_title(claims, part)}"
+        yield from finder.confirm("class", text, _subject(claims, part), meant, Variation(changed))
 
 
 def _count(finder: Finder, part: Part) -> Iterator[Remedy]:
@@ -73,9 +72,9 @@ def _count(finder: Finder, part: Part) -> Iterator[Remedy]:
 
     count = _largest(most, lambda count: finder.claims_work(fewer(count)))
     if count:
-        text = f"with count <= {count} in {spoken(claims, part)}"
+        text = f"with count <= {count} in {_title(claims, part)}"
         text += " (ExactCount instead of All)" if takes_all else ""
-        yield from finder.confirm("count", text, subject(claims, part), count, Variation(fewer(count)))
+        yield from finder.confirm("count", text, _subject(claims, part), count, Variation(fewer(count)))
 
 
 def common_count(finder: Finder) -> Iterator[Remedy]:
@@ -135,16 +134,16 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
 
         for other in _amounts(finder, name, amount):
             if finder.claims_work(less(other)):
-                text = f"with at most {other} of {name} in {spoken(claims, part)}"
+                text = f"with at most {other} of {name} in {_title(claims, part)}"
                 yield from finder.confirm(
-                    "capacity", text, subject(claims, part), str(other), Variation(less(other))
+                    "capacity", text, _subject(claims, part), str(other), Variation(less(other))
                 )
                 break
         else:
             dropped = with_details(claims, part, partial(_without_amount, name))
             if finder.claims_work(dropped):
-                text = f"without the capacity {name} in {spoken(claims, part)}"
-                yield from finder.confirm("capacity", text, subject(claims, part), None, Variation(dropped))
+                text = f"without requesting the capacity {name} in {_title(claims, part)}"
+                yield from finder.confirm("capacity", text, _subject(claims, part), None, Variation(dropped))
 
 
 def _amounts(finder: Finder, name: str, wanted: Quantity) -> list[Quantity]:
@@ -203,20 +202,20 @@ def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
         if guard:
             guarded = _with_selector(claims, part, index, whole)
             if finder.claims_work(guarded):
-                text = f"with `{guard} && …` before the selector `{expression}` in {spoken(claims, part)}"
-                yield from finder.confirm("selector", text, subject(claims, part), whole, Variation(guarded))
+                text = f"with `{guard} && …` before the selector `{expression}` in {_title(claims, part)}"
+                yield from finder.confirm("selector", text, _subject(claims, part), whole, Variation(guarded))
         dropped = _with_selector(claims, part, index, "")
         if finder.claims_work(dropped):
-            text = f"without the selector `{expression}` in {spoken(claims, part)}"
-            yield from finder.confirm("selector", text, subject(claims, part), None, Variation(dropped))
+            text = f"without the selector `{expression}` in {_title(claims, part)}"
+            yield from finder.confirm("selector", text, _subject(claims, part), None, Variation(dropped))
     if len(selectors) > 1:
         bare = with_details(claims, part, lambda each: {**each, "selectors": []})
         singly = any(
             finder.claims_work(_with_selector(claims, part, index, "")) for index in range(len(selectors))
         )
         if not singly and finder.claims_work(bare):
-            text = f"without the {len(selectors)} selectors in {spoken(claims, part)}"
-            yield from finder.confirm("selector", text, subject(claims, part), None, Variation(bare))
+            text = f"without the {len(selectors)} selectors in {_title(claims, part)}"
+            yield from finder.confirm("selector", text, _subject(claims, part), None, Variation(bare))
 
 
 def _with_selector(claims: Claims, part: Part, index: int, expression: str) -> Claims:
@@ -279,8 +278,7 @@ def _without_alternative(finder: Finder, part: Part) -> Iterator[Remedy]:
     changed = with_alternatives(claims, part.claim, part.request, others)
     if finder.claims_work(changed):
         behind = [each.get("name", "") for each in alternatives[part.sub + 1 :]]
-        text = f"without {spoken(claims, part)}, which ends the search with an error"
-        text += (
-            f" so that {', '.join(behind)} never get{'s' if len(behind) == 1 else ''} tried" if behind else ""
-        )
-        yield from finder.confirm("alternative", text, subject(claims, part), None, Variation(changed))
+        text = f"without {_title(claims, part)}, which fails with an error"
+        if behind:
+            text += f", so that {', '.join(behind)} {'is' if len(behind) == 1 else 'are'} never tried"
+        yield from finder.confirm("alternative", text, _subject(claims, part), None, Variation(changed))

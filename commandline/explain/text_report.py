@@ -341,7 +341,7 @@ def _remedies(explanation: Explanation) -> Iterator[str]:
         yield "  it would fit:"
         yield from _each_remedy(explanation.remedies)
     elif explanation.complete:
-        yield "  none of the single changes that were tried makes it fit"
+        yield "  no single change that was tried makes it fit"
     if not explanation.complete:
         yield "  the search for changes stopped at its time limit"
 

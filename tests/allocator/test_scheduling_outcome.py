@@ -114,7 +114,7 @@ def test_simulated(
     asked = Pod("p", {"ns/c": claim(request_, constraints=constraints)})
     found = Simulation(snapshot).place(asked, mode)
     assert (found.node, found.undecided) == ("", False)
-    assert found.error.startswith("an error on c ends the attempt: ")
+    assert found.error.startswith("an error on c fails the attempt: ")
     assert fix in found.error
     assert Simulation(snapshot).place(asked._replace(closed=frozenset("c")), mode).node == "a"
 
@@ -174,4 +174,4 @@ def test_many_nodes(fitting: int, verdict: str, placed: str) -> None:
     snapshot = cluster(*slices, nodes=[node(each["metadata"]["name"]) for each in slices])
     placement = Simulation(snapshot).place(Pod("p", {"ns/c": asked}), Mode.ATTEMPT)
     assert placement.node == placed
-    assert placement.error.startswith("an error on bad ends the attempt: ")
+    assert placement.error.startswith("an error on bad fails the attempt: ")

@@ -117,10 +117,12 @@ def test_error_on_another_node(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     errors = [each["error"] for each in run["placements"]]
     assert [each["node"] for each in run["placements"]] == [None, None, None]
-    assert errors[0].startswith("an error on n3 ends the attempt: claim default/h100: selector #0 on device ")
-    assert errors[0].endswith("with has(…) &&, or look it up with .? and orValue(…))")
+    assert errors[0].startswith(
+        "an error on n3 fails the attempt: claim default/h100: selector #0 on device "
+    )
+    assert errors[0].endswith("with has(…) &&, or read it with .? and orValue(…))")
     assert errors[1].startswith(
-        "an error on n3 ends the attempt: claim default/all-alike, request gpus: cannot add "
+        "an error on n3 fails the attempt: claim default/all-alike, request gpus: cannot add "
     )
     assert errors[2].startswith("the scheduler passes over a pod that names its node (n1)")
 
