@@ -1,9 +1,11 @@
-"""TLS with the API server: which certificates are trusted, and how strictly they are read."""
+"""TLS with the API server: which certificates are trusted."""
 
 from __future__ import annotations
 
 import ssl
 from pathlib import Path
+
+from resourceapi.tls import allow_incomplete_certificates
 
 
 def client_context(authority: Path) -> ssl.SSLContext:
@@ -15,8 +17,3 @@ def client_context(authority: Path) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=str(authority))
     allow_incomplete_certificates(context)
     return context
-
-
-def allow_incomplete_certificates(context: ssl.SSLContext) -> None:
-    """Accept certificates as Kubernetes does: those of many clusters lack extensions that Python requires from 3.13 on."""
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT

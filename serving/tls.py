@@ -6,8 +6,8 @@ import ssl
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from cluster.tls import allow_incomplete_certificates
 from resourceapi.errors import ClaimcheckError
+from resourceapi.tls import allow_incomplete_certificates
 
 
 class CertificateError(ClaimcheckError):

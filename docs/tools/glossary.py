@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "glossary.md"
 #: History keeps the words of its time.
 _HISTORY = ("CHANGELOG.md", "docs/explanation/adr/")
-_SUFFIXES = frozenset((".py", ".md", ".toml"))
+_SUFFIXES = frozenset((".py", ".md", ".toml", ".yaml"))
 _HEADING = "\n## Words not used\n"
 _CODE = re.compile(r"(`+) ?(.+?) ?\1")
 
