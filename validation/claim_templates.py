@@ -7,21 +7,20 @@ from typing import ClassVar
 from resourceapi.equality import equal
 from resourceapi.kinds import CLAIM_TEMPLATE
 from resourceapi.objects import EMPTY, Object
+from validation.cacheable_rules import CacheableKindRules
 from validation.checks import Checks
 from validation.device_claims import ADMIN_ACCESS_IN_TEMPLATE, check_device_claim
-from validation.kind_rules import DeviceKindRules
 from validation.object_meta import check_metadata_update, check_template_metadata
 
 
-class ClaimTemplateRules(DeviceKindRules):
+class ClaimTemplateRules(CacheableKindRules):
     """ResourceClaimTemplate."""
 
+    __slots__ = ()
+    kind = CLAIM_TEMPLATE
     keeps_generation = True
-    least_spec: ClassVar[Object | None] = {"spec": {"devices": {}}}
+    least_spec: ClassVar[Object] = {"spec": {"devices": {}}}
     namespace_rules = (ADMIN_ACCESS_IN_TEMPLATE,)
-
-    def __init__(self) -> None:
-        super().__init__(CLAIM_TEMPLATE)
 
     def check_spec(self, spec: Object, checks: Checks) -> None:
         """Everything that a claim made from the template must satisfy."""

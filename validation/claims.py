@@ -8,22 +8,22 @@ from resourceapi.equality import equal
 from resourceapi.field_errors import INVALID
 from resourceapi.kinds import CLAIM
 from resourceapi.objects import EMPTY, Object
+from validation.cacheable_rules import CacheableKindRules
 from validation.checks import Checks
 from validation.claim_status import check_claim_status, drop_deallocated
 from validation.device_claims import ADMIN_ACCESS, check_device_claim
-from validation.kind_rules import DeviceKindRules, Labels
+from validation.kind_rules import Labels
 from validation.object_meta import check_metadata_update
 
 
-class ClaimRules(DeviceKindRules):
+class ClaimRules(CacheableKindRules):
     """ResourceClaim."""
 
+    __slots__ = ()
+    kind = CLAIM
     keeps_generation = True
-    least_spec: ClassVar[Object | None] = {"devices": {}}
+    least_spec: ClassVar[Object] = {"devices": {}}
     namespace_rules = (ADMIN_ACCESS,)
-
-    def __init__(self) -> None:
-        super().__init__(CLAIM)
 
     def tidy_status(self, obj: Object, old: Object) -> None:
         """Reports on devices that the update deallocates go with them."""

@@ -16,10 +16,8 @@ from validation.object_meta import check_metadata_update
 class DeviceClassRules(DeviceKindRules):
     """DeviceClass."""
 
+    kind = DEVICE_CLASS
     name_origin = LONG_NAME.origin
-
-    def __init__(self) -> None:
-        super().__init__(DEVICE_CLASS)
 
     def check_spec(self, spec: Object, checks: Checks) -> None:
         """The spec of a new class."""

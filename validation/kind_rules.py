@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from conversion.hub import from_hub, hub_object, normalized
 from conversion.paths import to_hub as path_to_hub
@@ -30,16 +30,17 @@ class KindRules(ABC):
     Objects are in normal form, in the shape of the hub.  A step may replace members of the object that it is given and
     of its metadata; what is deeper others may look at, but in kinds that hold a pod.
 
+    :ivar kind: the kind.
+    :ivar group: its API group; empty for the core group.
     :cvar keeps_generation: the server takes the generation of a new object as it comes; elsewhere it begins with 1.
     :cvar unconditional: versions whose updates may leave out the resourceVersion (None: all).
     """
 
+    __slots__ = ()
+    kind: Kind
+    group: str
     keeps_generation = False
     unconditional: tuple[str, ...] | None = None
-
-    def __init__(self, kind: Kind, group: str) -> None:
-        self.kind = kind
-        self.group = group
 
     @property
     def has_status(self) -> bool:
@@ -95,18 +96,13 @@ class DeviceKindRules(KindRules):
     ``check_own_metadata`` the metadata, and only ``namespace_rules`` get the labels of the namespace as well.
 
     :cvar namespace_rules: the rules about a new object that depend on its namespace; they are checked first.
-    :cvar least_spec: a spec that the rules accept and that has no field that it could do without; None for kinds of which
-        no two objects have the same spec.
     :cvar name_origin: the origin of the declarative rule that reports a bad name as well, if there is one.
     """
 
+    __slots__ = ()
+    group = GROUP
     namespace_rules: tuple[NamespaceRule, ...] = ()
-    least_spec: ClassVar[Object | None] = None
     name_origin = ""
-
-    def __init__(self, kind: Kind) -> None:
-        super().__init__(kind, GROUP)
-        self._spec = V1[kind.name]["spec"].type.struct
 
     @abstractmethod
     def check_spec(self, spec: Object, checks: Checks) -> None:
@@ -157,7 +153,8 @@ class DeviceKindRules(KindRules):
             self.tidy(obj, old, setting.now())
         if "spec" in obj:
             stored = None if old is None else old.get("spec")
-            obj["spec"] = without_disabled(schema, self._spec, obj["spec"], stored, gates)
+            struct = V1[self.kind.name]["spec"].type.struct
+            obj["spec"] = without_disabled(schema, struct, obj["spec"], stored, gates)
 
     def errors(
         self, request: Request, version: str, obj: Object, old: Object | None, setting: Setting

@@ -56,7 +56,8 @@ class PodKindRules(KindRules):
         self, group: str, name: str, *, name_use: str = "", name_is_label: bool = False, name_origin: str = ""
     ) -> None:
         resource = workloads.RESOURCES[name]
-        super().__init__(Kind(name, resource, namespaced=True, versions={"v1": Lifecycle(0)}), group)
+        self.kind = Kind(name, resource, namespaced=True, versions={"v1": Lifecycle(0)})
+        self.group = group
         self._name_use = name_use
         self._name_is_label = name_is_label
         self._name_origin = name_origin

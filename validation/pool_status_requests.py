@@ -14,11 +14,9 @@ from validation.object_meta import check_metadata_update
 class PoolStatusRequestRules(DeviceKindRules):
     """ResourcePoolStatusRequest."""
 
+    kind = POOL_STATUS_REQUEST
     keeps_generation = True
     unconditional = ()
-
-    def __init__(self) -> None:
-        super().__init__(POOL_STATUS_REQUEST)
 
     def check_spec(self, spec: Object, checks: Checks) -> None:
         """Nothing: the fields declare all that must hold."""

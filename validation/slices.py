@@ -48,8 +48,7 @@ NO_DEVICE_SELECTION = (
 class ResourceSliceRules(DeviceKindRules):
     """ResourceSlice."""
 
-    def __init__(self) -> None:
-        super().__init__(RESOURCE_SLICE)
+    kind = RESOURCE_SLICE
 
     def check_spec(self, spec: Object, checks: Checks) -> None:
         """The spec of a new slice."""

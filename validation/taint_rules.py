@@ -17,10 +17,8 @@ from validation.tolerations import check_taint
 class DeviceTaintRuleRules(DeviceKindRules):
     """DeviceTaintRule."""
 
+    kind = DEVICE_TAINT_RULE
     unconditional = ("v1beta2", "v1alpha3")
-
-    def __init__(self) -> None:
-        super().__init__(DEVICE_TAINT_RULE)
 
     def tidy(self, obj: Object, old: Object, now: str) -> None:
         """A taint whose effect changes was added now, unless the client says otherwise."""

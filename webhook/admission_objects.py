@@ -15,11 +15,10 @@ from resourceapi.objects import EMPTY, Object
 from resourceapi.releases import split_api_version
 from resourceapi.request_body import BadRequest
 from validation import requests
-from validation.kinds import RULES
 from validation.requests import Answer, Decode, DecodedRequest, Request
 from validation.server import Server
 from webhook.reviews import CREATE, UPDATE, AdmissionRequest, WebhookError
-from webhook.verdict_cache import VerdictCache
+from webhook.verdict_cache import CACHEABLE, VerdictCache
 
 IGNORE = "Ignore"  # unknown fields are the API server's business: it has pruned or refused them before
 _VERBS = {
@@ -74,7 +73,7 @@ class AdmissionObject:
         :raises WebhookError: if the stored object is none that an API server can have stored.
         """
         key = cache.key(self._request)
-        least = RULES[self.kind.name].least_spec if key in cache else None
+        least = CACHEABLE[self.kind.name].least_spec if key in cache else None
         if least is None:
             answer = self.answer()
             if answer.accepted and key is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import marshal
 from hashlib import blake2b
 
+from validation.cacheable_rules import CacheableKindRules
 from validation.kinds import RULES
 from validation.requests import CREATE, Request
 
@@ -17,11 +18,11 @@ MOST_SPECS = 10_000
 SPEC_BYTES = 64 * 1024
 _DIGEST_BYTES = 20
 _FORMAT = 2  # of marshal: without references, so that equal values have equal representations
-# Of each kind whose specs repeat: fields that rules judge together with the namespace, as marshal writes their names.
+# The rules of the kinds whose specs repeat.
+CACHEABLE = {kind: rules for kind, rules in RULES.items() if isinstance(rules, CacheableKindRules)}
+# Of each such kind: fields that rules judge together with the namespace, as marshal writes their names.
 _NAMESPACE_FIELDS = {
-    kind: tuple(rule.field.encode() for rule in rules.namespace_rules)
-    for kind, rules in RULES.items()
-    if rules.least_spec is not None
+    kind: tuple(rule.field.encode() for rule in rules.namespace_rules) for kind, rules in CACHEABLE.items()
 }
 
 

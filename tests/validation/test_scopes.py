@@ -9,12 +9,15 @@ import pytest
 from resourceapi.model.versions import V1
 from resourceapi.releases import Profile
 from tests.conformance.profiles import PROFILES
+from validation import cacheable_rules
+from validation.cacheable_rules import CacheableKindRules
+from validation.claims import ClaimRules
 from validation.kind_rules import DeviceKindRules, NamespaceRule
 from validation.kinds import RULES
 from validation.requests import Request
 from validation.server import Server
 
-REMEMBERED = [rules for rules in RULES.values() if rules.least_spec is not None]
+CACHEABLE = [rules for rules in RULES.values() if isinstance(rules, CacheableKindRules)]
 
 
 class Recording(dict[str, Any]):
@@ -42,6 +45,49 @@ def test_a_rule_depends_on_what_its_method_is_given(kind: str) -> None:
     assert rules.check_own_metadata is DeviceKindRules.check_own_metadata
 
 
+SEALED = (
+    "admit",
+    "check_own_metadata",
+    "errors",
+    "group",
+    "has_status",
+    "present",
+    "prepare",
+    "read",
+    "read_stored",
+    "warnings",
+    "_check",
+    "__getattribute__",
+    "__setattr__",
+)
+
+
+@pytest.mark.parametrize("step", SEALED)
+def test_rules_of_cached_specs_take_no_other_step(step: str) -> None:
+    """A subclass cannot replace a step that knows the namespace or the whole object, nor can another base do it."""
+    with pytest.raises(TypeError, match=f"must not override {step}"):
+        type("Rules", (ClaimRules,), {"__slots__": (), step: lambda *_: None})
+    other = type("Other", (), {"__slots__": (), step: lambda *_: None})
+    with pytest.raises(TypeError, match=f"must not override {step}"):
+        type("Rules", (other, ClaimRules), {"__slots__": ()})
+
+
+def test_all_steps_are_listed() -> None:
+    """Whatever the rules of kinds have is a statement of the kind, or sealed."""
+    assert set(cacheable_rules._SEALED) == set(SEALED)
+
+
+@pytest.mark.parametrize("rules", CACHEABLE)
+def test_rules_of_cached_specs_keep_nothing(rules: CacheableKindRules) -> None:
+    """There is no place to note a namespace for a later step, not even in the fields that exist."""
+    for slots in ({}, {"__slots__": ("labels",)}, {"__slots__": ("__dict__",)}):
+        with pytest.raises(TypeError, match="must keep nothing"):
+            type("Rules", (ClaimRules,), slots)
+    for name in ("labels", "kind", "namespace_rules"):
+        with pytest.raises(AttributeError):
+            setattr(rules, name, ())
+
+
 @pytest.mark.parametrize("kind", RULES)
 def test_no_declared_rule_spans_metadata_and_spec(kind: str) -> None:
     """A declared rule sees the struct that it is declared in; the outermost one, which has both, declares none."""
@@ -62,9 +108,9 @@ def test_namespace_rules_read_the_field_that_they_name(kind: str, rule: Namespac
     assert len(checks.errors) == 1
 
 
-@pytest.mark.parametrize("rules", REMEMBERED)
+@pytest.mark.parametrize("rules", CACHEABLE)
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_least_spec_is_accepted(rules: DeviceKindRules, profile: str) -> None:
+def test_the_least_spec_is_accepted(rules: CacheableKindRules, profile: str) -> None:
     """In every version and with any gates: with it only the metadata is judged."""
     settings = PROFILES[profile]
     server = Server(Profile(settings.release, settings.gates), namespaces={"team": {}})

@@ -15,13 +15,12 @@ from tests.conformance.profiles import PROFILES
 from tests.corpus.cases import cases, valid_object
 from tests.corpus.parts import Parts
 from tests.webhook.examples import ADMIN, admission, claim, server
-from validation.kinds import RULES
 from validation.requests import CREATE, Answer, DecodedRequest, Request
 from validation.server import Server
 from webhook import verdict_cache
 from webhook.admission_objects import AdmissionObject, admission_object
 from webhook.reviews import parse_admission
-from webhook.verdict_cache import VerdictCache
+from webhook.verdict_cache import CACHEABLE, VerdictCache
 
 VERSIONS = ("v1", "v1beta2", "v1beta1")
 
@@ -109,7 +108,7 @@ def judged(*objects: dict[str, Any], update: bool = False) -> int:
     for obj in objects:
         old = {**obj, "metadata": {**obj["metadata"], "resourceVersion": "1"}} if update else None
         under_review(obj, counting, old).verdict(cache, others_read_spec=False)
-    least = [rules.least_spec for rules in RULES.values() if rules.least_spec is not None]
+    least = [rules.least_spec for rules in CACHEABLE.values()]
     return sum(spec not in least for spec in counting.__dict__["specs"])
 
 
