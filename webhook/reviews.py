@@ -103,6 +103,9 @@ class ConversionRequest:
 def parse_admission(review: Any) -> AdmissionRequest:
     """The request in an AdmissionReview.
 
+    API servers send no ``oldObject`` with CREATE.  One that comes all the same is ignored: features that it uses would count as
+    in use already, and what is allowed then must not be what the verdict cache remembers.
+
     :raises WebhookError: for anything else.
     """
     request = _request_of(review, ADMISSION)
@@ -122,7 +125,7 @@ def parse_admission(review: Any) -> AdmissionRequest:
         name=_read(request, "name", str, "", "request"),
         namespace=_read(request, "namespace", str, "", "request"),
         object=_read(request, "object", dict, None, "request"),
-        old=_read(request, "oldObject", dict, None, "request"),
+        old=None if operation == CREATE else _read(request, "oldObject", dict, None, "request"),
         user=_read(user, "username", str, "", "request.userInfo"),
         groups=_texts(user, "groups", "request.userInfo"),
         dry_run=_read(request, "dryRun", bool, False, "request"),

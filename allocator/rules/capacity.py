@@ -24,6 +24,7 @@ class Capacity(Rule):
     """The policies of the device's capacities admit the request, and nobody else uses too much of them."""
 
     name = "capacity"
+    title = "capacity"
 
     @staticmethod
     def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:

@@ -17,6 +17,7 @@ class Constraints(Rule):
     """Every constraint of the claim that concerns the request admits the device beside those taken."""
 
     name = "attribute"
+    title = "the constraint on"
 
     def __init__(self, place: int, constraint: Constraint) -> None:
         self.about = constraint.attribute

@@ -27,6 +27,7 @@ class Counters(Rule):
     """No counter of the device's pool is overdrawn then, not even one that the device does not use."""
 
     name = "counters"
+    title = "counters"
 
     @staticmethod
     def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:

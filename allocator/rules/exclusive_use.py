@@ -12,6 +12,7 @@ class ExclusiveUse(Rule):
     """Nobody else has the device; for requests with admin access, nobody in the same claim."""
 
     name = "allocated"
+    title = "allocated devices"
 
     @staticmethod
     def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:

@@ -21,6 +21,7 @@ class FeatureGates(Rule):
     """The features that the device uses are on; one that draws from counters is selected nevertheless by mode All."""
 
     name = "gate"
+    title = "feature gates"
     selects = True
 
     @staticmethod

@@ -25,6 +25,7 @@ class CompatibilityGroups(Rule):
     """On each of its counter sets, the device has a group in common with all others, or none of them has groups."""
 
     name = "groups"
+    title = "compatibility groups"
 
     @staticmethod
     def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:

@@ -20,6 +20,7 @@ class NodeOperations(Rule):
     """The node can leave out the operations that the device's slice says to skip."""
 
     name = "operations"
+    title = "node operations"
 
     @staticmethod
     def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:

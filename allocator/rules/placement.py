@@ -12,6 +12,7 @@ class Placement(Rule):
     """The device is for the node."""
 
     name = "node"
+    title = "on this node"
     selects = True
 
     @staticmethod

@@ -46,8 +46,10 @@ class Rule(ABC):
     :meth:`admits` and :meth:`objection` state the same: the test suite holds them to each other over random clusters.
     """
 
-    #: names the rule in reports
+    #: names the rule in JSON
     name: ClassVar[str]
+    #: completes "N devices left after …" in text; `about` follows it
+    title: ClassVar[str]
     #: whether it decides which devices match a request, rather than which of them can be taken now
     selects: ClassVar[bool] = False
     #: the expression or the attribute that this part of the rule is about

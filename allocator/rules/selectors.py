@@ -40,6 +40,7 @@ class ClassSelectors(_Selectors):
     """All selectors of the DeviceClass choose the device."""
 
     name = "class"
+    title = "the class:"
 
     @staticmethod
     def _of(alternative: Alternative) -> tuple[Selector, ...]:
@@ -54,6 +55,7 @@ class RequestSelectors(_Selectors):
     """All selectors of the request or subrequest choose the device."""
 
     name = "selector"
+    title = "the selector:"
 
     @staticmethod
     def _of(alternative: Alternative) -> tuple[Selector, ...]:

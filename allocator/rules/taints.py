@@ -17,6 +17,7 @@ class Taints(Rule):
     """The request tolerates all taints of the device that have an effect on allocation; unknown effects have none."""
 
     name = "taint"
+    title = "taints"
 
     @staticmethod
     def admits(state: AttemptState, alternative: Alternative, device: Device) -> bool:

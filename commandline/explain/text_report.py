@@ -22,7 +22,7 @@ from allocator.explaining.explanation import (
 )
 from allocator.explaining.finder import Remedy
 from allocator.explaining.steps import POOL, Rejection, Step
-from allocator.rules.selectors import ClassSelectors, RequestSelectors
+from allocator.rules import RULES
 from allocator.scheduling_outcome import enough_nodes
 from commandline.reports.writing import failure_lines, number
 
@@ -31,16 +31,7 @@ if TYPE_CHECKING:
 
 #: Entries that are shown of long lists.
 MAX_KINDS, MAX_REJECTIONS, MAX_VALUES, MAX_EXCLUDED, MAX_REQUESTS, MAX_CLASSES = 4, 4, 6, 4, 3, 6
-_RULES = {
-    "node": "on this node",
-    "gate": "feature gates",
-    "taint": "taints",
-    "allocated": "allocated devices",
-    "capacity": "capacity",
-    "counters": "counters",
-    "groups": "compatibility groups",
-    "operations": "node operations",
-}
+_TITLES = {rule.name: rule.title for rule in RULES}
 
 
 def lines(answer: Answer) -> Iterator[str]:
@@ -226,13 +217,8 @@ def _step(step: Step, kind: NodeKind) -> Iterator[str]:
 
 
 def _rule(step: Step) -> str:
-    if step.rule == ClassSelectors.name:
-        return f"the class: {step.about}"
-    if step.rule == RequestSelectors.name:
-        return f"the selector: {step.about}"
-    if step.rule == "attribute":
-        return f"the constraint on {step.about}"
-    return _RULES[step.rule]
+    title = _TITLES[step.rule]
+    return f"{title} {step.about}" if step.about else title
 
 
 def _rejection(rejection: Rejection) -> str:

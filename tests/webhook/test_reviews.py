@@ -33,6 +33,12 @@ def test_admission_is_read() -> None:
     )
 
 
+def test_a_created_object_has_no_old_one() -> None:
+    """API servers send none with CREATE: fields that it uses must not count as in use already."""
+    assert parse_admission(changed(admission(claim()), oldObject=claim())).old is None
+    assert parse_admission(admission(claim(), claim())).old == claim()
+
+
 def test_core_group_has_no_slash() -> None:
     """The kinds of the core group have an apiVersion without a group."""
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}

@@ -122,6 +122,19 @@ def test_a_known_spec_is_not_judged_again() -> None:
     assert judged(claim(), template(), claim(), template()) == 2
 
 
+def test_an_old_object_that_is_created_anew_teaches_nothing() -> None:
+    """Features that are off are allowed where the stored object uses them; a creation has no stored object."""
+    cache, old_release = VerdictCache(), server(release="1.34")
+    off = claim()
+    off["spec"]["devices"]["constraints"] = [{"distinctAttribute": "d.example.com/a"}]
+    plain, forged = admission(off), admission(off)
+    forged["request"]["oldObject"] = off
+    for review in (plain, forged, plain):
+        found = admission_object(parse_admission(review), old_release)
+        assert found is not None
+        assert not found.verdict(cache, others_read_spec=False).accepted
+
+
 def test_what_is_not_remembered() -> None:
     """Refused specs, those that depend on the namespace, large ones, and updates are judged each time."""
     assert judged(claim(count=-1), claim(count=-1)) == 2

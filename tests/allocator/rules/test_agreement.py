@@ -73,6 +73,7 @@ def test_every_rule_has_an_objection(rule: type[Rule]) -> None:
     assert not inspect.isabstract(rule)
     assert rule.objection is not Rule.objection
     assert rule.__doc__
+    assert rule.title
 
 
 def test_a_rule_without_objection_is_none() -> None:
