@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from itertools import product
 from typing import Any
 
@@ -67,6 +68,28 @@ def test_calls_cost_no_more_than_their_bound(name: str, overload: Overload) -> N
         for failing in (None, *range(len(values))):
             given = [_ERROR if position == failing else value for position, value in enumerate(values)]
             assert _charged(cost, given) <= bound, [(type(value), size.count) for value, size in arguments]
+
+
+@pytest.mark.parametrize(("name", "overload"), list(_overloads()))
+def test_results_are_no_larger_than_said(name: str, overload: Overload) -> None:
+    """The bound of what is called with a result rests on the size that the row of the call states."""
+    if overload.run is None:
+        return
+    choices = [_arguments_of(argument, position) for position, argument in enumerate(overload.arguments)]
+    for arguments in product(*choices):
+        node = Call(0, name, [_node(value) for value, _ in arguments], None)
+        node.overloads, node.type = (overload.id,), overload.result
+        stated = bounds._result_size(node, [size for _, size in arguments])
+        try:
+            # macros insert into their map in place
+            result = overload.run(
+                *(deepcopy(value) if type(value) is GeneralMap else value for value, _ in arguments)
+            )
+        except (CelError, CelPanic):
+            continue
+        if result.__class__ is not CelError:
+            found = bounds._size_of(result).count
+            assert found <= max(stated.count, 1), [(type(value), size.count) for value, size in arguments]
 
 
 def _charged(cost: Cost, values: list[Any]) -> float:
