@@ -27,8 +27,8 @@ METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 class Reflector:
     """Keeps a collection as the cluster has it; ``synced`` is set once that has been listed.
 
-    While the API server cannot be reached, everything stays as it was.  A collection that is not served is asked for
-    now and then; it counts as synced.
+    While the API server cannot be reached, everything stays as it was.  A collection that is not served
+    counts as synced, and is tried again from time to time.
     """
 
     def __init__(

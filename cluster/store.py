@@ -33,8 +33,8 @@ class Collection(Generic[Value]):
     def __init__(self, read: Callable[[Object], Value | None]) -> None:
         """Make an empty collection.
 
-        :param read: makes what is held of an object as an API server or a file has it: decoded, and without what nobody
-            needs; None for one that cannot be read, which counts as absent.
+        :param read: turns an object, as an API server or a file has it, into what is held of it; returns None for one that
+            cannot be read, which then counts as absent.
         """
         self.objects: dict[str, Value] = {}
         self.is_listed = False

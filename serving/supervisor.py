@@ -42,7 +42,7 @@ def serve(application: Application) -> None:
     """
     configure_logs(application.log_level)
     application.prepare()
-    # out of the garbage collector's sight, so that forked processes go on to share it
+    # freeze what exists, so that forked workers keep sharing its pages
     gc.collect()
     gc.freeze()
     with TemporaryDirectory(prefix="claimcheck-") as runtime, _listen(application) as listener:

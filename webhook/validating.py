@@ -138,6 +138,7 @@ class _Verdict:
         """The claim if it is a new one, to which quotas may apply.
 
         :raises AdmissionError: if only known callers may ask about quotas, and this one is unknown.
+        :raises WebhookError: if the request's namespace cannot be the name of one.
         """
         quota, obj = self.context.quota, self._object
         claim = obj.new_claim() if quota is not None and obj is not None else None

@@ -95,7 +95,7 @@ class Batch:
 
 
 def reviewer_of(options: Namespace, profile: Profile, knowledge: Knowledge) -> Reviewer:
-    """The reviewer of manifests, to be made when everything has been learnt that they may depend on."""
+    """The reviewer of manifests; call this after all of them have been read, because they depend on each other."""
     context = knowledge.context
     context.finish()
     return Reviewer(

@@ -43,7 +43,7 @@ BY_SIGNATURE, TWO_STRINGS, BY_COUNT = "signature", "two strings", "count"
 class Overload:
     """One signature of a function.
 
-    What is not given here is as the function says. An overload's own cost counts where the checker has left no other.
+    What is omitted here is taken from the function. An overload's own cost counts where the checker has left no other.
 
     :param signature: its id, with a dot in front if it is called on a target; the types of the arguments, the target
         first, or ``-``; ``>``; the type of the result. A single capital letter is a type parameter:
@@ -116,7 +116,7 @@ class Function:
         in place of that expression: `search(pattern, text)`
     :param folds: whether the server computes calls on constants when it makes the program
     :param literal_check: finds what is wrong with literal arguments once the types have been checked
-    :param literals_matter: whether literal arguments are looked at before any evaluation, though none of the above says
+    :param literals_matter: whether literal arguments are looked at before any evaluation, even without `folds`, `search` or `literal_check`
     :param estimate: what the server takes a call for; cost 1 without
     :param cost: what kube-scheduler counts for a call; 1 without
     :param paid_after: see `Overload`
@@ -211,7 +211,7 @@ class Function:
     def joined(self, other: Function) -> Function:
         """The function with the overloads that another library has of it.
 
-        What is not by overload is as the library says that says anything.
+        What belongs to the whole function is taken from the first library that sets it.
         """
         joined = Function(
             self.name,

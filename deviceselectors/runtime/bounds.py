@@ -138,7 +138,7 @@ class _Bounds:
 
 
 def _accumulated(init: MaxSize, count: float, step: MaxSize) -> MaxSize:
-    """What a loop has built in the end: a round adds as much as the step is larger than what it was given, `count`."""
+    """The size of the accumulator after a loop: each round adds at most `step.count - count`."""
     if count == UNBOUNDED or step.count == UNBOUNDED:
         return UNKNOWN
     return MaxSize(init.count + count * max(step.count - count, 1), step.item)
