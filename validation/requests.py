@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from resourceapi.decoding import Problem
 from resourceapi.field_errors import FieldError
@@ -16,56 +16,33 @@ CREATE, UPDATE, STATUS = "create", "update", "status"
 STRICT, WARN = "Strict", "Warn"
 
 
-class Request:
+class Request(NamedTuple):
     """One request for one object.
 
-    ``api_version`` and ``kind`` are those of the URL, ``namespace`` too (empty for cluster-scoped kinds).  The body
-    is JSON: ``raw`` (text or bytes) or ``body`` (decoded).  ``old``: the object as stored, for ``update`` and
-    ``status``.  ``field_validation``: ``Strict`` refuses unknown and duplicate fields, ``Warn`` prunes and warns.
+    :ivar api_version: that of the URL, as are ``kind`` and ``namespace`` (empty for cluster-scoped kinds).
+    :ivar body: the decoded body, unless there is ``raw``.
+    :ivar raw: the body as JSON.
+    :ivar old: the object as stored, for ``update`` and ``status``.
+    :ivar field_validation: ``Strict`` refuses unknown and duplicate fields, ``Warn`` prunes and warns.
+    :ivar deleted: whether the stored object waits for its finalizers (it has a deletionTimestamp).
+    :ivar has_resource_version: whether the body carries the stored object's resourceVersion.
     """
 
-    __slots__ = (
-        "api_version",
-        "body",
-        "deleted",
-        "field_validation",
-        "has_resource_version",
-        "kind",
-        "name",
-        "namespace",
-        "old",
-        "raw",
-        "verb",
-    )
+    api_version: str
+    kind: str
+    namespace: str = ""
+    verb: str = CREATE
+    body: Any = None
+    raw: str | bytes | None = None
+    old: dict[str, Any] | None = None
+    field_validation: str = STRICT
+    name: str = ""
+    deleted: bool = False
+    has_resource_version: bool = True
 
-    def __init__(
-        self,
-        *,
-        verb: str = CREATE,
-        api_version: str,
-        kind: str,
-        namespace: str = "",
-        body: Any = None,
-        raw: str | bytes | None = None,
-        old: dict[str, Any] | None = None,
-        field_validation: str = STRICT,
-        name: str = "",
-        deleted: bool = False,
-        has_resource_version: bool = True,
-    ) -> None:
-        self.verb = verb
-        self.api_version = api_version
-        self.kind = kind
-        self.namespace = namespace
-        self.body = body
-        self.raw = raw
-        self.old = old
-        self.field_validation = field_validation
-        self.name = name
-        self.deleted = deleted  # the stored object waits for its finalizers (it has a deletionTimestamp)
-        self.has_resource_version = (
-            has_resource_version  # the body carries the stored object's resourceVersion
-        )
+    def with_spec(self, spec: Object) -> Request:
+        """The request as if another spec had been sent in its ``body``."""
+        return self._replace(body={**self.body, "spec": spec})
 
 
 # Set by the server; a request to create an object has none of them.
@@ -90,29 +67,22 @@ def create_request(manifest: Object, default_namespace: str) -> Request:
     )
 
 
-class DecodedRequest:
+class DecodedRequest(NamedTuple):
     """A request with its objects decoded: once, for all who look at them, and nobody changes them.
 
     ``object`` is what was sent with defaults filled in, ``old`` the stored object (None on create), both in the shape of
     the hub and in normal form.  ``version`` is that of the URL.  ``problems`` are unknown and repeated fields of the body.
     """
 
-    __slots__ = ("object", "old", "problems", "request", "version")
-
-    def __init__(
-        self, request: Request, version: str, object: Object, old: Object | None, problems: list[Problem]
-    ) -> None:
-        self.request = request
-        self.version = version
-        self.object = object
-        self.old = old
-        self.problems = problems
+    request: Request
+    version: str
+    object: Object
+    old: Object | None
+    problems: list[Problem]
 
     def with_spec(self, spec: Object) -> DecodedRequest:
         """The request as if another spec had been sent."""
-        return DecodedRequest(
-            self.request, self.version, {**self.object, "spec": spec}, self.old, self.problems
-        )
+        return self._replace(object={**self.object, "spec": spec})
 
 
 Decode = Callable[[Request], DecodedRequest]

@@ -64,7 +64,7 @@ class AdmissionObject:
 
         :raises WebhookError: if the stored object is none that an API server can have stored.
         """
-        return self._handle(lambda _: self.decoded)
+        return self._handle(self._request, lambda _: self.decoded)
 
     def verdict(self, cache: VerdictCache, *, others_read_spec: bool) -> Answer:
         """The answer without its object; a spec that the rules have accepted before is not judged again.
@@ -80,9 +80,8 @@ class AdmissionObject:
                 cache.add(key)
             return answer
         if others_read_spec:
-            return self._handle(lambda _: self.decoded.with_spec(least))
-        self._request.body = {**self._request.body, "spec": least}
-        return self.answer()
+            return self._handle(self._request, lambda _: self.decoded.with_spec(least))
+        return self._handle(self._request.with_spec(least))
 
     @property
     def has_new_spec(self) -> bool:
@@ -139,9 +138,9 @@ class AdmissionObject:
         except (BadRequest, DecodingError) as error:
             raise WebhookError(f"request.object cannot be decoded: {error}") from None
 
-    def _handle(self, decode: Decode) -> Answer:
+    def _handle(self, request: Request, decode: Decode | None = None) -> Answer:
         try:
-            return self._server.handle(self._request, decode)
+            return self._server.handle(request, decode)
         except DecodingError as error:
             raise WebhookError(f"request.oldObject cannot be decoded: {error}") from None
 

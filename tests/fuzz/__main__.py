@@ -156,11 +156,9 @@ def _ask(server: Server, request: Request, text: bytes) -> str:
     outcome = "unreadable"
     for document in parse(text):
         if isinstance(document, Document):
-            request.body = document.value
-            outcome = _answered(server, request)
+            outcome = _answered(server, request._replace(body=document.value))
     if text.startswith(b"{"):
-        request.raw = text
-        outcome = _answered(server, request)
+        outcome = _answered(server, request._replace(raw=text))
     return outcome
 
 

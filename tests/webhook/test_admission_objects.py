@@ -7,22 +7,37 @@ from typing import Any
 
 import pytest
 
+from advice.lints import Facts
+from cluster.store import Collection
 from conversion.hub import hub_object
 from resourceapi import decoding
 from resourceapi.field_errors import FieldError
 from resourceapi.field_path import Path
+from resourceapi.manifests import labels_of
 from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
-from tests.webhook.examples import NOW, admission, claim, context, conversion, server
+from tests.quota.fake_api import QUOTAS, FakeApi
+from tests.quota.test_enforcement import Setup
+from tests.webhook.examples import ADMIN, NOW, admission, claim, context, conversion, server
+from tests.webhook.test_feasibility import PROFILE, SLICES, device_class
+from tests.webhook.test_policies import CONFIG_SCHEMA, GPU, SCHEMA_KEY
 from tests.webhook.test_quota import Asked
 from validation.requests import UPDATE
+from webhook import feasibility
 from webhook.admission_objects import AdmissionObject, admission_object
 from webhook.context import Context
 from webhook.converting import convert
+from webhook.devices import DeviceIndex
+from webhook.feasibility import Feasibility
+from webhook.label_guard import LabelGuard
+from webhook.labels import LabelRule
 from webhook.mutating import mutate
-from webhook.policies import AdminAccess
+from webhook.policies import AdminAccess, OpaqueParameters
+from webhook.prescheduled import PreScheduledPods
 from webhook.reviews import WebhookError, parse_admission
+from webhook.schemas import compile_schema
 from webhook.validating import validate
+from webhook.verdict_cache import VerdictCache
 
 VERSIONS = ("v1", "v1beta2", "v1beta1")
 
@@ -70,6 +85,34 @@ def everything(*, rules: bool) -> tuple[Context, Looking, Asked]:
     return made, looking, asked
 
 
+def configured() -> tuple[Context, FakeApi]:
+    """A context with all that a configuration can switch on, and the API server that quota asks."""
+    nodes = Collection(labels_of)
+    nodes.replace([{"metadata": {"name": "node-1"}}])
+    devices = DeviceIndex(PROFILE, nodes)
+    devices.slices.replace(copy.deepcopy(SLICES))
+    devices.device_classes.replace([device_class("gpu.example.com")])
+    facts = Facts(PROFILE)
+    facts.learn(device_class("other"))
+    quota = Setup({"gpu.example.com.deviceclass.resource.k8s.io/devices": "9"})
+    quota.observed.is_for_known_clients = False
+    label = LabelRule("other")
+    made = Context(
+        server=server(labels=ADMIN),
+        rules=True,
+        policies=(
+            AdminAccess("Warn", [label]),
+            OpaqueParameters("Warn", {SCHEMA_KEY: compile_schema(CONFIG_SCHEMA)}),
+        ),
+        facts=facts,
+        quota=quota.observed,
+        labels=LabelGuard("Enforce", [label], users=(), groups=()),
+        pods=PreScheduledPods("Enforce", str),
+        feasibility=Feasibility("Warn", devices, PROFILE.gates),
+    )
+    return made, quota.api
+
+
 def stored(version: str) -> Object:
     """A claim as the API server has stored it."""
     obj = claim(version, allocationMode="ExactCount", count=1)
@@ -91,6 +134,34 @@ def test_each_object_is_decoded_once(version: str, rules: bool, decoded: list[st
     changed["metadata"]["labels"] = {"a": "b"}
     assert validate(admission(changed, stored(version)), made)["response"]["allowed"]
     assert decoded == ["ResourceClaim"] * 2
+
+
+@pytest.mark.parametrize("admin", [False, True])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_all_policies_decode_once(
+    version: str, admin: bool, decoded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every policy there is, feasibility, quota and lints, each with something to say, for new specs and known ones."""
+    monkeypatch.setattr(feasibility, "SECONDS", 60.0)
+    made, api = configured()
+    decoded.clear()
+    for name in ("new", "known"):
+        obj = {**claim(version, adminAccess=admin), "metadata": {"name": name, "namespace": "team"}}
+        selector = {"cel": {"expression": "device.driver == 'none'"}}
+        (request,) = obj["spec"]["devices"]["requests"]
+        request.get("exactly", request)["selectors"] = [selector]
+        parameters = {"apiVersion": SCHEMA_KEY.api_version, "kind": SCHEMA_KEY.kind, "share": 2}
+        obj["spec"]["devices"]["config"] = [{"opaque": {"driver": GPU, "parameters": parameters}}]
+        mutate(admission(obj), made)
+        assert decoded == ["ResourceClaim"]
+        response = validate(admission(obj), made)["response"]
+        assert [kind for kind in decoded if kind != "ResourceQuota"] == ["ResourceClaim"] * 2
+        decoded.clear()
+        assert response["allowed"]
+        warned = {"opaque-parameters", "feasibility", *(["admin-access"] if admin else [])}
+        assert response["auditAnnotations"] == dict.fromkeys(warned, "warned")
+        assert any(text.startswith("CC002") for text in response["warnings"])
+    assert QUOTAS in [path for _, path in api.requests]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -143,6 +214,27 @@ def test_dropping_leaves_the_object_alone() -> None:
     assert "derivedAttributes" not in answer.object["spec"]["devices"]["requests"][0]["exactly"]
     assert obj.hub == before
     assert obj.hub["spec"]["devices"]["requests"][0]["exactly"]["derivedAttributes"] == derived
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_known_spec_leaves_the_request_alone(shared: bool) -> None:
+    """Whoever looks at the object after the verdict sees what was sent, not the spec that was judged in its place."""
+    cache = VerdictCache()
+    for _ in ("new", "known"):
+        obj = admission_object(parse_admission(admission(claim())), server())
+        assert obj is not None
+        obj.verdict(cache, others_read_spec=shared)
+        assert obj.hub == hub_object(claim(), SCHEMAS, defaults=NOW)
+
+
+def test_requests_cannot_be_changed() -> None:
+    """Neither as they came nor decoded."""
+    obj = admission_object(parse_admission(admission(claim())), server())
+    assert obj is not None
+    for request in (obj._request, obj.decoded):
+        for name in request._fields:
+            with pytest.raises(AttributeError):
+                setattr(request, name, None)
 
 
 @pytest.mark.parametrize(
