@@ -1,4 +1,4 @@
-"""What nodes have for a pod. There may be thousands of answers of which one is looked at, so each is made on demand."""
+"""The answers of nodes for a pod. Of thousands often one is read, so each is made on demand."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from resourceapi.objects import Object
 
 
 class NodeAnswer(NamedTuple):
-    """What a node has for a pod. Without `result` and `error` the pod's claims do not fit.
+    """The answer of a node for a pod. Without `result` and `error`, the pod's claims do not fit.
 
-    `result`: one AllocationResult (v1, normal form) for each claim that was not allocated yet; equal parts of results
-    may be shared, so do not change them. `error_kind`: FATAL if other nodes cannot help; `fix`: what could be done then.
+    :param result: one AllocationResult (v1, normal form) for each claim that was not allocated yet. Results may share
+        parts, so do not change them.
+    :param error_kind: FATAL if other nodes cannot help, NODE if they may.
+    :param fix: advice on the error.
     """
 
     node: str
@@ -40,23 +42,26 @@ class NodeAnswer(NamedTuple):
 
 
 class Answers(Sequence[NodeAnswer]):
-    """The answers of nodes in the order in which they were asked, as things were then."""
+    """The answers of nodes in the order in which they were asked, for the state of the cluster at that time."""
 
     def __init__(self, share_id: Callable[[], str]) -> None:
         self._share_id = share_id
         self._places: list[View | str] = []
-        #: how the answers came about
+        #: the outcomes from which answers are made
         self.outcomes: list[Outcome] = []
         self._shared: dict[SharedPools, Mapping[PoolId, PoolState]] = {}
         self._made: dict[int, NodeAnswer] = {}
 
     def add(self, place: View | str, outcome: Outcome) -> None:
-        """The answer of the node that is asked next: what it sees, or its name if that does not matter."""
+        """Add the answer of the next node.
+
+        :param place: what the node sees, or only its name if the outcome has no results.
+        """
         self._places.append(place)
         self.outcomes.append(outcome)
 
     def remember(self, shared: SharedPools) -> None:
-        """Nodes that share these pools answer: how the pools are now is how they are in the answers."""
+        """Keep the present state of pools that several nodes share, for making answers later."""
         self._shared[shared] = shared.states
 
     def __len__(self) -> int:
@@ -99,9 +104,11 @@ class Answers(Sequence[NodeAnswer]):
 
 
 class PodAnswer(NamedTuple):
-    """What became of a pod; `placed` is the node whose result was kept, if one was.
+    """What became of a pod.
 
-    `outcome`: how attempts to schedule it end, as far as nodes were asked; `error`: the first answer that ends one.
+    :param placed: the node whose result was kept, if any.
+    :param outcome: how scheduling ends, as far as nodes were asked.
+    :param error: the first answer that fails the attempt.
     """
 
     nodes: Sequence[NodeAnswer]

@@ -1,6 +1,6 @@
-"""The first way down: most pods get the first devices that can be taken, one after the other, or do not fit at once.
+"""Greedy search: most pods get the first devices that can be taken one after the other, or do not fit at all.
 
-The descent is what the search in `allocator.search` does as long as it need not go back, with less ado.
+This is what `allocator.search` does until it backtracks for the first time, without generators.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from resourceapi.limits import ALLOCATION_RESULTS
 
 
 class GreedySearch:
-    """Takes devices for claims, never giving back one of which there was a choice."""
+    """Takes devices for claims without backtracking."""
 
     def __init__(
         self,
@@ -25,16 +25,16 @@ class GreedySearch:
         candidates: Sequence[Device],
         all_devices: Mapping[Alternative, Sequence[Device]],
     ) -> None:
-        """`all_devices`: what each alternative with mode `All` asks for."""
+        """Prepare a search; parameters as for :func:`allocator.solving.solve`."""
         self._attempt = attempt
         self._candidates = candidates
         self._all_devices = all_devices
 
     def run(self, claims: Sequence[ClaimDemand]) -> bool | None:
-        """Take the first device that is possible, again and again.
+        """Take the first possible device for each request in turn.
 
-        :returns: whether there is a solution, of which the attempt has the first then; None if this is not the way to
-            find out, after which the attempt has to be undone.
+        :returns: whether there is a solution, of which the attempt has the first then; None if that is undecided, after
+            which the caller has to undo the attempt.
         :raises AllocationError: if the search ends with an error.
         """
         chose = False
@@ -42,7 +42,7 @@ class GreedySearch:
             for request in claim.requests:
                 served = self._serve(request)
                 if not served:
-                    # What was taken before might have been something else.
+                    # Other devices for earlier requests might have helped.
                     return None if chose else served
                 chose = True
         return True
@@ -71,7 +71,7 @@ class GreedySearch:
         return bool(devices)
 
     def _take_first(self, alternative: Alternative) -> bool | None:
-        """Whether the alternative has its devices; None if it might have others."""
+        """Whether the alternative gets its devices; None if it might get other ones."""
         attempt = self._attempt
         mark, missing, refused = attempt.mark(), alternative.count, False
         if not missing:
@@ -84,7 +84,7 @@ class GreedySearch:
             if not missing:
                 return True
         if missing < alternative.count and (refused or alternative.derived):
-            # Another choice before might let in what has been refused, or meet an error.
+            # After another choice, devices that were excluded might be possible, or raise an error.
             return None
         attempt.undo(mark)
         return False
@@ -96,15 +96,15 @@ def lacks_candidates(
     candidates: Sequence[Device],
     all_devices: Mapping[Alternative, Sequence[Device]],
 ) -> bool:
-    """Whether there is surely no solution, as a request has too few devices even if the others take none.
+    """Whether there is certainly no solution, because a request has too few devices even if the others take none.
 
-    Nothing has been taken yet. Where expressions may fail this is not the way to find out: the search might end there.
+    The attempt must not have taken anything. False if an expression fails on any device, as the search might end there.
     """
     if all_devices:
         return False
     requests = [request for claim in claims for request in claim.requests]
     try:
-        # All are looked at: any of them may have an error.
+        # All requests are checked, because any of them may raise an error.
         served = [_may_be_served(attempt, request, candidates) for request in requests]
     except AllocationError:
         return False
@@ -112,7 +112,10 @@ def lacks_candidates(
 
 
 def _may_be_served(attempt: Attempt, request: RequestDemand, candidates: Sequence[Device]) -> bool:
-    """Raises AllocationError if any device might end the search."""
+    """Whether a request finds enough devices.
+
+    :raises AllocationError: if any device might end the search.
+    """
     enough = False
     for alternative in request.alternatives:
         if alternative.derived:

@@ -1,4 +1,4 @@
-"""What allocated devices leave of a pool's counters, and with which compatibility groups."""
+"""What allocated devices leave of a pool's counters, and the compatibility groups in use."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from allocator.pools import Pool
 from resourceapi.quantity import Quantity
 
 CounterKey = tuple[str, str]
-"""A counter set of the pool, and a counter in it."""
+"""The names of a counter set and of a counter in it."""
 
 
 class Ledger:
-    """The state of a pool's counter sets before an attempt. Allocated devices count with what their slices say now.
+    """The state of a pool's counter sets before an attempt.
 
-    Devices in slices for other nodes count as well, devices that are gone from the slices do not. Only compatibility
-    groups count as the claims remember them, if claims do (KEP-5963), whatever has become of the device: what a claim
-    remembers none for, the device had none for.
+    Allocated devices draw what their slices say now; devices in slices for other nodes count, devices that are gone
+    from the slices do not. Compatibility groups are those that claims remember, if claims remember any (KEP-5963), even if
+    the device has changed or gone. If a claim remembers no groups for a counter set, the device had none.
     """
 
     __slots__ = ("available", "groups", "remembered")

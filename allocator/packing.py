@@ -1,8 +1,8 @@
-"""A batch of pods, of which as many as possible are to be placed: in whatever order, and moved about until they fit.
+"""Placing as many pods of a batch as possible, in any order: bin packing by large neighbourhood search.
 
-Largest first: what costs most when nothing is there yet (`allocator.fitting.waste`) has the fewest places to go. If pods
-are left over, the pods of a few nodes are taken off, and placed again together with those in another order; that stays
-if no more are left over than before, so that pods also move where nothing is gained at once (large neighbourhood search).
+The largest pods come first, that is those that waste most in the empty cluster (`allocator.fitting.waste`). If some pods
+do not fit, the pods of a few nodes are removed and placed again together with those, in another order. The result is
+kept if it leaves no more pods unplaced than before, so that pods also move without an immediate gain.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from allocator.scheduling import Mode
 from allocator.simulation import Placement, Pod, Simulation
 from resourceapi.objects import Object
 
-#: How long pods are moved about, in seconds, how often at most, and the pods of how many nodes at a time.
+#: The limits of the search in seconds and rounds, and the most nodes whose pods one round places again.
 SECONDS, ROUNDS, NODES = 10.0, 5_000, 3
 
 Cost = tuple[bool, Waste, int]
 
 
 def pack(simulation: Simulation, pods: Sequence[Pod], seconds: float = SECONDS) -> list[Placement]:
-    """Place as many pods as can be found out within the time; the placements are in the order of `pods`.
+    """Place as many pods as possible within the time limit. Removes all pods that the simulation has placed before.
 
-    What the simulation has placed before is removed.
+    :returns: the placements, in the order of `pods`.
     """
     packing = _Packing(simulation, pods)
     packing.begin()
@@ -50,7 +50,7 @@ class _Packing:
         }
 
     def _cost(self, pod: Pod) -> Cost:
-        """What the pod costs if it comes first; pods that do not even fit then come last."""
+        """The waste of placing a pod in the empty cluster; lowest for pods that do not fit there."""
         found = self._simulation.weigh(pod)
         wanted = sum(map(_wanted, pod.claims.values()))
         return found is not None, found[1] if found is not None else (), wanted
@@ -60,53 +60,53 @@ class _Packing:
         everything = range(len(self._pods))
         by_cost = sorted(everything, key=self._costs.__getitem__, reverse=True)
         self._place_all(by_cost)
-        if self._left():
-            before = len(self._left())
+        if self._unplaced():
+            before = len(self._unplaced())
             self._place_all(everything)
-            if len(self._left()) >= before:
+            if len(self._unplaced()) >= before:
                 self._place_all(by_cost)
 
     def improve(self, end: float) -> None:
-        """Move pods about until all are placed that fit at all, or the time is over."""
+        """Place pods again until all are placed that fit in the empty cluster, or the time is over."""
         for _ in range(ROUNDS):
-            left = self._left()
-            if not left or monotonic() > end:
+            unplaced = self._unplaced()
+            if not unplaced or monotonic() > end:
                 return
-            self._move(left)
+            self._replace(unplaced)
 
     def _place_all(self, order: Sequence[int]) -> None:
         self._simulation.reset()
         found = {index: self._simulation.place(self._pods[index], Mode.BEST_FIT) for index in order}
         self.placements = [found[index] for index in range(len(self._pods))]
 
-    def _left(self) -> list[int]:
-        """Pods that are not placed, though they would fit if they were alone."""
+    def _unplaced(self) -> list[int]:
+        """Pods that are not placed, but would fit in the empty cluster."""
         return [
             index for index, each in enumerate(self.placements) if not each.node and self._costs[index][0]
         ]
 
-    def _move(self, left: Sequence[int]) -> None:
-        """Take some nodes' pods off, and place them anew with those that are left over."""
+    def _replace(self, unplaced: Sequence[int]) -> None:
+        """Remove the pods of some nodes, and place them again together with the unplaced ones."""
         nodes = sorted({each.node for each in self.placements if each.node})
         some = set(self._random.sample(nodes, min(len(nodes), self._random.randint(1, NODES))))
-        off = [index for index in sorted(self._movable) if self.placements[index].node in some]
-        before = {index: self.placements[index] for index in (*off, *left)}
-        for index in off:
+        removed = [index for index in sorted(self._movable) if self.placements[index].node in some]
+        before = {index: self.placements[index] for index in (*removed, *unplaced)}
+        for index in removed:
             self._simulation.remove(before[index])
         found: dict[int, Placement] = {}
-        for index in self._shuffled([*off, *left]):
+        for index in self._shuffled([*removed, *unplaced]):
             found[index] = self._simulation.place(self._pods[index], Mode.BEST_FIT)
-        if sum(not each.node for each in found.values()) > len(left):
+        if sum(not each.node for each in found.values()) > len(unplaced):
             for placement in found.values():
                 self._simulation.remove(placement)
-            for index in off:
+            for index in removed:
                 self._simulation.restore(before[index])
             found = before
         for index, placement in found.items():
             self.placements[index] = placement
 
     def _shuffled(self, pods: list[int]) -> list[int]:
-        """In a random order, or largest first but for some."""
+        """In random order, or largest first with some exceptions at the end."""
         self._random.shuffle(pods)
         if self._random.random() < 0.5:
             late = {index for index in pods if self._random.random() < 0.2}
@@ -115,6 +115,6 @@ class _Packing:
 
 
 def _wanted(claim: Object) -> int:
-    """How many devices a claim wants at least."""
+    """The number of devices that a claim requests by `exactly`."""
     devices = (claim.get("spec") or {}).get("devices") or {}
     return sum((request.get("exactly") or {}).get("count", 1) for request in devices.get("requests") or ())

@@ -1,6 +1,6 @@
-"""What is asked of nodes, and what has been found out: an answer for one node is one for all nodes of its class.
+"""Cached outcomes of searches: the outcome on one node holds for all nodes of its class.
 
-Claims that differ in nothing but names ask for the same, so the pods of a deployment share a `Plan`.
+Claims that differ only in names share a `Plan`, so all pods of a deployment do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _MAX_OUTCOMES = 100_000
 
 
 class Outcome:
-    """How nodes of a class serve a plan: with results made from `templates`, not at all (None), or with an error."""
+    """How nodes of a class serve a plan: with results made from `templates`, not at all (None), or with an error.
+
+    Errors that end the attempt have no text here, because their texts name devices.
+    """
 
     __slots__ = ("error", "error_kind", "fits", "fix", "is_undecided", "templates")
 
@@ -35,7 +38,6 @@ class Outcome:
         fix: str = "",
     ) -> None:
         self.templates = templates
-        #: not that of a fatal error: it names devices
         self.error = error
         #: FATAL if other nodes cannot help, NODE if they may
         self.error_kind = error_kind
@@ -51,30 +53,30 @@ FATAL_OUTCOME = Outcome(error_kind=FATAL)
 
 
 class _CachedOutcomeError(Exception):
-    """The outcome is known; nothing is wrong."""
+    """The outcome is cached, so the search ends; not an error."""
 
     def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome
 
 
 class Plan:
-    """What claims ask for, whatever their names are."""
+    """The requests of claims, apart from names, and their outcomes so far."""
 
     __slots__ = ("demand", "equivalence", "equivalent", "fits", "outcomes")
 
     def __init__(self, demand: list[ClaimDemand], equivalence: NodeEquivalence) -> None:
         self.demand = demand
         self.equivalence = equivalence
-        #: by the devices that are taken
+        #: outcomes by the devices that are taken
         self.fits: dict[object, Outcome] = {}
-        #: of nodes on which the search is hard, by what they are like
+        #: outcomes on nodes on which the search is hard, by node equivalence
         self.equivalent: dict[object, Outcome] = {}
-        #: by class, and by the state of shared pools if there are any
+        #: outcomes by class, and by the state of shared pools if there are any
         self.outcomes: dict[object, Outcome] = {}
 
 
 class Plans:
-    """The plans of late, each with its outcomes."""
+    """A bounded cache of plans with their outcomes."""
 
     def __init__(self, allocator: Allocator, nodes: Nodes) -> None:
         self._allocator = allocator
@@ -83,12 +85,12 @@ class Plans:
         self._outcomes = 0
 
     def clear(self) -> None:
-        """Forget all, when a class has changed."""
+        """Drop all plans, as is needed when a DeviceClass changes."""
         self._plans.clear()
         self._outcomes = 0
 
     def plan(self, claims: Sequence[Object]) -> Plan:
-        """The plan for claims of a pod."""
+        """The plan for the claims of a pod."""
         key = tuple([canonical((claim.get("spec") or {}).get("devices")) for claim in claims])
         plan = self._plans.get(key)
         if plan is None:
@@ -100,7 +102,10 @@ class Plans:
         return plan
 
     def outcome(self, plan: Plan, entry: NodeEntry, node_class: NodeClass) -> Outcome:
-        """How the nodes of a class, of which this is one, serve a plan now."""
+        """How the nodes of a class serve a plan now.
+
+        :param entry: any node of the class.
+        """
         signature = node_class.shared.signature
         key = node_class if signature is None else (node_class, signature)
         found = plan.outcomes.get(key)
@@ -113,15 +118,15 @@ class Plans:
         states = self._nodes.view_of(entry).states()
         hard: list[object] = []
 
-        def recall() -> None:
-            """Before a search that takes long: perhaps there was one on a node that is equivalent."""
-            like = plan.equivalence.of(entry.node, entry.declares, states)
-            if like in plan.equivalent:
-                raise _CachedOutcomeError(plan.equivalent[like])
-            hard.append(like)
+        def use_equivalent() -> None:
+            """Before a search that may take long, use the outcome on an equivalent node, if there is one."""
+            key = plan.equivalence.of(entry.node, entry.declares, states)
+            if key in plan.equivalent:
+                raise _CachedOutcomeError(plan.equivalent[key])
+            hard.append(key)
 
         try:
-            outcome = self._outcome(plan, entry, states, recall)
+            outcome = self._outcome(plan, entry, states, use_equivalent)
         except _CachedOutcomeError as known:
             return known.outcome
         if hard:
@@ -141,7 +146,7 @@ class Plans:
         return NO_FIT if taken is None else self._fit(plan, states, taken)
 
     def _fit(self, plan: Plan, states: Sequence[PoolState], taken: Sequence[tuple[Taken, ...]]) -> Outcome:
-        """Classes with equal answers share one: where devices have serial numbers, each node is a class."""
+        """The outcome for devices; equal ones are shared, as each node is a class if devices have serial numbers."""
         if not all(is_ordinary(each) for of_claim in taken for each in of_claim):
             return Outcome(self._templates(plan, states, taken))
         key = tuple(
@@ -163,7 +168,7 @@ class Plans:
     def _templates(
         self, plan: Plan, states: Sequence[PoolState], taken: Sequence[tuple[Taken, ...]]
     ) -> tuple[ResultTemplate, ...]:
-        """What results are made from on any node of the class."""
+        """The templates from which the results on any node of the class are made."""
         features = self._allocator.features
         return tuple(
             [
@@ -186,16 +191,16 @@ class Plans:
         )
 
     def fatal_outcome(self, entry: NodeEntry, claims: Sequence[Object]) -> Outcome:
-        """The error on a node, with a text that names claims and devices."""
+        """The fatal error on a node, with its text, which names claims and devices."""
         try:
             self._search(entry, self._nodes.view_of(entry).states(), self._allocator.demand(claims))
         except AllocationError as error:
             return Outcome(error=str(error), error_kind=FATAL, fix=error.fix)
-        raise AssertionError("an error that does not come again")
+        raise AssertionError("the same search has failed before")
 
 
 def _picks(states: Sequence[PoolState], taken: Sequence[tuple[Taken, ...]]) -> list[list[Pick]]:
-    """The places of devices, by claim."""
+    """The indexes of devices in their pools, by claim."""
     places = {state.pool.id: (place, state) for place, state in enumerate(states)}
     return [[_pick(*places[device.slice.pool], device.id.device) for device, _, _ in each] for each in taken]
 

@@ -1,9 +1,10 @@
-"""What becomes of a pod, given the outcomes on the nodes that are open to it: an error on one of them may end the attempt.
+"""How scheduling a pod ends, given the outcomes on the eligible nodes: an error on one of them may fail the attempt.
 
 kube-scheduler runs its filters on nodes until it has found one more than it wants to choose from
-(`numFeasibleNodesToFind`), or has asked them all. An error on any node that it asks ends the attempt, wherever else the
-pod would fit; the pod waits and is tried again. Up to 100 nodes all are asked. Of more it matters where the attempt
-starts (each starts where the one before has stopped), and which of its 16 workers comes first, if enough nodes fit.
+(`numFeasibleNodesToFind`), or has checked them all. An error on any node that it checks fails the attempt, even if the
+pod fits on other nodes; the pod waits and is tried again. In clusters of up to 100 nodes, all are checked. In larger ones,
+if enough nodes fit, the result depends on where the attempt starts (each starts where the previous one stopped) and on
+which of its 16 workers is faster.
 Source: kube-scheduler 1.37.1, `pkg/scheduler/schedule_one.go`, and its answers.
 """
 
@@ -21,11 +22,11 @@ class SchedulingOutcome(Enum):
 
     FITS = "fits"
     MISFIT = "does not fit"
-    #: an error ends each attempt
+    #: each attempt fails with an error
     ERROR = "error"
-    #: it fits, but an attempt that comes to a certain node before it has found enough others ends with an error
+    #: the pod fits, but an attempt fails if it reaches a node with an error before it has found enough others
     CHANCE = "left to chance"
-    #: nodes on which the search was given up could make a difference
+    #: nodes on which the search gave up could change the outcome
     UNDECIDED = "undecided"
 
 
@@ -38,11 +39,11 @@ class NodeOutcome(Protocol):
 
     @property
     def error_kind(self) -> str:
-        """FATAL for an error that ends the attempt to schedule the pod."""
+        """FATAL for an error that fails the attempt to schedule the pod."""
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the search was given up."""
+        """Whether the search gave up."""
 
 
 def feasible_nodes(nodes: int) -> int:
@@ -65,7 +66,10 @@ def enough_nodes(nodes: int) -> int:
 
 
 def outcome_of(nodes: int, outcomes: Iterable[NodeOutcome]) -> SchedulingOutcome:
-    """What becomes of a pod in a cluster of so many nodes, if those that are open to it have these outcomes."""
+    """How scheduling a pod ends, given the outcomes on the eligible nodes.
+
+    :param nodes: how many nodes the cluster has.
+    """
     fitting = failing = undecided = 0
     for outcome in outcomes:
         fitting += outcome.fits
@@ -75,11 +79,12 @@ def outcome_of(nodes: int, outcomes: Iterable[NodeOutcome]) -> SchedulingOutcome
 
 
 def scheduling_outcome(nodes: int, fitting: int, failing: int, undecided: int = 0) -> SchedulingOutcome:
-    """What becomes of a pod in a cluster of so many nodes.
+    """How scheduling a pod ends.
 
+    :param nodes: how many nodes the cluster has.
     :param fitting: on how many nodes the pod fits.
-    :param failing: on how many an error ends the attempt.
-    :param undecided: on how many the search was given up.
+    :param failing: on how many there is an error that fails the attempt.
+    :param undecided: on how many the search gave up.
     """
     if failing:
         enough = enough_nodes(nodes)

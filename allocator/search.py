@@ -1,11 +1,11 @@
-"""In which order devices are tried: depth first, the first solution wins.
+"""The order in which devices are tried: depth first, until the first solution.
 
 Claims, requests and alternatives come in the given order. Within a request devices are taken in the order of pools,
 slices and devices only (each combination once); the next request starts from the first device again. Alternatives
-are part of the same search (KEP-4816): what fails later brings back the next device here, then the next alternative.
+are part of the same search (KEP-4816): if a later choice fails, the next device is tried, then the next alternative.
 
-Every place where the search chooses is a generator: it makes a choice, yields what comes next, and gets back how that
-ended. So depth costs no recursion, and a cleverer search has one place to look at outcomes.
+Every choice is a generator: it chooses, yields the goal that comes next, and is sent the outcome of that. So depth costs no
+recursion, and `PrunedSearch` can check each outcome in one place.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Outcome(Enum):
 
 
 class Goal(NamedTuple):
-    """What remains to be found: from a request of a claim on, or from a device of an alternative on."""
+    """What remains to be found: all requests from one on, or all devices of an alternative from one on."""
 
     claim: int
     request: int = 0
@@ -45,11 +45,11 @@ Choice = Generator[Goal, Outcome, Outcome]
 
 
 class BacktrackLimitError(Exception):
-    """The search was not as easy as its max_backtracks allowed for."""
+    """The search has backtracked more often than it may."""
 
 
 class Search:
-    """The search for devices for claims among candidates."""
+    """The plain search for devices for claims."""
 
     def __init__(
         self,
@@ -59,7 +59,10 @@ class Search:
         all_devices: Mapping[Alternative, Sequence[Device]],
         max_backtracks: int | None = None,
     ) -> None:
-        """`all_devices`: what each alternative with mode `All` asks for; `max_backtracks`: how many devices may be given back."""
+        """Prepare a search; parameters as for :func:`allocator.solving.solve`.
+
+        :param max_backtracks: how many devices the search may give back; None for any number.
+        """
         self._attempt = attempt
         self._claims = claims
         self._candidates = candidates
@@ -67,7 +70,12 @@ class Search:
         self._backtracks_left = max_backtracks
 
     def run(self) -> bool:
-        """Whether there is a solution; the attempt has it then. Raises AllocationError, and BacktrackLimitError."""
+        """Search for the first solution.
+
+        :returns: whether there is one; the attempt has it then.
+        :raises AllocationError: if the search ends with an error.
+        :raises BacktrackLimitError: if it backtracks too often.
+        """
         choices: list[Choice] = []
         goal: Goal | None = Goal(0)
         outcome = Outcome.FAILED
@@ -85,7 +93,7 @@ class Search:
                 goal, outcome = None, end.value
 
     def _choose(self, goal: Goal) -> Choice:
-        """The choice that comes next on the way to a goal."""
+        """The next choice on the way to a goal."""
         requests = self._claims[goal.claim].requests
         if goal.request == len(requests):
             return self._next_claim(goal)
@@ -99,11 +107,11 @@ class Search:
 
     def _next_claim(self, goal: Goal) -> Choice:
         yield Goal(goal.claim + 1)
-        # That a later claim gets too many devices is no reason for this one to give up.
+        # If a later claim gets too many devices, other devices for this one may still help.
         return Outcome.FAILED
 
     def _any_alternative(self, goal: Goal, alternatives: Sequence[Alternative]) -> Choice:
-        """If all of them lead to too many devices, other devices for earlier requests do not help."""
+        """Try alternatives in order. If all of them take too many devices, other devices for earlier requests do not help."""
         result = Outcome.TOO_MANY
         for alternative in alternatives:
             if (yield Goal(goal.claim, goal.request, alternative)) is not Outcome.TOO_MANY:
@@ -146,7 +154,7 @@ class Search:
     def _go_on(
         self, goal: Goal, alternative: Alternative, device: Device, mark: int, start: int
     ) -> Generator[Goal, Outcome, Outcome]:
-        """With a device taken look for the next one, from `start` on; give it back if that ends in failure."""
+        """Continue after a device is taken, with the next one from `start` on; give it back if that fails."""
         outcome = yield Goal(goal.claim, goal.request, alternative, goal.devices + 1, start)
         self._attempt.undo(mark)
         return outcome

@@ -1,4 +1,4 @@
-"""Finding devices: plainly as long as that is easy, with foresight where it is not."""
+"""Finding devices: greedily, then by the plain search, and with constraint propagation if that backtracks too often."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from allocator.search import BacktrackLimitError, Search
 from allocator.time_limit import UNLIMITED, TimeLimit
 
 MAX_BACKTRACKS = 40
-"""How many devices the plain search may give back. Most pods need none; foresight costs as much as some dozens."""
+"""How many devices the plain search may give back. Most pods need none; propagation costs as much as some dozens."""
 
 
 def solve(
@@ -25,11 +25,17 @@ def solve(
     hard: Callable[[], None] | None = None,
     time_limit: TimeLimit = UNLIMITED,
 ) -> bool:
-    """Whether there is a solution; the attempt has the first one then.
+    """Find the first solution.
 
-    Raises AllocationError, SearchLimitError, and OutOfTime.
-
-    `hard` is called where foresight is needed, which takes long, and may raise what ends the search.
+    :param attempt: the state of the node; has the solution if there is one.
+    :param claims: the claims to serve, in order.
+    :param candidates: the devices of the node, in the order in which they are tried.
+    :param all_devices: the devices that each alternative with mode `All` must have.
+    :param hard: called before a search that may take long; what it raises ends the search.
+    :returns: whether there is a solution.
+    :raises AllocationError: if the search ends with an error.
+    :raises SearchLimitError: if it takes too many steps.
+    :raises OutOfTime: if its time is over.
     """
     start = attempt.mark()
     easy = GreedySearch(attempt, candidates, all_devices).run(claims)

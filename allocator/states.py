@@ -1,4 +1,4 @@
-"""What claims hold of a pool, kept up to date device by device."""
+"""Which devices of a pool are allocated, updated device by device."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from allocator.ledgers import Ledger
 from allocator.pools import Pool
 
 Signature = Any
-"""Something to compare and to hash."""
+"""A hashable value for comparison."""
 
 
 class PoolState:
-    """The state of a pool as some nodes see it. A change costs the same, however many devices there are."""
+    """The state of a pool as some nodes see it. An update takes constant time."""
 
     __slots__ = ("_allocated", "_groups", "_ledger", "_places", "_shares", "_signature", "_whole", "pool")
 
     def __init__(self, pool: Pool, allocated: AllocatedState) -> None:
         self.pool = pool
         self._allocated = allocated
-        #: a bit for each name
+        #: by device name, a bit
         self._places = {device.id.device: 1 << place for place, device in enumerate(pool.devices)}
         self._whole = 0
         self._shares: dict[int, frozenset[Any]] = {}
@@ -32,11 +32,14 @@ class PoolState:
             self._update(held)
 
     def place(self, name: str) -> int:
-        """Where a device of this name is among the pool's devices."""
+        """The index of a device among the pool's devices."""
         return self._places[name].bit_length() - 1
 
     def update(self, device: DeviceId) -> bool:
-        """A device of the pool is held by more or less than before; whether that matters here."""
+        """Update the state after the allocation of a device has changed.
+
+        :returns: whether the nodes that see the pool so are affected.
+        """
         if not self._update(device):
             return False
         self._signature = self._ledger = None
@@ -59,7 +62,7 @@ class PoolState:
         else:
             self._shares.pop(bits, None)
         if remembered:
-            # A device that is gone from the slices counts with what is remembered of it.
+            # A device that is gone from the slices counts with the groups that its claim remembers.
             self._groups[name] = (bits, remembered)
         else:
             self._groups.pop(name, None)
@@ -67,7 +70,7 @@ class PoolState:
 
     @property
     def signature(self) -> Signature:
-        """Equal for pools of equal shape of which the same is left, device by device."""
+        """Equal for pools of equal shape in which the same devices and amounts are left."""
         if self._signature is None:
             self._signature = self._whole
             if self._shares or self._groups:
@@ -78,7 +81,7 @@ class PoolState:
 
     @property
     def ledger(self) -> Ledger:
-        """What is left of its counters."""
+        """What is left of the pool's counters."""
         if self._ledger is None:
             self._ledger = Ledger(self.pool, self._allocated)
         return self._ledger

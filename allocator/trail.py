@@ -1,4 +1,4 @@
-"""Changes that can be taken back, for a search that goes back."""
+"""A log of changes to mappings, so that a search can undo them when it backtracks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Trail:
-    """Notes what every change of a mapping replaced."""
+    """Records the value that each change of a mapping replaced."""
 
     __slots__ = ("_changes",)
 
@@ -14,16 +14,16 @@ class Trail:
         self._changes: list[tuple[dict[Any, Any], Any, Any]] = []
 
     def mark(self) -> int:
-        """A point to go back to."""
+        """A point to which :meth:`undo` can return."""
         return len(self._changes)
 
     def set(self, mapping: dict[Any, Any], key: Any, value: Any) -> None:
-        """Set an entry; values must not be changed in place."""
+        """Set an entry. Values must be immutable."""
         self._changes.append((mapping, key, mapping.get(key, _ABSENT)))
         mapping[key] = value
 
     def undo(self, mark: int) -> None:
-        """Take back all changes since `mark`."""
+        """Undo all changes since `mark`."""
         while len(self._changes) > mark:
             mapping, key, before = self._changes.pop()
             if before is _ABSENT:

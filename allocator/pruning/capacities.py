@@ -1,7 +1,7 @@
-"""Capacities of shared devices as whole numbers, and how many requests they can bear at most.
+"""Capacities of shared devices as whole numbers, and how many requests they can serve at most.
 
-Like the bounds of counters these are over single capacities and forget how demands interact: they never say that
-something is impossible which is not.
+Like the bounds of counters, these are relaxations: they look at one capacity at a time and ignore how requests interact.
+What they call infeasible is infeasible.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from allocator.rules.capacity import consumption
 from resourceapi.quantity import Quantity
 
 _MAX_SUM = 1 << 12
-"""Sums are worked out one by one up to here."""
+"""Up to this limit, all possible sums are computed."""
 
 
 class EquivalentRequests(NamedTuple):
-    """Domains that ask for the same: one of them, and how many they are."""
+    """Requests with the same domain and the same capacity requests: one of them, and their number."""
 
     domain: RequestDomain
     multiplicity: int
 
 
 class SharedDevices(NamedTuple):
-    """Shared candidates with the same capacities of which the same is left, and who could have them.
+    """Shared candidates with the same capacities and the same amounts left, and the requests that they could serve.
 
-    Not every one of them need be had by the same option of a domain.
+    Different candidates may serve a request by different options.
     """
 
     devices: int
@@ -46,17 +46,17 @@ class SharedDevices(NamedTuple):
         return self.devices.bit_length() - 1
 
     def options(self, request: EquivalentRequests) -> list[Option]:
-        """The options with which a domain could have one of the candidates."""
+        """The options by which the candidates could serve a request."""
         return [each.option for each in request.domain.options if each.devices & self.devices]
 
 
 class Capacities:
-    """The shared candidates, as far as options ask for their capacities."""
+    """What options request of the capacities of shared candidates, and what is left of them."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._devices = problem.shared & problem.relevant
-        #: by option a number for what it asks of capacities
+        #: by option a number for its capacity requests
         self._capacity_keys: dict[Option, int] = {}
         #: by candidate a number for its capacities
         self._capacity_shapes: dict[int, int] = {}
@@ -64,7 +64,7 @@ class Capacities:
         self._scales: dict[str, int] = {}
         #: what is left of each candidate before anything is taken
         self.left: dict[int, Remaining] = {}
-        #: candidates with the same capacities of which the same is left
+        #: candidates by their capacities and what is left of them
         self._remaining_classes: dict[tuple[int, Remaining], int] = {}
         self._draws: dict[tuple[int, int], Remaining] = {}
         self._least: dict[tuple[int, int], Remaining] = {}
@@ -107,7 +107,7 @@ class Capacities:
         )
 
     def draws(self, option: Option, index: int) -> Remaining:
-        """What an option takes of a shared candidate that it could have."""
+        """What an option takes of a shared candidate."""
         return self._draws[self._capacity_keys[option], self._capacity_shapes[index]]
 
     def left_of(self, index: int, state: State) -> Remaining:
@@ -120,7 +120,7 @@ class Capacities:
         return tuple([available - amount for available, amount in zip(left, taken, strict=True)])
 
     def size(self, option_domain: OptionDomain) -> float:
-        """What an option takes of a shared device at least, as a part of what was left; 0 if it may have another one."""
+        """The least share of a device that an option takes; 0 if a candidate is not a shared device."""
         key = (self._capacity_keys[option_domain.option], option_domain.devices)
         size = self._sizes.get(key)
         if size is None:
@@ -137,15 +137,15 @@ class Capacities:
     # --- bounds
 
     def shared_devices(self, domains: Sequence[RequestDomain], state: State) -> list[SharedDevices]:
-        """All shared candidates that domains could have."""
-        alike: dict[object, list[RequestDomain]] = {}
+        """The shared candidates of requests, grouped."""
+        equivalent: dict[object, list[RequestDomain]] = {}
         for domain in domains:
             key = tuple(
                 [(self._capacity_keys[each.option], each.wanted, each.devices) for each in domain.options]
             )
-            alike.setdefault(key, []).append(domain)
+            equivalent.setdefault(key, []).append(domain)
         shared_devices: dict[int, tuple[EquivalentRequests, ...]] = {self._devices: ()}
-        for same in alike.values():
+        for same in equivalent.values():
             request, wanted = EquivalentRequests(same[0], len(same)), same[0].devices
             for devices, requests in list(shared_devices.items()):
                 if both := devices & wanted:
@@ -155,13 +155,13 @@ class Capacities:
                         shared_devices[devices & ~both] = requests
         return [
             SharedDevices(devices & same, left, requests)
-            for left, same in self._alike(state)
+            for left, same in self._equal_candidates(state)
             for devices, requests in shared_devices.items()
             if requests and devices & same
         ]
 
-    def _alike(self, state: State) -> list[tuple[Remaining, int]]:
-        """Candidates with the same capacities of which the same is left now."""
+    def _equal_candidates(self, state: State) -> list[tuple[Remaining, int]]:
+        """Groups of candidates with the same capacities and the same amounts left now."""
         found = {remaining: devices & ~state.in_use for remaining, devices in self._remaining_classes.items()}
         for index in bits(state.in_use & self._devices):
             remaining = (self._capacity_shapes[index], self.left_of(index, state))
@@ -169,7 +169,7 @@ class Capacities:
         return [(left, devices) for (_, left), devices in found.items()]
 
     def most_served(self, shared_devices: Sequence[SharedDevices]) -> dict[int, int]:
-        """Of shared candidates that cannot serve all that could have them: how many they can serve."""
+        """How many requests each shared candidate can serve, for those that cannot serve all of theirs."""
         found = {}
         for shared in shared_devices:
             needs = tuple(
@@ -183,11 +183,11 @@ class Capacities:
         return found
 
     def _need(self, request: EquivalentRequests, shared: SharedDevices) -> Remaining:
-        """What each of the domains takes of a candidate at least, capacity by capacity."""
+        """The least that each of the requests takes of a candidate, by capacity."""
         return _minima([self.draws(option, shared.any) for option in shared.options(request)])
 
     def suffice(self, shared_devices: Sequence[SharedDevices]) -> bool:
-        """Whether there is as much of each capacity as the domains take at least."""
+        """Whether enough of each capacity is left for the least that all requests take."""
         requests = {id(request.domain): request for shared in shared_devices for request in shared.requests}
         for place in range(len(self._scales)):
             needed = sum(
@@ -200,7 +200,7 @@ class Capacities:
         return True
 
     def _needed(self, domain: RequestDomain, place: int) -> int:
-        """What a domain takes of a capacity at least, of whichever devices."""
+        """The least that a request takes of a capacity, on any devices."""
         return min(each.wanted * self._least_of(each)[place] for each in domain.options)
 
     def _least_of(self, option_domain: OptionDomain) -> Remaining:
@@ -208,9 +208,8 @@ class Capacities:
         least = self._least.get(key)
         if least is None:
             least = (0,) * len(self._scales)
-            if (
-                option_domain.devices and not option_domain.devices & ~self._devices
-            ):  # Other devices are not consumed.
+            # Devices that are not shared have no capacity to consume.
+            if option_domain.devices and not option_domain.devices & ~self._devices:
                 least = _minima(
                     [self.draws(option_domain.option, index) for index in bits(option_domain.devices)]
                 )
@@ -218,7 +217,7 @@ class Capacities:
         return least
 
     def _usable_part(self, shared: SharedDevices, place: int) -> int:
-        """The most of what is left that requests can use up together: what none of them fills is lost."""
+        """The largest sum of requested amounts that fits into what is left of one candidate."""
         counts: dict[int, int] = {}
         left = shared.left[place]
         for request in shared.requests:
@@ -233,7 +232,7 @@ class Capacities:
 
 
 def _scales(amounts: Iterable[Amounts]) -> dict[str, int]:
-    """The powers of ten in which capacities are counted; those that are too different in size are left out."""
+    """By capacity the power of ten in which it is counted; without capacities whose amounts differ too much in size."""
     by_name: dict[str, list[Quantity]] = {}
     for each in amounts:
         for name, amount in each.items():
@@ -247,7 +246,7 @@ def _minima(amounts: Sequence[Remaining]) -> Remaining:
 
 
 def _most(left: Remaining, needs: Sequence[tuple[Remaining, int]]) -> int:
-    """How many requests can be served with what is left, if each needs so much of each capacity."""
+    """How many requests fit into what is left at most; `needs` has amounts by capacity and the number of such requests."""
     best = sum(count for _, count in needs)
     for place, available in enumerate(left):
         served = 0
@@ -262,7 +261,7 @@ def _most(left: Remaining, needs: Sequence[tuple[Remaining, int]]) -> int:
 
 
 def _largest_sum(limit: int, counts: dict[int, int]) -> int:
-    """The largest sum within a limit of amounts that may be used so often each; the limit itself if that is large."""
+    """The largest sum of amounts within a limit, each used up to its count; the limit itself if it is large."""
     unit = gcd(*counts)
     if not unit or limit // unit > _MAX_SUM:
         return limit if counts else 0

@@ -1,11 +1,11 @@
-"""Devices that depend on each other, apart from names.
+"""Connected components of candidates that depend on each other, compared without names.
 
 Devices that no request, constraint, counter or compatibility group tells apart are of one *class*. Devices that share
-a counter set or a value of a constrained attribute, directly or by way of others, are a *component*; components with the same
+a counter set or a value of a constrained attribute, directly or through others, are a *component*; components with the same
 components are of one *shape*, for instance the partitions of each GPU of a node.
 
-An attribute whose values lie across what other ties hold together (a model, a NUMA node above PCIe roots) would make
-one component of it all. Its values may instead be *literal*: they are not renamed, and so tie nothing together.
+An attribute whose values span several components (a model, a NUMA node above PCIe roots) would make one component of
+everything. Its values may instead be *literal*: they are not renamed and do not connect devices.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from allocator.pruning.problem import Problem
 from allocator.pruning.values import ValueMap
 
 _MAX_TRIALS = 20_000
-"""How often a device is looked at, at most, to find out which attributes are best literal."""
+"""The most visits of devices for choosing which attributes are literal."""
 
 
 class Component:
@@ -41,7 +41,7 @@ class Component:
 
 
 class Decomposition(NamedTuple):
-    """Cells, and how many classes they have; alike components count once."""
+    """Components, and the number of their classes; those of components with one shape count once."""
 
     components: list[Component]
     classes: int
@@ -69,7 +69,7 @@ class Components:
         }
 
     def _best_components(self) -> list[Component]:
-        """Cells, with those attributes literal that leave the fewest classes; found one after the other."""
+        """Components, with those attributes literal that leave the fewest classes; chosen one at a time."""
         columns = self._columns()
         found = self._decompose(columns)
         others = set(range(len(self.maps)))
@@ -90,7 +90,7 @@ class Components:
         return found.components
 
     def _decompose(self, columns: dict[int, tuple[int, ...]]) -> Decomposition:
-        """The components that there are with the attributes that are literal now."""
+        """The components, given the attributes that are literal now."""
         components = self._joined()
         shapes: dict[Hashable, int] = {}
         classes = 0
@@ -101,7 +101,7 @@ class Components:
         return Decomposition(components, classes)
 
     def _joined(self) -> list[Component]:
-        """Joins candidates that share a counter set or a value."""
+        """Join candidates that share a counter set or a value (union-find)."""
         parent: dict[int, int] = {}
 
         def root(index: int) -> int:
@@ -126,9 +126,9 @@ class Components:
                 yield number, value
 
     def _describe(self, component: Component, columns: dict[int, tuple[int, ...]]) -> Hashable:
-        """The components of a component; fills in its classes, counter sets and values, numbered as they are met.
+        """The structure of a component. Also sets its classes, and numbers its counter sets and values.
 
-        Devices are met in an order of kinds, so that the order in which they are tried makes no other shape.
+        Devices are sorted by kind, so the order in which the search tries them does not change the shape.
         """
         kinds = {index: (columns[index], self._kind(index)) for index in bits(component.devices)}
         classes: dict[Hashable, int] = {}
@@ -142,7 +142,7 @@ class Components:
         return tuple(classes)
 
     def _kind(self, index: int) -> tuple[Any, ...]:
-        """What a device is like, whatever the names of counter sets and values."""
+        """A device without the names of its counter sets and values."""
         counters = self._problem.counters
         drawn = tuple(
             (counters.sets[place].draws[index], tuple(sorted(counters.sets[place].groups[index])))
@@ -150,10 +150,10 @@ class Components:
         )
         values = tuple(of.of_device.get(index, ()) for of in self.maps)
         literal = tuple(values[number] for number in sorted(self.literal))
-        return self._stock(index), drawn, tuple(map(len, values)), literal
+        return self._remaining(index), drawn, tuple(map(len, values)), literal
 
-    def _stock(self, index: int) -> int:
-        """Of shared devices the same number for the same capacities of which the same is left."""
+    def _remaining(self, index: int) -> int:
+        """A number for what is left of a shared device; equal for equal capacities with equal amounts left."""
         if not self._problem.shared >> index & 1:
             return -1
         device = self._problem.devices[index]

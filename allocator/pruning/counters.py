@@ -1,7 +1,7 @@
-"""Counter sets of the candidates as whole numbers, and how many devices they can bear at most.
+"""Counter sets of the candidates as whole numbers, and how many devices can be taken from them at most.
 
-All bounds are over what single counters, or sums of like counters of a set, leave: they forget how demands interact,
-and so never say that something is impossible which is not.
+All bounds are relaxations: they look at one counter, or one sum of similar counters, at a time and ignore how requests
+interact. What they call infeasible is infeasible.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class CounterSet:
         self.kinds = _kinds(counters)
 
     def add(self, index: int, draws: Remaining, groups: frozenset[str]) -> None:
-        """Note what a candidate draws."""
+        """Add what a candidate draws."""
         before = self.draws.get(index)
         if before is not None:
             draws = tuple(map(sum, zip(before, draws, strict=True)))
@@ -49,7 +49,7 @@ class CounterSet:
         self.members |= 1 << index
 
     def too_large(self, left: Remaining) -> int:
-        """The members for which too little is left."""
+        """The members that draw more than is left."""
         found = self._too_large.get(left)
         if found is None:
             found = 0
@@ -60,7 +60,7 @@ class CounterSet:
         return found
 
     def refused(self, common: Common | None) -> int:
-        """The members whose compatibility groups do not go with those in use."""
+        """The members whose compatibility groups are incompatible with those in use."""
         if common is None:
             return 0
         found = self._refused.get(common)
@@ -70,7 +70,7 @@ class CounterSet:
         return found
 
     def at_most(self, devices: int, left: Remaining) -> int:
-        """How many of these members can be taken together, at most."""
+        """The most of these members that can be taken together."""
         key = (devices, left)
         found = self._at_most.get(key)
         if found is None:
@@ -94,7 +94,7 @@ class CounterSet:
 
 
 def _kinds(counters: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Counters one by one, and like ones together: names that differ only in digits (`memory-slice-0`, `-1`, ...)."""
+    """Each counter, and groups of similar ones, whose names differ only in digits (`memory-slice-0`, `-1`, ...)."""
     alike: dict[str, list[int]] = {}
     for index, name in enumerate(counters):
         alike.setdefault("".join(char for char in name if not char.isdigit()), []).append(index)
@@ -106,11 +106,14 @@ class CounterSets:
     """All counter sets from which candidates draw."""
 
     def __init__(self, attempt: Attempt, devices: Sequence[Device], relevant: int) -> None:
-        """`relevant`: the candidates that could be taken at all."""
+        """Read the counter sets.
+
+        :param relevant: the candidates that could be taken at all.
+        """
         self.sets: list[CounterSet] = []
-        #: the sets that a candidate draws from, by their place
+        #: the indexes of the sets that a candidate draws from
         self.of_device: dict[int, tuple[int, ...]] = {}
-        #: whether amounts are too different in size to be counted, or negative: nothing is concluded from them then
+        #: whether amounts differ too much in size, or are negative; counters are not reasoned about then
         self.unusable = False
         drawing = [i for i in bits(relevant) if draws(attempt, devices[i])]
         self._read(attempt, devices, drawing)
@@ -161,7 +164,7 @@ class CounterSets:
 
 
 def common_scale(amounts: Iterable[Quantity]) -> int | None:
-    """The power of ten in which all amounts are whole numbers; None if they are too different in size to be counted."""
+    """The power of ten in which all amounts are whole numbers; None if they differ too much in size."""
     scales = [amount.scale for amount in amounts if amount.mantissa]
     if scales and max(scales) - min(scales) > _MAX_SCALE_SPREAD:
         return None
@@ -169,7 +172,7 @@ def common_scale(amounts: Iterable[Quantity]) -> int | None:
 
 
 def whole_number(amount: Quantity, scale: int | None) -> int:
-    """The amount in units of a `common_scale`, rounded down if that was found without it; 0 if there is none."""
+    """The amount in units of 10**scale, rounded down; 0 without a scale."""
     if scale is None or not amount.mantissa:
         return 0
     power = int(10 ** abs(amount.scale - scale))

@@ -1,4 +1,4 @@
-"""What each remaining request could have if it were alone."""
+"""The domains of the remaining requests: the devices that each could get if it were alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALL = -1
 
 
 class Task(NamedTuple):
-    """A request that is to be served, or the rest of it."""
+    """A request to be served, or what is missing of one that has been begun."""
 
     slot: Slot
     #: the option that has been chosen, if one has
@@ -29,7 +29,7 @@ class Task(NamedTuple):
 
 
 class OptionDomain:
-    """An option that may still serve its request: how many devices it wants, and which ones it could have."""
+    """An option that may still serve its request, the number of devices that it needs, and its candidates."""
 
     __slots__ = ("devices", "option", "wanted")
 
@@ -46,7 +46,7 @@ class OptionDomain:
 
 
 class RequestDomain:
-    """A request that is yet to be served, with the options that are left."""
+    """The options that remain for a request, each with its candidates."""
 
     __slots__ = ("options", "slot")
 
@@ -56,21 +56,24 @@ class RequestDomain:
 
     @property
     def least(self) -> int:
-        """How many devices it takes at least."""
+        """The lowest number of devices that it needs."""
         return min(each.wanted for each in self.options)
 
     @property
     def devices(self) -> int:
-        """All devices that it could have."""
+        """The candidates of all options."""
         return union(each.devices for each in self.options)
 
     @property
     def has_admin_access(self) -> bool:
-        """Whether it does not mind that others hold a device; such a request has one option."""
+        """Whether it may get devices that others hold; such a request has one option."""
         return self.options[0].option.alternative.admin_access
 
     def drop_infeasible(self) -> bool:
-        """Whether there still is an option."""
+        """Remove options with too few candidates.
+
+        :returns: whether an option remains.
+        """
         self.options = [each for each in self.options if not each.is_infeasible()]
         return bool(self.options)
 
@@ -80,20 +83,23 @@ class InfeasibleError(Exception):
 
 
 def drop_infeasible(domains: Iterable[RequestDomain]) -> None:
-    """Raises InfeasibleError if a request has no option left."""
+    """Remove options with too few candidates.
+
+    :raises InfeasibleError: if no option remains for a request.
+    """
     feasible = [domain.drop_infeasible() for domain in domains]
     if not all(feasible):
         raise InfeasibleError
 
 
 class Domains:
-    """Makes the domains of what is to be done."""
+    """Finds the domains of tasks."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
 
     def tasks(self, goal: Goal) -> list[Task]:
-        """What is to be done from a goal on, up to where looking at devices may be an error."""
+        """The tasks from a goal on, up to the first request for which looking at devices may raise an error."""
         problem = self._problem
         start = problem.first[goal.claim] + goal.request
         tasks = [Task(slot) for slot in problem.slots[start : problem.horizons[start]]]
@@ -108,20 +114,22 @@ class Domains:
             return ALL
         if option.everything is None:
             return ALL << goal.start
-        rest = self._problem.all_of(option)[goal.devices :]
-        return sum(1 << index for index in rest)
+        return sum(1 << index for index in self._problem.all_of(option)[goal.devices :])
 
     def alone(self, tasks: Sequence[Task], state: State) -> list[RequestDomain]:
-        """What each task could have. Raises InfeasibleError."""
+        """The domain of each task by itself.
+
+        :raises InfeasibleError: if one of them has too few candidates.
+        """
         allowed = ~state.blocked()
-        crowded: dict[object, int] = {}
+        exhausted: dict[object, int] = {}
         domains = []
         for slot, chosen, wanted, untried in tasks:
             options = []
             for option in slot.options if chosen is None else (chosen,):
                 devices = self._available(option, option.initial & allowed & untried, state)
                 if devices & state.in_use:
-                    devices &= ~self._crowded(option, state, crowded)
+                    devices &= ~self._exhausted(option, state, exhausted)
                 options.append(OptionDomain(option, option.wanted if chosen is None else wanted, devices))
             domains.append(RequestDomain(slot, options))
         drop_infeasible(domains)
@@ -142,13 +150,13 @@ class Domains:
                 devices &= values.having(remembered)
         return devices
 
-    def _crowded(self, option: Option, state: State, known: dict[object, int]) -> int:
-        """Its candidates among shared devices in use that have too little left; `known` by what options ask for."""
+    def _exhausted(self, option: Option, state: State, cache: dict[object, int]) -> int:
+        """Its candidates among shared devices in use that have too little capacity left; `cache` is by capacity request."""
         problem = self._problem
         key = (option.initial, option.capacity_key)
-        found = known.get(key)
+        found = cache.get(key)
         if found is None:
-            found = known[key] = sum(
+            found = cache[key] = sum(
                 1 << index
                 for index in bits(option.initial & state.in_use)
                 if not Capacity.admits(problem.attempt, option.alternative, problem.devices[index])
@@ -156,7 +164,7 @@ class Domains:
         return found
 
     def _check_limit(self, domains: Iterable[RequestDomain]) -> None:
-        """A claim's status holds only so many devices."""
+        """Check that no claim would get more devices than its status can hold."""
         problem = self._problem
         room: dict[int, int] = {}
         for domain in domains:

@@ -1,7 +1,7 @@
-"""Whether there is any solution at all, sought in the order that suits best: what is scarce first.
+"""Whether there is any solution, searched for with the scarcest request first.
 
-The first solution is sought in a fixed order, which may take up what is scarce late and so notice late that it has
-gone. An answer from here makes that search go straight on, or turn back at once.
+The search for the first solution has a fixed order, and may reach scarce devices late. The answer from here makes it
+continue, or backtrack at once.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from allocator.pruning.symmetry import Symmetry
 from allocator.time_limit import UNLIMITED, TimeLimit
 
 MAX_DEVICES = 200
-"""Larger pods are not looked at: each device is a level of recursion."""
+"""Pods that need more devices are not searched: each device is a level of recursion."""
 MAX_STEPS = 4_000
-"""For one question."""
+"""Steps for one question."""
 MAX_STEPS_IN_ALL = 12_000
 
 
@@ -29,7 +29,7 @@ class _TooManyStepsError(Exception):
 
 
 class Existence:
-    """Answers for one problem, and remembers what it has found."""
+    """Answers for one problem; caches failed states and the last solution."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Existence:
         self._steps = 0
 
     def may_have_solution(self, tasks: Sequence[Task], state: State) -> bool:
-        """False only if there is no solution; True may also mean that this could not be found out."""
+        """False only if there is no solution; True if there is one or the step limit was reached."""
         if self._problem.has_admin:
             return True
         self._steps_left = min(MAX_STEPS, MAX_STEPS_IN_ALL - self._steps)
@@ -75,7 +75,7 @@ class Existence:
         return found
 
     def _still_works(self, tasks: Sequence[Task], state: State) -> bool:
-        """Whether the last solution is one for these tasks, too; then it is taken over."""
+        """Whether the last solution also serves these tasks; if so, it is reused."""
         mark = self._attempt.mark()
         try:
             if not all(self._take_again(task, state) for task in tasks):
@@ -120,7 +120,7 @@ class Existence:
         return False
 
     def _serve_all(self, tasks: list[Task], domains: list[RequestDomain], state: State) -> bool:
-        """Serve tasks that have nothing to do with each other each by itself."""
+        """Serve independent groups of tasks separately."""
         parts = self._parts(tasks, domains)
         if len(parts) == 1:
             return self._serve(tasks, domains, state)
@@ -131,7 +131,7 @@ class Existence:
         return False
 
     def _parts(self, tasks: list[Task], domains: list[RequestDomain]) -> list[list[Task]]:
-        """Tasks parted so that those of different parts are of different claims and draw on different devices and sets."""
+        """Independent groups of tasks: they share no claim, candidate or counter set."""
         if len({task.slot.claim for task in tasks}) == 1:
             return [tasks]
         first_claim = len(self._problem.devices)
@@ -152,7 +152,7 @@ class Existence:
         return sorted((members for _, members in parts), key=len)
 
     def _serve(self, tasks: list[Task], domains: list[RequestDomain], state: State) -> bool:
-        """Serve the scarcest task by each device that it could have."""
+        """Serve the scarcest task with each of its candidates in turn."""
         place = self._scarcest(tasks, domains)
         task, others = tasks[place], tasks[:place] + tasks[place + 1 :]
         interchangeable = self._symmetry.interchangeable_for_tasks(tasks, state)
@@ -164,31 +164,31 @@ class Existence:
                 token = interchangeable.token(index, last=option_domain.wanted == 1)
                 if token in failed:
                     continue
-                rest = Task(
+                remaining = Task(
                     task.slot, option_domain.option, option_domain.wanted - 1, task.untried & (-2 << index)
                 )
-                if self._take(option_domain.option, index, [rest, *others], state):
+                if self._take(option_domain.option, index, [remaining, *others], state):
                     return True
                 failed.add(token)
         return False
 
-    def _take(self, option: Option, index: int, rest: list[Task], state: State) -> bool:
+    def _take(self, option: Option, index: int, tasks: list[Task], state: State) -> bool:
         mark = self._attempt.mark()
         try:
             if not self._attempt.take(option.alternative, self._problem.devices[index], must=False):
                 return False
-            if not self._search(rest, self._states.after(state, option, index)):
+            if not self._search(tasks, self._states.after(state, option, index)):
                 return False
         finally:
             self._attempt.undo(mark)
-        slot = rest[0].slot.place
+        slot = tasks[0].slot.place
         self._solution[slot] = (option, self._solution.get(slot, (option, 0))[1] | 1 << index)
         return True
 
     def _best_first(self, task: Task, option_domain: OptionDomain, state: State) -> list[int]:
-        """First what the last solution had, then where least else could go: what is broken into should be used up.
+        """Candidates of the last solution first, then those of components with the fewest usable devices.
 
-        Where more devices are to come after the next one, those that could stand in for each other stay in order.
+        If the option needs more devices after the next one, interchangeable devices stay in order.
         """
         usable = state.free & ~state.blocked()
         components = self._symmetry.component_of
@@ -206,9 +206,9 @@ class Existence:
         return sorted(bits(option_domain.devices), key=room)
 
     def _scarcest(self, tasks: Sequence[Task], domains: Sequence[RequestDomain]) -> int:
-        """The task that is begun, else that for the largest devices, else that with the least choice.
+        """The task that has been begun, else the one for the largest devices, else the one with the fewest candidates.
 
-        Tasks that could have the same devices share the choice.
+        Tasks with the same domain share its candidates.
         """
         wanted: dict[int, int] = {}
         for domain in domains:
@@ -216,16 +216,16 @@ class Existence:
 
         def scarcity(place: int) -> tuple[bool, float, int]:
             option, devices = tasks[place].option, domains[place].devices
-            begun = option is not None and tasks[place].wanted < option.wanted
+            has_begun = option is not None and tasks[place].wanted < option.wanted
             size = self._size(devices)
             if self._capacities.left:
                 size += min(map(self._capacities.size, domains[place].options))
-            return not begun, -size, devices.bit_count() - wanted[devices]
+            return not has_begun, -size, devices.bit_count() - wanted[devices]
 
         return min(range(len(tasks)), key=scarcity)
 
     def _size(self, devices: int) -> float:
-        """What the smallest of some devices draws of its counter sets, as parts of the whole."""
+        """What the smallest of some devices draws of its counter sets, as a share of what was left."""
         size = self._sizes.get(devices)
         if size is None:
             sets = self._problem.counters.sets

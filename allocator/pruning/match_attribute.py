@@ -1,4 +1,4 @@
-"""What requests could have that are bound by `matchAttribute`: they end up with one value in common."""
+"""Propagation of `matchAttribute`: values without support are removed from the domains of the requests it binds."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _MAX_VALUES_MATCHED = 128
 
 
 class BoundRequest(NamedTuple):
-    """A request with those of its options that a constraint concerns, and the attribute's values for each."""
+    """A request that a constraint binds: the domains of its options that are bound, each with the attribute's values."""
 
     domain: RequestDomain
     option_domains: list[tuple[OptionDomain, ValueMap]]
 
 
 class MatchAttributeFilter:
-    """Leaves out devices with values on which not all can filter_values."""
+    """Removes devices whose values not all requests bound by a constraint can have."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
 
     def open_constraints(self, domains: list[RequestDomain]) -> list[list[BoundRequest]]:
-        """Of each `matchAttribute` without a value yet: the requests that it binds, with the options that it concerns."""
+        """The requests that each `matchAttribute` binds, for those constraints that have no value yet."""
         attempt = self._problem.attempt
         found: dict[tuple[int, int], list[BoundRequest]] = {}
         for domain in domains:
@@ -44,7 +44,7 @@ class MatchAttributeFilter:
         return list(found.values())
 
     def filter_values(self, members: Sequence[BoundRequest]) -> None:
-        """All requests that are bound have one value in common: leave out devices with values that some lack."""
+        """Remove devices whose values some of the requests that one constraint binds cannot have."""
         bound = _certainly_bound(members)
         if not bound:
             return
@@ -54,7 +54,7 @@ class MatchAttributeFilter:
         _keep(members, values)
 
     def filter_pairs(self, constraints: Sequence[Sequence[BoundRequest]]) -> None:
-        """Leave out values of one constraint with which another one that binds some of the same requests has none."""
+        """Remove values of one constraint that leave no value for another constraint on some of the same requests."""
         for members in constraints:
             for others in constraints:
                 if others is not members:
@@ -80,7 +80,7 @@ class MatchAttributeFilter:
         their_values: Sequence[Value],
         others: Sequence[BoundRequest],
     ) -> bool:
-        """Whether with a value the other constraint still has one."""
+        """Whether the other constraint still has a value if this one has the given value."""
         having = {
             id(each): each.devices & of.masks.get(value, 0)
             for _, option_domains in bound
@@ -123,7 +123,7 @@ class MatchAttributeFilter:
         ]
 
     def _has_support(self, value: Value, bound: Sequence[BoundRequest]) -> bool:
-        """Whether there are enough devices with a value for all requests together."""
+        """Whether all requests together find enough devices with a value."""
         # They are of one claim, so not even admin access lets two of them have the same device.
         return can_serve_all(
             [
@@ -138,9 +138,9 @@ class MatchAttributeFilter:
 
 
 def _certainly_bound(members: Sequence[BoundRequest]) -> list[BoundRequest]:
-    """The requests that will have a value, those with the least choice first; none if there is but one device to come.
+    """The requests that certainly have to share a value, those with the fewest candidates first.
 
-    One device is always of one value; and it may be one whose value is not looked at.
+    None if only one device is still to be taken: it always agrees with itself, and its value may be missing.
     """
     bound = [
         each
@@ -153,15 +153,15 @@ def _certainly_bound(members: Sequence[BoundRequest]) -> list[BoundRequest]:
 
 
 def _left(bound: BoundRequest) -> BoundRequest:
-    """Of the options some may have been left out meanwhile."""
+    """Without the options that have been removed meanwhile."""
     domain, option_domains = bound
     return BoundRequest(domain, [(each, of) for each, of in option_domains if each in domain.options])
 
 
 def _keep(members: Sequence[BoundRequest], values: Sequence[Value]) -> None:
-    """Leave out devices without any of these values. Raises InfeasibleError if there are none.
+    """Remove devices without any of these values from all options that the constraint binds.
 
-    A request that another alternative may free from the constraint still has to filter_values if it is not freed.
+    :raises InfeasibleError: if there are no values.
     """
     if not values:
         raise InfeasibleError

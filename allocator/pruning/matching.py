@@ -7,23 +7,26 @@ from collections.abc import Mapping, Sequence
 from allocator.pruning.bits import lowest_bits
 
 Demand = tuple[int, int]
-"""How many devices are wanted, and which ones would do."""
+"""A number of devices, and the devices from which they may be taken."""
 
 
 def can_serve_all(demands: Sequence[Demand]) -> bool:
-    """Whether each demand can have as many devices as it wants, none of them for two demands."""
+    """Whether each demand can get as many devices as it needs, without sharing any."""
     return Matching(demands).complete()
 
 
 class Matching:
-    """Devices for demands, which may come from groups that give away only so many of their devices."""
+    """A matching of demands and devices, with limits for groups of devices."""
 
     def __init__(self, demands: Sequence[Demand], limits: Mapping[int, int] | None = None) -> None:
-        """`limits`: how many devices may be taken of each group; groups have no device in common."""
+        """Prepare a matching.
+
+        :param limits: how many devices may be taken from each group; groups are disjoint.
+        """
         merged: dict[int, int] = {}
         for wanted, devices in demands:
             merged[devices] = merged.get(devices, 0) + wanted
-        # The most particular come first: then there is little to change.
+        # Those with the fewest candidates first: then few augmenting paths are needed.
         self._demands = sorted(
             ((n, devices) for devices, n in merged.items()), key=lambda d: d[1].bit_count()
         )
@@ -32,18 +35,18 @@ class Matching:
         self._taken = 0
 
     def complete(self) -> bool:
-        """Whether all demands are served in the end."""
+        """Whether all demands can be served."""
         for index, (wanted, devices) in enumerate(self._demands):
             if wanted > devices.bit_count():
                 return False
             self._serve(index, wanted)
             while self._given[index].bit_count() < wanted:
-                if not self._make_room(index):
+                if not self._augment(index):
                     return False
         return True
 
     def _serve(self, index: int, wanted: int) -> None:
-        """What can be had without taking anything away from others."""
+        """Give a demand devices that are free."""
         devices = self._demands[index][1] & ~self._taken
         if not self._limits:
             self._give(index, lowest_bits(devices, wanted))
@@ -60,10 +63,10 @@ class Matching:
         self._given[index] |= devices
         self._taken |= devices
 
-    def _make_room(self, index: int) -> bool:
-        """Give a demand one device more, and others another one instead of it; or find that this is impossible.
+    def _augment(self, index: int) -> bool:
+        """Give a demand one device more along an augmenting path, if there is one.
 
-        A path through demands that could give up a device: each may be replaced by a free device of the demand before.
+        Each demand on the path gives up a device to the one before, and gets another one instead.
         """
         came_from: dict[int, tuple[int, int]] = {}
         queue = [index]
@@ -82,7 +85,7 @@ class Matching:
         return False
 
     def _free(self, wanted: int) -> tuple[int, int]:
-        """Of these devices those that can be had at once; and those whose return would help."""
+        """Of these devices, those that are free; and those that would make room if they were given back."""
         free = wanted & ~self._taken
         reachable = wanted & self._taken
         for group, limit in self._limits:

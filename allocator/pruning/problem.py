@@ -1,4 +1,4 @@
-"""Claims and candidates of a node in the form that the pruned search reasons about: requests in a row, devices as bits."""
+"""The claims of a pod and the candidates of a node as a constraint problem: a list of requests, devices as bits."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from allocator.rules.exclusive_use import ExclusiveUse
 
 
 class Option:
-    """An alternative with the candidates that it could have if it were alone."""
+    """An alternative with the candidates that it could get if it were alone."""
 
     __slots__ = ("alternative", "capacity_key", "claim", "constraints", "everything", "initial", "wanted")
 
     def __init__(self, alternative: Alternative, claim: int, wanted: int) -> None:
         self.alternative = alternative
-        #: what it asks of capacities
+        #: equal for equal capacity requests
         self.capacity_key = alternative.capacity_key
         #: the place of the claim
         self.claim = claim
@@ -39,13 +39,13 @@ class Option:
 
 
 class Slot:
-    """A request: one of its options is to be served."""
+    """A request, which is served by one of its options."""
 
     __slots__ = ("claim", "least", "options", "place", "risky")
 
     def __init__(self, place: int, claim: int, options: list[Option]) -> None:
         self.place = place
-        #: looking for its devices may end the search with an error; its options have no candidates then
+        #: whether looking at devices for it may end the search with an error; its options have no candidates then
         self.risky = False
         self.claim = claim
         self.options = options
@@ -53,7 +53,7 @@ class Slot:
 
 
 class Problem:
-    """All requests of all claims in the order in which they are served."""
+    """All requests of all claims in the order in which they are served, and the candidates."""
 
     def __init__(
         self,
@@ -67,9 +67,9 @@ class Problem:
         self.claims = claims
         self.devices = candidates
         self.features = features
-        #: what each alternative with mode `All` asks for
+        #: the devices that each alternative with mode `All` must have
         self.everything = all_devices
-        #: where each candidate stands
+        #: the index of each candidate
         self.place = {device: index for index, device in enumerate(candidates)}
         self._initial: dict[tuple[Any, ...], int | None] = {}
         self._maps: dict[tuple[Any, ...], ValueMap] = {}
@@ -77,7 +77,7 @@ class Problem:
         #: the place of each claim's first slot
         self.first: list[int] = []
         self._read()
-        #: by slot: the next one, from there on, at which the search may end with an error
+        #: by slot: the first one, itself included, at which the search may end with an error
         self.horizons = self._horizons()
         #: candidates that some option could have
         self.relevant = 0
@@ -90,7 +90,7 @@ class Problem:
         self._bind()
 
     def is_certain(self, slot: int) -> bool:
-        """Whether from a slot on nothing but devices decides how the search ends."""
+        """Whether the search cannot end with an error from a slot on, and counters can be reasoned about."""
         return self.horizons[slot] == len(self.slots) and not self.counters.unusable
 
     def all_of(self, option: Option) -> list[int]:
@@ -129,10 +129,13 @@ class Problem:
         return Slot(len(self.slots), claim, options)
 
     def _fill(self, option: Option) -> bool:
-        """Find the candidates of an option; False if looking at them may be an error."""
+        """Find the candidates of an option.
+
+        :returns: False if looking at them may raise an error.
+        """
         alternative = option.alternative
         if option.everything is not None and alternative.constraints and option.everything:
-            return False  # A constraint that refuses one of all devices is an error.
+            return False  # A constraint that excludes one of all devices is an error.
         key = _kind(alternative)
         if key not in self._initial:
             self._initial[key] = self._suitable(option)
@@ -143,7 +146,7 @@ class Problem:
         return True
 
     def _suitable(self, option: Option) -> int | None:
-        """The candidates that can be taken if nothing else is; None if one of them ends the search."""
+        """The candidates that can be taken if nothing else is; None if one of them raises an error."""
         attempt, alternative = self.attempt, option.alternative
         start, found = attempt.mark(), 0
         try:
@@ -181,7 +184,7 @@ class Problem:
         return self._maps[key]
 
     def _attribute(self, alternative: Alternative, device: Device, name: str) -> Any:
-        """An attribute that cannot be derived is missing: the device is none that the alternative could have."""
+        """An attribute; None if it cannot be derived, in which case the device is no candidate either."""
         try:
             return attribute_of(self.attempt, alternative, device, name)
         except AllocationError:
@@ -189,7 +192,7 @@ class Problem:
 
 
 def _kind(alternative: Alternative) -> tuple[Any, ...]:
-    """What decides which devices an alternative could have if it were alone."""
+    """Equal for alternatives with the same candidates."""
     return (
         tuple(selector.expression for selector in alternative.selectors),
         alternative.admin_access,

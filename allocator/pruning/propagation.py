@@ -1,7 +1,6 @@
-"""What the remaining requests could still have; or a proof that not all of them can be served.
+"""Constraint propagation: the domains of the remaining requests, or a proof that not all of them can be served.
 
-Every rule only ever leaves out devices that no solution has, and gives up only where there is none: soundness in
-docs/explanation/search.md.
+A rule removes only devices that are part of no solution. Why each rule is sound: docs/explanation/search.md.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from allocator.search import Goal
 
 
 class Propagation:
-    """Looks ahead from any point of a search."""
+    """Finds the domains of the remaining requests at any point of a search."""
 
     def __init__(self, problem: Problem, states: States, capacities: Capacities) -> None:
         self._problem = problem
@@ -28,11 +27,11 @@ class Propagation:
         self._relaxations = Relaxations(problem, capacities)
 
     def tasks(self, goal: Goal) -> list[Task]:
-        """What is to be done from a goal on, up to where looking at devices may be an error."""
+        """The tasks from a goal on, up to the first request for which looking at devices may raise an error."""
         return self._domains.tasks(goal)
 
     def domains(self, tasks: Sequence[Task], state: State) -> list[RequestDomain] | None:
-        """What each task could have; None if it is all in vain."""
+        """The domain of each task; None if not all of them can be served."""
         try:
             domains = self._domains.alone(tasks, state)
             self._narrow(domains, state)
@@ -42,7 +41,7 @@ class Propagation:
         return domains
 
     def _narrow(self, domains: list[RequestDomain], state: State) -> None:
-        """Leave out devices until nothing changes any more."""
+        """Remove devices until a fixed point is reached."""
         constraints = self._match_attribute.open_constraints(domains)
         size = -1
         while size != (size := sum(each.devices.bit_count() for p in domains for each in p.options)):
@@ -55,7 +54,7 @@ class Propagation:
             self._reserve(domains, state)
 
     def _reserve(self, domains: Sequence[RequestDomain], state: State) -> None:
-        """Where requests need all devices that they could have, others cannot have those, nor what they draw."""
+        """Remove devices that others need: where requests need all their candidates, those and what they draw are taken."""
         wanted: dict[int, int] = {}
         for domain in domains:
             if _is_plain(domain):

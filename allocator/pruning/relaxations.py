@@ -1,6 +1,6 @@
 """Whether there is enough for all remaining requests together.
 
-Each check forgets something of how requests interact, so what is impossible here is impossible.
+Each check is a relaxation that ignores some of the rules, so what is infeasible here is infeasible.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from allocator.pruning.values import ValueMap
 
 
 def exclusive_demand(problem: Problem, wanted: int, devices: int) -> tuple[int, int]:
-    """The devices that a request must have for itself: each shared one may serve it, too."""
+    """The number of exclusive devices that a request needs at least, and which ones: shared ones may serve it instead."""
     shared = devices & problem.shared
     return max(wanted - shared.bit_count(), 0), devices & ~shared
 
 
 class Relaxations:
-    """Checks devices, counters, capacities and distinct values."""
+    """Checks of devices, counters, capacities and distinct values."""
 
     def __init__(self, problem: Problem, capacities: Capacities) -> None:
         self._problem = problem
@@ -31,7 +31,10 @@ class Relaxations:
         self._drawing_kinds = _drawing_kinds(problem)
 
     def check(self, domains: Sequence[RequestDomain], state: State) -> None:
-        """Raises InfeasibleError if there is not enough."""
+        """Check that there is enough.
+
+        :raises InfeasibleError: if not all requests can be served.
+        """
         normal = [domain for domain in domains if not domain.has_admin_access]
         shared_devices = self._capacities.shared_devices(normal, state) if self._capacities.left else ()
         if not Matching(self._demands(normal, shared_devices), self._limits(normal, state)).complete():
@@ -46,22 +49,22 @@ class Relaxations:
     def _demands(
         self, domains: Sequence[RequestDomain], shared_devices: Sequence[SharedDevices]
     ) -> list[Demand]:
-        """What each request must have for itself: devices, and places on shared devices that cannot serve all."""
+        """What each request needs exclusively: devices, and places on shared devices that cannot serve all requests."""
         most_served = self._capacities.most_served(shared_devices) if shared_devices else {}
         places, first = {}, len(self._problem.devices)
         for index, most in most_served.items():
             places[index] = (1 << most) - 1 << first
             first += most
-        crowded = sum(1 << index for index in most_served)
+        exhausted = sum(1 << index for index in most_served)
         demands = []
         for domain in domains:
             devices = domain.devices
-            wanted, owned = exclusive_demand(self._problem, domain.least, devices & ~crowded)
-            demands.append((wanted, owned | union(places[index] for index in bits(devices & crowded))))
+            wanted, owned = exclusive_demand(self._problem, domain.least, devices & ~exhausted)
+            demands.append((wanted, owned | union(places[index] for index in bits(devices & exhausted))))
         return demands
 
     def _check_admin(self, domains: Sequence[RequestDomain]) -> None:
-        """Requests of one claim never have a device in common, with admin access or without."""
+        """Check that the requests of each claim find different devices, which they need even with admin access."""
         for claim in {domain.slot.claim for domain in domains}:
             theirs = [domain for domain in domains if domain.slot.claim == claim]
             if not can_serve_all(
@@ -70,7 +73,7 @@ class Relaxations:
                 raise InfeasibleError
 
     def _limits(self, domains: Sequence[RequestDomain], state: State) -> dict[int, int]:
-        """How many devices of each counter set can be taken; devices of several sets are counted in the first."""
+        """How many devices of each counter set can be taken; devices of several sets count in the first."""
         sets = self._problem.counters.sets
         if not sets:
             return {}
@@ -84,7 +87,7 @@ class Relaxations:
         return {devices: limit for devices, limit in limits.items() if limit < devices.bit_count()}
 
     def _check_counters(self, domains: Sequence[RequestDomain], state: State) -> None:
-        """What all requests draw at least, counter by counter over all sets together."""
+        """Check that counters, all sets together, suffice for the least that requests draw."""
         for amounts, members, shares in self._drawing_kinds:
             available = 0
             for place, counters in members:
@@ -99,7 +102,7 @@ class Relaxations:
                     raise InfeasibleError
 
     def _check_distinct(self, domains: Sequence[RequestDomain]) -> None:
-        """Devices with distinct values need as many values."""
+        """Check that there are as many distinct values as devices that need them."""
         bound: dict[tuple[int, int, ValueMap], list[tuple[int, int]]] = {}
         for domain in domains:
             for place, values in self._distinct(domain):
@@ -111,7 +114,7 @@ class Relaxations:
                 raise InfeasibleError
 
     def _distinct(self, domain: RequestDomain) -> Iterable[tuple[int, ValueMap]]:
-        """The `distinctAttribute` constraints that hold for all options of a request, and look at the same attribute."""
+        """The `distinctAttribute` constraints on the same attribute that bind all options of a request."""
         first, *others = domain.options
         for place, distinct, values in first.option.constraints:
             if distinct and all((place, True, values) in each.option.constraints for each in others):
@@ -122,7 +125,7 @@ _Amounts = list[tuple[int, int]]
 
 
 def _least(devices: int, amounts: _Amounts, shared: int) -> int:
-    """The least that one of the devices draws; shared ones may draw nothing."""
+    """The least that any of the devices draws; shared ones may draw nothing."""
     if devices & shared:
         return 0
     for amount, having in amounts:
@@ -132,7 +135,7 @@ def _least(devices: int, amounts: _Amounts, shared: int) -> int:
 
 
 def _drawing_kinds(problem: Problem) -> list[tuple[_Amounts, list[tuple[int, tuple[int, ...]]], int]]:
-    """Per kind of counter: amounts, ascending, with the candidates that draw as much; and the sets that have it."""
+    """By kind of counter: amounts, ascending, each with the candidates that draw it; and the sets that have the counter."""
     drawn: dict[str, dict[int, int]] = {}
     members: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
     for place, each in enumerate(problem.counters.sets):

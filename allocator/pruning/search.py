@@ -1,4 +1,4 @@
-"""The search with foresight: the choices and their order are those of the plain one, hopeless ones are left out."""
+"""The search with constraint propagation: the choices of the plain search in its order, without infeasible ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from allocator.time_limit import UNLIMITED, TimeLimit
 
 MAX_STEPS = 10_000
 STEPS_BEFORE_LOOKING_AHEAD = 100
-"""How many steps a search takes before it asks whether there is any solution; most need fewer."""
+"""After so many steps, the search asks whether there is any solution; most need fewer."""
 
 
 class _RestartError(Exception):
@@ -28,7 +28,7 @@ class _RestartError(Exception):
 
 
 class PrunedSearch(Search):
-    """Finds the solution that `Search` finds, with far fewer steps. Raises SearchLimitError if even these are too many."""
+    """Finds the solution that `Search` finds in far fewer steps."""
 
     def __init__(
         self, problem: Problem, max_steps: int = MAX_STEPS, time_limit: TimeLimit = UNLIMITED
@@ -52,12 +52,18 @@ class PrunedSearch(Search):
         self._options = {o.alternative: o for slot in problem.slots for o in slot.options}
 
     def run(self) -> bool:
-        """Whether there is a solution; the attempt has it then. Raises AllocationError, SearchLimitError and OutOfTime."""
+        """Search for the first solution.
+
+        :returns: whether there is one; the attempt has it then.
+        :raises AllocationError: if the search ends with an error.
+        :raises SearchLimitError: if it takes too many steps.
+        :raises OutOfTime: if its time is over.
+        """
         start, state = self._attempt.mark(), self._state
         try:
             return super().run()
         except _RestartError:
-            # Begin anew, but look before each step whether it leads anywhere; what was learned stays.
+            # Start again, but ask before each step whether a solution is left; cached outcomes remain valid.
             self._attempt.undo(start)
             self._state, self._looks_ahead = state, True
             return super().run()
@@ -72,20 +78,20 @@ class PrunedSearch(Search):
         return self._problem.first[goal.claim] + goal.request
 
     def _request(self, goal: Goal) -> Choice:
-        """Serve a request, unless the rest is known to be hopeless from here."""
+        """Serve a request, unless the remaining requests are known to be infeasible from here."""
         slot = self._slot(goal)
         certain = self._problem.is_certain(slot)
         key = (self._symmetry.equivalence_key if certain else self._symmetry.exact_key)(slot, self._state)
-        known = self._outcomes.get(key)
-        if known is not None:
-            return known
+        cached = self._outcomes.get(key)
+        if cached is not None:
+            return cached
         if self._is_infeasible(goal):
             return Outcome.FAILED
         outcome = self._outcomes[key] = yield from super()._choose(goal)
         return outcome
 
     def _is_infeasible(self, goal: Goal) -> bool:
-        """For a single alternative, its first device is about to ask the same."""
+        """Whether an alternative list cannot be served; a single alternative is checked with its first device."""
         slot = self._problem.slots[self._slot(goal)]
         return len(slot.options) > 1 and not slot.risky and self._possible_devices(goal) is None
 
@@ -101,7 +107,7 @@ class PrunedSearch(Search):
         return domains[0].devices
 
     def _may_have_solution(self, goal: Goal, tasks: Sequence[Task]) -> bool:
-        """Where it is not easy, ask whether there is any solution at all, before looking for the first one."""
+        """Whether a solution may be left; asked only once the search has turned out to be hard."""
         if not self._looks_ahead:
             if self._steps_left < self._look_ahead_below:
                 raise _RestartError
@@ -140,7 +146,7 @@ class PrunedSearch(Search):
         return Outcome.FAILED
 
     def _interchangeable(self, slot: int) -> Interchangeability | None:
-        # Where looking at a device can be an error, it matters which devices are looked at.
+        # If looking at a device may raise an error, it matters which devices are looked at.
         if self._problem.has_admin or not self._problem.is_certain(slot):
             return None
         return self._symmetry.interchangeable(slot, self._state)

@@ -1,4 +1,4 @@
-"""What the pruned search has taken so far, in the terms in which it reasons: never changed, so that it can go back."""
+"""What the pruned search has taken so far; immutable, so that backtracking costs nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from allocator.pruning.problem import Option, Problem
 
 
 class State(NamedTuple):
-    """Which candidates are left, and what of the counters."""
+    """The candidates and amounts of counters that are left."""
 
     #: candidates that no request holds; shared ones always
     free: int
@@ -21,13 +21,13 @@ class State(NamedTuple):
     #: by counter set
     left: tuple[Remaining, ...]
     common: tuple[Common | None, ...]
-    #: by counter set: members that it cannot bear, or whose groups do not fit
+    #: by counter set: members for which too little is left, or whose groups are incompatible
     refused: tuple[int, ...]
     #: shared candidates in use by this attempt
     in_use: int
 
     def blocked(self) -> int:
-        """Candidates that some counter set does not admit; those that have paid already draw no more."""
+        """Candidates that a counter set does not admit; shared ones in use have drawn their amounts already."""
         found = 0
         for refused in self.refused:
             found |= refused
@@ -35,7 +35,7 @@ class State(NamedTuple):
 
 
 class States:
-    """The state at the beginning, and those that follow from taking a device."""
+    """The initial state, and the states that follow when devices are taken."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -43,7 +43,7 @@ class States:
         self._grouped = problem.features.compatibility_groups
 
     def first(self) -> State:
-        """Before anything is taken."""
+        """The state before any device is taken."""
         problem, sets = self._problem, self._sets.sets
         everything = (1 << len(problem.devices)) - 1
         common = tuple(problem.attempt.common_groups(*each.key) if self._grouped else None for each in sets)
@@ -53,7 +53,7 @@ class States:
         return State(everything, {}, tuple(each.left for each in sets), common, refused, 0)
 
     def after(self, state: State, option: Option, index: int) -> State:
-        """With a device taken for an option."""
+        """The state after a device is taken for an option."""
         bit = 1 << index
         shared = self._problem.shared & bit
         if not (shared and state.in_use & bit):
@@ -72,14 +72,14 @@ class States:
         left, common, refused = list(state.left), list(state.common), list(state.refused)
         for place in places:
             each = self._sets.sets[place]
-            left[place] = less(left[place], each.draws[index])
+            left[place] = _less(left[place], each.draws[index])
             if self._grouped:
                 common[place] = joined(common[place], each.groups[index])
             refused[place] = each.too_large(left[place]) | each.refused(common[place])
         return state._replace(left=tuple(left), common=tuple(common), refused=tuple(refused))
 
     def all_drawn(self, state: State, devices: int) -> State | None:
-        """With all of these taken; None if the counters cannot bear it."""
+        """The state after all of these are taken; None if the counters do not suffice."""
         for index in bits(devices & ~self._problem.shared):
             state = self._drawn(state, index)
         if any(amount < 0 for left in state.left for amount in left):
@@ -87,6 +87,5 @@ class States:
         return state
 
 
-def less(left: Remaining, drawn: Remaining) -> Remaining:
-    """What is left after that."""
+def _less(left: Remaining, drawn: Remaining) -> Remaining:
     return tuple(available - amount for available, amount in zip(left, drawn, strict=True))

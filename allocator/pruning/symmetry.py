@@ -1,7 +1,7 @@
-"""What is the same but for names: devices that can stand in for each other, and states from which the search goes alike.
+"""Symmetry: interchangeable devices, and states that are equivalent except for names.
 
-Renaming devices, counter sets and values so that components come to lie on components of their shape (`allocator.pruning.components`)
-leads from solutions to solutions, which is all that is used here.
+Renaming devices, counter sets and values that maps components to components of the same shape
+(`allocator.pruning.components`) turns solutions into solutions. Nothing else is used here.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from resourceapi.limits import ALLOCATION_RESULTS
 Token = tuple[Hashable, ...]
 
 ConstraintRef = tuple[int, int, int]
-"""A constraint: the places of its claim and in its claim, and the number of the attribute's values."""
+"""A constraint: the index of its claim, its index in the claim, and the number of its attribute."""
 
 
 class Symmetry:
-    """What tells states of a problem's candidates apart."""
+    """Keys that are equal for equivalent states of a problem's candidates."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -48,11 +48,11 @@ class Symmetry:
         self._most = [0 for _ in places]
         self._read_slots()
         #: whether a claim may come to have more devices than it can hold
-        self._crowded = any(self._most[first] > ALLOCATION_RESULTS for first in problem.first)
+        self._may_exceed_limit = any(self._most[first] > ALLOCATION_RESULTS for first in problem.first)
         self._kinds = self._number_kinds()
 
     def _read_slots(self) -> None:
-        """What matters from a slot on: candidates, constraints of its claim, how many devices the claim takes at most."""
+        """By slot, for it and later ones: candidates, constraints of its claim, the most devices that the claim takes."""
         slots = self._problem.slots
         numbers = {id(values): number for number, values in enumerate(self._maps)}
         for slot in reversed(slots):
@@ -70,7 +70,7 @@ class Symmetry:
             self._constraints[place] = sorted(constraints)
 
     def _number_kinds(self) -> list[int]:
-        """Slots that ask for the same get the same number; those with constraints only if they are of one claim."""
+        """Equal numbers for equal slots; slots with constraints are equal only within one claim."""
         numbers: dict[Hashable, int] = {}
         found = []
         for slot in self._problem.slots:
@@ -78,7 +78,7 @@ class Symmetry:
             options = tuple(
                 (o.initial, o.capacity_key, o.wanted, o.everything, self._bound(o)) for o in slot.options
             )
-            key = (options, constraints, slot.claim if self._crowded else None)
+            key = (options, constraints, slot.claim if self._may_exceed_limit else None)
             found.append(numbers.setdefault(key, len(numbers)))
         return found
 
@@ -88,12 +88,12 @@ class Symmetry:
     # --- states
 
     def equivalence_key(self, slot: int, state: State) -> Hashable:
-        """All that decides whether the requests from a slot on can be served; alike for what differs in names only."""
+        """Equal for states from which the requests from a slot on can be served equally well."""
         wanted, constraints = self._wanted[slot], self._constraints[slot]
         return slot, self._room(slot), self._equivalence_key(wanted, constraints, state)
 
     def equivalence_key_of_tasks(self, tasks: Sequence[Task], state: State) -> Hashable:
-        """The same for requests in no particular order."""
+        """Like :meth:`equivalence_key`, for requests in any order."""
         wanted = 0
         constraints: set[ConstraintRef] = set()
         kinds = []
@@ -101,29 +101,33 @@ class Symmetry:
         for slot, option, left, untried in tasks:
             chosen = -1 if option is None else slot.options.index(option)
             kinds.append((self._kinds[slot.place], chosen, left, untried != ALL))
-            # One request at most is begun.
+            # At most one request has been begun.
             tried |= ~untried
             for each in slot.options if option is None else (option,):
                 wanted |= each.initial & untried
             constraints |= self._own_constraints[slot.place]
         claims = {task.slot.claim for task in tasks}
         taken = [len(self._problem.attempt.taken(self._problem.claims[claim])) for claim in sorted(claims)]
-        crowded = tuple(taken) if self._crowded else ()
-        return tuple(sorted(kinds)), crowded, self._equivalence_key(wanted, sorted(constraints), state, tried)
+        devices_taken = tuple(taken) if self._may_exceed_limit else ()
+        return (
+            tuple(sorted(kinds)),
+            devices_taken,
+            self._equivalence_key(wanted, sorted(constraints), state, tried),
+        )
 
     def _equivalence_key(
         self, wanted: int, constraints: Iterable[ConstraintRef], state: State, tried: int = 0
     ) -> Hashable:
-        pins, bound = self._pins(constraints)
+        constrained_values, bound = self._constrained_values(constraints)
         components = sorted(
-            self._state_of(component, state, wanted, pins.get(id(component), ()), tried)
+            self._state_of(component, state, wanted, constrained_values.get(id(component), ()), tried)
             for component in self.components
             if component.devices & wanted
         )
         return bound, tuple(components), self._held(state)
 
     def exact_key(self, slot: int, state: State) -> Hashable:
-        """All that decides how the search goes on, names included: with the same, it looks at the same devices."""
+        """Equal for states, names included, from which the search tries the same devices in the same order."""
         problem = self._problem
         claim: ClaimDemand = problem.claims[problem.slots[slot].claim]
         remembered = [
@@ -134,11 +138,11 @@ class Symmetry:
         return slot, state.free, held, state.left, state.common, self._in_use(state), tuple(remembered), taken
 
     def interchangeable(self, slot: int, state: State) -> Interchangeability:
-        """Tells which devices could stand in for each other as the next device of this slot."""
+        """Which devices are interchangeable as the next device of this slot."""
         return self._interchangeable(self._wanted[slot], self._constraints[slot], state)
 
     def interchangeable_for_tasks(self, tasks: Sequence[Task], state: State) -> Interchangeability:
-        """The same for requests in no particular order."""
+        """Like :meth:`interchangeable`, for requests in any order."""
         constraints: set[ConstraintRef] = set()
         for task in tasks:
             constraints |= self._own_constraints[task.slot.place]
@@ -147,20 +151,22 @@ class Symmetry:
     def _interchangeable(
         self, wanted: int, constraints: Iterable[ConstraintRef], state: State
     ) -> Interchangeability:
-        pins, _ = self._pins(constraints)
+        constrained_values, _ = self._constrained_values(constraints)
         return Interchangeability(
             self.component_of,
             state,
-            lambda component: self._state_of(component, state, wanted, pins.get(id(component), ())),
+            lambda component: self._state_of(
+                component, state, wanted, constrained_values.get(id(component), ())
+            ),
             self._consumed,
         )
 
     def _state_of(
-        self, component: Component, state: State, wanted: int, pins: Hashable, tried: int = 0
+        self, component: Component, state: State, wanted: int, constrained_values: Hashable, tried: int = 0
     ) -> int:
-        """A number for the state of a component; the same for components of one shape in the same state.
+        """A number for the state of a component; equal for components of one shape in the same state.
 
-        `tried`: candidates that a request which is begun must not take any more.
+        :param tried: candidates that the request which has been begun must not take any more.
         """
         free = state.free & wanted
         description = (
@@ -168,14 +174,14 @@ class Symmetry:
             tuple([(members & free).bit_count() for members in component.classes]),
             tuple([state.left[place] for place in component.sets]),
             tuple([state.common[place] for place in component.sets]),
-            pins,
+            constrained_values,
             tuple([(members & free & tried).bit_count() for members in component.classes]) if tried else (),
             self._consumed(component, state.in_use & wanted, tried),
         )
         return self._number(description)
 
     def _consumed(self, component: Component, in_use: int, tried: int = 0) -> tuple[Token, ...]:
-        """What is consumed of the component's shared devices, whichever of a class they are."""
+        """What is consumed of the component's shared devices, by class."""
         in_use &= component.devices
         if not in_use:
             return ()
@@ -193,10 +199,12 @@ class Symmetry:
             )
         )
 
-    def _pins(self, constraints: Iterable[ConstraintRef]) -> tuple[dict[int, Hashable], Hashable]:
-        """The values that constraints remember, by component; and which constraints remember any."""
+    def _constrained_values(
+        self, constraints: Iterable[ConstraintRef]
+    ) -> tuple[dict[int, Hashable], Hashable]:
+        """The values that constraints have already, by component; and the constraints that have any."""
         problem = self._problem
-        pins: dict[int, list[Token]] = {}
+        constrained_values: dict[int, list[Token]] = {}
         bound: list[Hashable] = []
         for constraint in constraints:
             claim, place, number = constraint
@@ -210,25 +218,29 @@ class Symmetry:
             for value in self._maps[number].elements(remembered):
                 component = self._of_value.get((number, value))
                 if component is not None:
-                    pins.setdefault(id(component), []).append((*constraint, component.values[number, value]))
-        return {component: tuple(sorted(each)) for component, each in pins.items()}, tuple(bound)
+                    constrained_values.setdefault(id(component), []).append(
+                        (*constraint, component.values[number, value])
+                    )
+        return {component: tuple(sorted(each)) for component, each in constrained_values.items()}, tuple(
+            bound
+        )
 
     def _number(self, description: Hashable) -> int:
         return self._numbers.setdefault(description, len(self._numbers))
 
     def _room(self, slot: int) -> int:
-        """How many devices the claim has, if there is a danger of its getting too many."""
+        """How many devices the claim has, if it could get more than its status can hold; otherwise 0."""
         problem = self._problem
         claim = problem.slots[slot].claim
         taken = len(problem.attempt.taken(problem.claims[claim]))
         return taken if taken + self._most[slot] > ALLOCATION_RESULTS else 0
 
     def _held(self, state: State) -> Hashable:
-        """With admin access it matters who holds what."""
+        """Which claims hold which devices; matters only with admin access."""
         return tuple(sorted(state.held.items()))
 
     def _in_use(self, state: State) -> Hashable:
-        """What is consumed of shared devices, each by itself."""
+        """What is consumed of each shared device."""
         problem = self._problem
         return tuple(
             (
@@ -240,7 +252,7 @@ class Symmetry:
 
 
 class Interchangeability:
-    """For one choice of a device: which candidates come to the same."""
+    """For one choice of a device: which candidates are interchangeable."""
 
     def __init__(
         self,
@@ -249,7 +261,11 @@ class Interchangeability:
         number: Callable[[Component], int],
         consumed: Callable[[Component, int], tuple[Token, ...]],
     ) -> None:
-        """`number`: of a component's state; `consumed`: what is consumed of some of its shared devices."""
+        """Compare candidates in one state.
+
+        :param number: gives the number of a component's state.
+        :param consumed: gives what is consumed of some of a component's shared devices.
+        """
         self._cell_of = component_of
         self._free = state.free
         self._in_use = state.in_use
@@ -258,9 +274,10 @@ class Interchangeability:
         self._numbers: dict[int, int] = {}
 
     def token(self, index: int, *, last: bool) -> Token:
-        """The same for candidates of which the later ones fail if the first does.
+        """Equal for interchangeable candidates: if the first one leads to no solution, the later ones do not either.
 
-        `last`: whether the request needs no more devices after this one; otherwise what comes after it matters, too.
+        :param index: the candidate.
+        :param last: whether the request needs no device after this one; otherwise later candidates matter, too.
         """
         component = self._cell_of[index]
         number = self._numbers.get(id(component))

@@ -1,4 +1,4 @@
-"""Which devices have which value of an attribute that constraints are about."""
+"""Which devices have which values of a constrained attribute."""
 
 from __future__ import annotations
 
@@ -16,18 +16,22 @@ Value = tuple[str, Any]
 
 
 class ValueMap:
-    """Values of one attribute, by candidate and the other way round.
+    """The values of one attribute by candidate, and the candidates by value.
 
-    Without DRAListTypeAttributes a device with a list is a loner: it can be the first and only one of `matchAttribute`,
-    and only the first of `distinctAttribute`.
+    Without DRAListTypeAttributes, a device with a list can only be the first and only one of `matchAttribute`, and the first
+    one of `distinctAttribute`. These are in `unmatchable`.
     """
 
     def __init__(self, attributes: Iterable[tuple[int, Object | None]], lists: bool) -> None:
-        """`attributes`: candidates with their attribute; `lists`: whether DRAListTypeAttributes is on."""
+        """Read the values.
+
+        :param attributes: candidates with their attribute.
+        :param lists: whether DRAListTypeAttributes is on.
+        """
         self.lists = lists
         self.masks: dict[Value, int] = {}
         self.of_device: dict[int, tuple[Value, ...]] = {}
-        self.loners = 0
+        self.unmatchable = 0
         self._allowed: dict[tuple[bool, State], int] = {}
         for index, attribute in attributes:
             values = self._values(attribute)
@@ -35,7 +39,7 @@ class ValueMap:
             for value in values:
                 self.masks[value] = self.masks.get(value, 0) | 1 << index
             if not values and attribute is not None:
-                self.loners |= 1 << index
+                self.unmatchable |= 1 << index
 
     def _values(self, attribute: Object | None) -> tuple[Value, ...]:
         if attribute is None:
@@ -48,7 +52,7 @@ class ValueMap:
 
     @cached_property
     def partition(self) -> list[int]:
-        """Devices that cannot go together where values must be distinct: each device with those of the same first value."""
+        """Groups of devices with the same first value, of which `distinctAttribute` allows one each."""
         parts: dict[Value, int] = {}
         for index, values in self.of_device.items():
             if values:
@@ -56,7 +60,7 @@ class ValueMap:
         return list(parts.values())
 
     def suffice(self, demands: Iterable[Demand]) -> bool:
-        """Whether the lists of that many devices can have nothing in common: there are values enough."""
+        """Whether there are enough values for the lists of that many devices to be disjoint."""
         if not self._has_lists:
             return True
         wanted, everything = 0, 0
@@ -70,24 +74,24 @@ class ValueMap:
         return any(len(values) > 1 for values in self.of_device.values())
 
     def elements(self, state: State) -> list[Value]:
-        """The values that a constraint remembers: in common so far, or used up."""
+        """The values in the state of a constraint: those in common so far, or those used."""
         if not self.lists:
             return [value for value in state if value is not None]
         return [(kind, element) for kind, elements in state for element in elements]
 
     def having(self, state: State) -> int:
-        """The devices with one of the values that a constraint remembers."""
+        """The devices with one of the values in the state of a constraint."""
         return self._devices(state, False)
 
     def unlike(self, state: State) -> int:
-        """The devices that `distinctAttribute` refuses after those that it remembers."""
+        """The devices that `distinctAttribute` excludes in a state."""
         return self._devices(state, True) if state else 0
 
-    def _devices(self, state: State, loners: bool) -> int:
-        found = self._allowed.get((loners, state))
+    def _devices(self, state: State, unmatchable: bool) -> int:
+        found = self._allowed.get((unmatchable, state))
         if found is None:
-            found = self.loners if loners else 0
+            found = self.unmatchable if unmatchable else 0
             for value in self.elements(state):
                 found |= self.masks.get(value, 0)
-            self._allowed[loners, state] = found
+            self._allowed[unmatchable, state] = found
         return found
