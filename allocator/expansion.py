@@ -1,8 +1,8 @@
-"""Which new nodes would place pods that do not fit: the question of a cluster autoscaler (KEP-4816's goal for them).
+"""Which new nodes would place pods that do not fit, as a cluster autoscaler decides (a goal of KEP-4816).
 
-A template is a node with its slices. Pods take what the cluster has first; whoever is left gets new nodes, one at a time,
-and then as few of them as will do. Several templates give several options; options that leave fewer pods over come first, then
-those whose pods get better alternatives, then those with fewer nodes.
+A template is a node with its slices. Pods are placed in the existing cluster first; for the others nodes are added one at a
+time, and those that turn out to be unnecessary are removed. Each template gives an option, and all together give one.
+Options that leave fewer pods unplaced come first, then those whose pods get better alternatives, then those with fewer nodes.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import UNHURRIED, Limits, Placement, Pod, Simulation
 from resourceapi.objects import Object
 
-#: What says for which nodes slices and devices are; of a new node all are for that node.
+#: The fields that say for which nodes slices and devices are; those of a new node are for that node.
 _PLACES = ("allNodes", "nodeName", "nodeSelector")
-#: New nodes of one option at most.
+#: The most new nodes of one option.
 MAX_NODES = 1_000
-#: How long one option may take to find out which nodes it can do without, and packing for each of them, in seconds.
+#: Time limits, in seconds: for removing unnecessary nodes from all options, and for packing once per node.
 SECONDS, ROUND_SECONDS = 10.0, 1.0
 
 
 class Template(NamedTuple):
-    """What a new node of a kind would be: a Node (JSON) and ResourceSlices (v1, normal form)."""
+    """A kind of new nodes: a Node (JSON) and its ResourceSlices (v1, normal form)."""
 
     node: Object
     slices: tuple[Object, ...]
 
     @property
     def name(self) -> str:
-        """That of the node that it was made from."""
+        """The name of the node that it was made from."""
         return node_name(self.node)
 
     def made(self, number: int) -> tuple[Object, list[Object]]:
-        """The new node of this number, with slices and pools of its own."""
+        """The new node with a number, and its slices, in pools of its own."""
         name = f"{self.name}-new-{number}"
         metadata = {**self.node["metadata"], "name": name}
         if HOSTNAME in (metadata.get("labels") or {}):
@@ -68,9 +68,11 @@ def _without_place(owner: Object) -> Object:
 
 
 class ExpansionOption(NamedTuple):
-    """New nodes by template, and the pods for which they are.
+    """A number of new nodes by template, and the pods that they place.
 
-    `placements`: of those pods, in order; `left`: those that still do not fit; `rank`: how far down the lists the alternatives are that pods on new nodes get, all together.
+    :param placements: the placements of the pods that need new nodes, in order.
+    :param left: the pods that still do not fit.
+    :param rank: the sum of the positions of the chosen alternatives in their lists (KEP-4816); lower is better.
     """
 
     nodes: Mapping[str, int]
@@ -85,9 +87,9 @@ class ExpansionOption(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """What fits without new nodes, and the options to place the other pods, the best first.
+    """The placements without new nodes, and the options for placing the other pods, the best first.
 
-    `complete`: whether there was time to find out for each pod.
+    :param complete: whether each pod was decided within the time limits.
     """
 
     placements: Sequence[Placement]
@@ -103,9 +105,11 @@ def expand(
     seconds: float = SECONDS,
     limits: Limits = UNHURRIED,
 ) -> Expansion:
-    """Find new nodes for pods that do not fit; `cluster` makes the cluster as it is, in which pods are placed with `mode`.
+    """Find new nodes for pods that do not fit.
 
-    `seconds` are for saving nodes.
+    :param cluster: makes a copy of the cluster as it is.
+    :param mode: how pods are placed in it.
+    :param seconds: the time limit for removing unnecessary nodes.
     """
     end = monotonic() + seconds
     first = Simulation(cluster(), limits=limits)
@@ -131,7 +135,7 @@ def expand(
 
 
 class _ExpandedCluster:
-    """A cluster that grows; the pods that fit without new nodes are placed in it first."""
+    """A cluster with new nodes; the pods that fit without them are placed first."""
 
     def __init__(
         self,
@@ -150,7 +154,7 @@ class _ExpandedCluster:
         self._simulation = Simulation(cluster, before, limits)
 
     def option(self, left: Sequence[Pod], end: float) -> ExpansionOption:
-        """Add nodes until all pods are placed that can be, then take back those that are not needed."""
+        """Add nodes until all pods are placed that can be, then remove those that are not needed."""
         found = [self._place(pod) for pod in left]
         placed = [pod for pod, each in zip(left, found, strict=True) if each.node]
         fewer = self._save(placed, end) if placed else None
@@ -163,7 +167,7 @@ class _ExpandedCluster:
         return ExpansionOption(counts, found, [each.pod for each in found if not each.node], rank)
 
     def _place(self, pod: Pod) -> Placement:
-        """On a node that is there already, or else on a new one of the template that serves the pod best."""
+        """Place a pod on an existing node, or else on a new one of the template that serves it best."""
         placement = self._simulation.place(self._open(pod), Mode.BEST_FIT)
         if placement.node or placement.undecided or len(self._made) >= MAX_NODES:
             return placement
@@ -180,7 +184,10 @@ class _ExpandedCluster:
         return self._simulation.place(self._open(pod), Mode.BEST_FIT)
 
     def _save(self, pods: Sequence[Pod], end: float) -> list[Placement] | None:
-        """Do with fewer nodes, as long as all pods are still placed; None if none could be saved."""
+        """Remove nodes as long as all pods are still placed.
+
+        :returns: the placements then; None if no node could be removed.
+        """
         saved: list[Placement] | None = None
         opened = [self._open(pod) for pod in pods]
         for index in reversed(range(len(self._made))):
@@ -198,7 +205,7 @@ class _ExpandedCluster:
         return saved
 
     def _open(self, pod: Pod) -> Pod:
-        """The pod with the new nodes that are closed to it."""
+        """The pod with the new nodes that its spec excludes."""
         closed = excluded(dict(pod.spec), (node for _, node, _ in self._made))
         return pod._replace(closed=pod.closed.union(closed)) if closed else pod
 
@@ -222,7 +229,7 @@ class _ExpandedCluster:
 
 
 def _rank(pod: Pod, placement: Placement) -> int:
-    """How far down the lists the alternatives are that a pod has got."""
+    """The sum of the positions of the alternatives that a pod has got."""
     return sum(rank_in(_lists(pod.claims[name]), result) for name, result in placement.results.items())
 
 

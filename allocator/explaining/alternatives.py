@@ -16,7 +16,11 @@ from resourceapi.objects import Object
 
 
 class AlternativeNote(NamedTuple):
-    """What becomes of an alternative, as a sentence about it; `fits`: False if it has been tried and does not fit."""
+    """A note on an alternative.
+
+    :param text: the predicate of a sentence about it.
+    :param fits: False if it has been tried and does not fit.
+    """
 
     claim: str
     name: str
@@ -25,13 +29,13 @@ class AlternativeNote(NamedTuple):
 
 
 def preferred(demand: Sequence[ClaimDemand], answers: Iterable[NodeAnswer]) -> NodeAnswer | None:
-    """Of the nodes on which a pod fits the first with the best alternatives, which kube-scheduler prefers (KEP-4816)."""
+    """The answer of the node that kube-scheduler prefers: the first one with the best alternatives (KEP-4816)."""
     fitting = [answer for answer in answers if answer.result is not None]
     return min(fitting, key=lambda answer: _rank(demand, answer), default=None)
 
 
 def _rank(demand: Sequence[ClaimDemand], answer: NodeAnswer) -> int:
-    """How far down their lists the chosen alternatives are, added up."""
+    """The sum of the positions of the chosen alternatives in their lists."""
     return sum(
         rank_in(_lists(claim), result) for claim, result in zip(demand, answer.result or (), strict=True)
     )
@@ -44,7 +48,7 @@ def _lists(claim: ClaimDemand) -> Iterator[list[str]]:
 
 
 def chosen(trials: Trials, answer: NodeAnswer) -> list[AlternativeNote]:
-    """For a pod that fits: why alternatives in front of the chosen one were not, and that those behind are not tried."""
+    """For a pod that fits: why earlier alternatives were not chosen, and that later ones are not tried."""
     notes: list[AlternativeNote] = []
     results = iter(answer.result or ())
     for index, claim in enumerate(trials.claims):
@@ -79,7 +83,7 @@ def _about(
 
 
 def untried(trials: Trials, demand: Sequence[ClaimDemand]) -> list[AlternativeNote]:
-    """For a pod that does not fit: alternatives that can never be chosen, since a claim has too few places."""
+    """For a pod that does not fit: alternatives that would exceed the limit of devices per claim."""
     unallocated = [index for index, claim in enumerate(trials.claims) if allocation_of(claim) is None]
     notes = []
     for index, claim in zip(unallocated, demand, strict=True):
@@ -108,7 +112,7 @@ def _may_fit_on(trials: Trials, node: str, variation: Variation) -> bool:
 
 
 def _may_fit(trials: Trials, claims: tuple[Object, ...]) -> bool:
-    """Whether claims fit in the cluster if nothing is allocated to others, or that cannot be told."""
+    """Whether claims fit in the cluster if nothing is allocated to others; True if that is undecided."""
     try:
         return trials.fits_anywhere(claims, None)
     except Undecided:

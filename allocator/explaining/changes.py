@@ -1,4 +1,4 @@
-"""Changes of a claim: what a user could ask for instead. Claims are never changed in place."""
+"""Changed copies of claims, for what a user could request instead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ Change = Callable[[Object], Object]
 
 
 class Part(NamedTuple):
-    """A request of a claim, or one of its alternatives (`sub`), by their places; `name` is `main` or `main/sub`."""
+    """A request of a claim, or one of its alternatives.
+
+    :param claim: the index of the claim.
+    :param request: the index of the request in it.
+    :param sub: the index of the alternative.
+    :param name: `main` or `main/sub`.
+    """
 
     claim: int
     request: int
@@ -46,7 +52,7 @@ def parts(claims: tuple[Object, ...]) -> Iterator[Part]:
 
 
 def details_of(claims: tuple[Object, ...], part: Part) -> Object:
-    """What a request or alternative asks for."""
+    """The `exactly` of a request, or an alternative."""
     request = requests_of(claims[part.claim])[part.request]
     if part.sub is None:
         return request.get("exactly") or {}
@@ -55,7 +61,7 @@ def details_of(claims: tuple[Object, ...], part: Part) -> Object:
 
 
 def with_details(claims: tuple[Object, ...], part: Part, change: Change) -> tuple[Object, ...]:
-    """Another way to ask for the same."""
+    """The claims with a change to a request or alternative."""
 
     def changed(request: Object) -> Object:
         if part.sub is None:
@@ -70,7 +76,7 @@ def with_details(claims: tuple[Object, ...], part: Part, change: Change) -> tupl
 def with_alternatives(
     claims: tuple[Object, ...], claim: int, request: int, subs: list[int]
 ) -> tuple[Object, ...]:
-    """Only these alternatives of a request."""
+    """The claims with only these alternatives of a request."""
 
     def changed(asked: Object) -> Object:
         return {**asked, "firstAvailable": [asked["firstAvailable"][sub] for sub in subs]}
@@ -79,7 +85,11 @@ def with_alternatives(
 
 
 def without(claims: tuple[Object, ...], dropped: frozenset[tuple[int, str, int]]) -> tuple[Object, ...]:
-    """Without some members, each (claim, `request` or `constraint`, place); constraints forget requests that are gone."""
+    """The claims without some requests and constraints.
+
+    :param dropped: for each the index of its claim, `request` or `constraint`, and its index in the claim. Constraints that
+        name only dropped requests are dropped, too.
+    """
     return tuple(_without(claim, index, dropped) for index, claim in enumerate(claims))
 
 

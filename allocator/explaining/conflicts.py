@@ -1,7 +1,7 @@
-"""The smallest set of demands that cannot all be met: without any one of them the others can.
+"""Conflicts: minimal sets of requirements that cannot be met together. Without any one of them, the others can.
 
-Members are requests and constraints of the pod's claims, and claims that are allocated. QuickXplain (Junker, 2004) finds
-a set of which no member can go; what it finds is checked once more member by member before anyone is told.
+Members are requests and constraints of the pod's claims, and allocated claims. QuickXplain (Junker, 2004) finds a minimal
+set; each member is then checked once more before the conflict is reported.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ REQUEST, CONSTRAINT, CLAIM, ALLOCATED = "request", "constraint", "claim", "alloc
 
 
 class Member(NamedTuple):
-    """A demand: a request or constraint (`place`) of a claim of the pod (`claim`), or an allocated claim (`name`).
+    """A requirement: a request or constraint of a claim of the pod, or an allocated claim.
 
-    ALLOCATED stands for all that is allocated. `text` is for people.
+    :param kind: REQUEST, CONSTRAINT, CLAIM, or ALLOCATED for all allocated claims together.
+    :param text: a description for the report.
+    :param claim: the index of the pod's claim.
+    :param place: the index of the request or constraint in it.
     """
 
     kind: str
@@ -32,14 +35,14 @@ class Member(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Demands that cannot all be met; `node`: on this node, empty: anywhere in the cluster."""
+    """Requirements that cannot be met together on a node, or on any node if `node` is empty."""
 
     node: str
     members: tuple[Member, ...]
 
 
 def anywhere(trials: Trials) -> Conflict | None:
-    """Demands of the pod that no node meets, given what is allocated (as one member)."""
+    """Find requirements that no node meets together; all allocated claims are one member."""
     members = demands(trials.claims)
     if trials.others:
         count = len(trials.others)
@@ -54,7 +57,7 @@ def anywhere(trials: Trials) -> Conflict | None:
 
 
 def on_node(trials: Trials, node: str) -> Conflict | None:
-    """Demands that cannot all be met on a node, allocated claims one by one."""
+    """Find requirements that cannot be met together on one node; each allocated claim is a member."""
     held = trials.held_near(node)
     members = [
         *demands(trials.claims),
@@ -70,7 +73,7 @@ def on_node(trials: Trials, node: str) -> Conflict | None:
 
 
 def demands(claims: Sequence[Object]) -> list[Member]:
-    """What a pod's claims ask for."""
+    """The requests and constraints of a pod's claims."""
     found = []
     for index, claim in enumerate(claims):
         if (claim.get("status") or {}).get("allocation") is not None:
@@ -109,7 +112,7 @@ def _constraint_text(claim: str, constraint: Object) -> str:
 
 
 def _claims(claims: Sequence[Object], kept: Sequence[Member]) -> tuple[Object, ...]:
-    """The claims with no other requests and constraints than these."""
+    """The claims with only these requests and constraints."""
     asked = {(each.claim, each.kind, each.place) for each in kept}
     dropped = {
         (each.claim, each.kind, each.place)
@@ -135,7 +138,7 @@ def _conflict(
 
 
 def _minimal(members: list[Member], feasible: Callable[[Sequence[Member]], bool]) -> list[Member]:
-    """A set of which no member can go; members in front are kept rather than those behind."""
+    """A minimal infeasible subset (QuickXplain); prefers members at the front."""
 
     def explain(fixed: list[Member], grown: bool, candidates: list[Member]) -> list[Member]:
         if grown and not feasible(fixed):

@@ -1,4 +1,4 @@
-"""What values of an attribute a node's devices have to offer to the requests that a constraint binds."""
+"""Which values of an attribute a node's devices have for the requests that a constraint binds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from allocator.rules.constraints import attribute_of
 
 
 class ConstraintCheck(NamedTuple):
-    """A constraint (`place`) of a claim and the devices that could be taken otherwise.
+    """A constraint of a claim, and the devices that could be taken without it.
 
-    `values`: per value of the attribute, how many devices each request or alternative has; `needed`: how many it needs.
-    `satisfiable`: whether the numbers suffice for each request by itself, with one value (match) or enough different
-    ones (distinct).
+    :param place: the index of the constraint in the claim.
+    :param needed: how many devices each request or alternative needs.
+    :param values: by value of the attribute, how many devices each request or alternative has.
+    :param satisfiable: whether the numbers suffice for each request by itself, with one value (`matchAttribute`) or with
+        enough different ones (`distinctAttribute`).
     """
 
     claim: str
@@ -32,7 +34,10 @@ class ConstraintCheck(NamedTuple):
 def checks_of(
     view: NodeView, claim: ClaimDemand, left: Mapping[Alternative, Sequence[Device]]
 ) -> Iterator[ConstraintCheck]:
-    """What each constraint of a claim finds on a node; `left`: the devices that each alternative could take."""
+    """Check each constraint of a claim on a node.
+
+    :param left: the devices that each alternative could take.
+    """
     for place, constraint in enumerate(claim.constraints):
         bound = [
             alternative

@@ -26,16 +26,20 @@ from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
 
 FITS, MISFIT, ERROR, CHANCE, UNDECIDED = (each.value for each in SchedulingOutcome)
-#: ShapeRegistry of nodes that are looked at for conflicts and remedies, and remedies that are looked for.
+#: The most kinds of nodes that are searched for conflicts and remedies, and the most remedies.
 MAX_KINDS, MAX_REMEDIES = 4, 12
-#: Nodes on which an error ends the attempt that are looked at for remedies.
+#: The most nodes with errors that are searched for remedies.
 MAX_FAILING = 8
 #: How long an explanation may take, in seconds.
 SECONDS = 20.0
 
 
 class RequestSteps(NamedTuple):
-    """What a request or alternative finds on nodes: the steps, how many devices pass them all, how many it needs."""
+    """The steps of a request or alternative on a node.
+
+    :param left: how many devices pass all steps.
+    :param needed: how many devices it needs.
+    """
 
     alternative: Alternative
     steps: tuple[Step, ...]
@@ -46,8 +50,10 @@ class RequestSteps(NamedTuple):
 class Total(NamedTuple):
     """How many devices the whole cluster has for a request or alternative.
 
-    `devices`: all that there are; `selected`: those that match; `left`: those of them that can be taken; `failing`: those
-    on which its class or a selector fails.
+    :param devices: all devices.
+    :param selected: those that match.
+    :param left: those that match and are available.
+    :param failing: those on which a selector of its class or its own fails.
     """
 
     alternative: Alternative
@@ -58,9 +64,9 @@ class Total(NamedTuple):
 
 
 class NodeKind(NamedTuple):
-    """Nodes on which every request loses the same numbers of devices to the same rules; the first stands for them.
+    """Nodes on which the same rules exclude the same numbers of devices; the rest describes the first of them.
 
-    `common`: which of its reasons (texts, and :func:`values_of`) are the same on all of them.
+    :param common: the reasons (texts, and :func:`values_of`) that are the same on all of them.
     """
 
     nodes: tuple[str, ...]
@@ -71,7 +77,7 @@ class NodeKind(NamedTuple):
 
     @property
     def facts(self) -> frozenset[object]:
-        """What may differ on nodes of one kind: why devices drop out, and the values of attributes."""
+        """What may differ on nodes of one kind: why devices are excluded, and the values of attributes."""
         reasons = [
             rejection.reason
             for request in self.requests
@@ -82,12 +88,12 @@ class NodeKind(NamedTuple):
 
 
 def values_of(check: ConstraintCheck) -> object:
-    """The values that a constraint finds, as something that can be compared."""
+    """The values that a constraint finds, in a form that can be compared."""
     return check.claim, check.place, tuple((name, tuple(each.items())) for name, each in check.values.items())
 
 
 class Explanation:
-    """Why a pod fits or not. `complete`: whether there was time for everything."""
+    """Why a pod fits or not; `complete` is False if the time was over."""
 
     def __init__(
         self,
@@ -98,24 +104,24 @@ class Explanation:
     ) -> None:
         self.demand = demand
         self.answers = answers
-        #: nodes that are not open to the pod, and why
+        #: nodes that the pod's spec excludes, and why
         self.excluded = {node: "; ".join(reasons) for node, reasons in excluded.items()}
         self.verdict = outcome.value
         fits = outcome in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE)
-        #: where the pod goes, if each or some attempts find a node
+        #: the answer of the preferred node, if an attempt can succeed
         self.placed = alternatives.preferred(demand, answers) if fits else None
-        #: nodes on which an error ends the attempt
+        #: answers with an error that fails the attempt
         self.errors = [answer for answer in answers if answer.error_kind == FATAL]
         self.kinds: list[NodeKind] = []
         #: for a pod that does not fit
         self.totals: list[Total] = []
-        #: classes that requests name and that are not there
+        #: classes that requests name but that do not exist
         self.unknown_classes: list[str] = []
-        #: names of all that are there
+        #: the names of all classes
         self.classes: list[str] = []
-        #: demands of the pod that no node meets
+        #: requirements of the pod that no node meets
         self.conflict: Conflict | None = None
-        #: on nodes of the first kinds
+        #: the same for the first nodes of the first kinds
         self.conflicts: list[Conflict] = []
         self.remedies: list[Remedy] = []
         self.alternatives: list[AlternativeNote] = []
@@ -125,7 +131,7 @@ class Explanation:
 
     @property
     def error(self) -> NodeAnswer | None:
-        """The first error that ends an attempt."""
+        """The first error that fails an attempt."""
         return self.errors[0] if self.errors else None
 
     @property
@@ -140,9 +146,12 @@ def explain(
     excluded: Mapping[str, Sequence[str]] | None = None,
     time_limit: TimeLimit | None = None,
 ) -> Explanation:
-    """Explain what becomes of a pod with these claims (v1, normal form; those with an allocation keep it).
+    """Explain why a pod fits or not.
 
-    `excluded`: nodes that are not open to the pod, with the reasons. `time_limit`: how long it may take; default: SECONDS.
+    :param claims: the claims of the pod (v1, normal form); those with an allocation keep it.
+    :param excluded: the nodes that the pod's spec excludes, with the reasons.
+    :param time_limit: how long it may take; SECONDS by default.
+    :returns: what was found in time.
     """
     excluded = excluded or {}
     open_nodes = [name for name in snapshot.nodes if name not in excluded]
@@ -186,7 +195,7 @@ def _look_closer(explanation: Explanation, trials: Trials, excluded: Mapping[str
         with suppress(Undecided):
             explanation.never = not trials.fits_anywhere(trials.claims, None)
     names = [kind.nodes[0] for kind in first] + [node for kind in first for node in kind.nodes[1:3]]
-    # What fails there keeps the pod from all nodes.
+    # An error there fails the attempt on all nodes.
     names += [answer.node for answer in explanation.errors[:MAX_FAILING]]
     views = {name: NodeView(trials.snapshot, name, outcomes) for name in names}
     finder = Finder(trials, views, [answer.node for answer in explanation.errors])
@@ -196,7 +205,7 @@ def _look_closer(explanation: Explanation, trials: Trials, excluded: Mapping[str
 
 
 def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes) -> list[NodeKind]:
-    """The kinds of nodes, those on which least is missing first. Adds up the totals."""
+    """The kinds of nodes, the closest to fitting first. Also adds up the totals."""
     errors = {answer.node: answer.error for answer in explanation.answers}
     found: dict[object, list[str]] = {}
     kinds: dict[object, NodeKind] = {}
@@ -224,7 +233,7 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
 
 
 def _passed(view: NodeView, demand: Iterable[ClaimDemand]) -> dict[Alternative, Passed]:
-    """What each request and alternative finds on a node."""
+    """The steps of each request and alternative on a node."""
     return {
         alternative: view.steps(alternative)
         for claim in demand
@@ -252,17 +261,17 @@ def _kind(
 
 
 def _needed(alternative: Alternative, steps: Sequence[Step]) -> int:
-    """How many devices it takes; all that are selected, whether free or not, in mode All."""
+    """How many devices it needs; in mode All, all that match, free or not."""
     return max(_selected(steps), 1) if alternative.takes_all else alternative.count
 
 
 def _selected(steps: Sequence[Step]) -> int:
-    """How many devices are what is asked for, whether they can be had or not."""
+    """How many devices match, available or not."""
     return [step.left for step in steps if step.selects][-1]
 
 
 def _signature(kind: NodeKind) -> object:
-    """What nodes of a kind have in common. Names of claims and devices differ from node to node."""
+    """Equal for nodes of one kind, on which names of claims and devices may differ."""
     requests = tuple(
         tuple(
             (
@@ -283,9 +292,9 @@ def _signature(kind: NodeKind) -> object:
 
 
 def _missing(kind: NodeKind) -> tuple[bool, float, float, int]:
-    """Sort by the share of needed devices that can be taken, then by the share that matches.
+    """A sort key: the share of needed devices that are available, then the share that matches.
 
-    Of a request the best alternative counts.
+    Of a request, the best alternative counts.
     """
     best: dict[tuple[str, str], tuple[float, float]] = {}
     for request in kind.requests:
@@ -294,5 +303,5 @@ def _missing(kind: NodeKind) -> tuple[bool, float, float, int]:
         shares = min(request.left / needed, 1.0), min(_selected(request.steps) / needed, 1.0)
         best[key] = max(best.get(key, (0.0, 0.0)), shares)
     devices = sum(request.steps[0].left for request in kind.requests)
-    left, there = (sum(each[place] for each in best.values()) for place in (0, 1))
-    return bool(kind.error), -left, -there, -devices
+    left, matching = (sum(each[place] for each in best.values()) for place in (0, 1))
+    return bool(kind.error), -left, -matching, -devices

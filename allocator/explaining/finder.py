@@ -1,4 +1,4 @@
-"""Looking for remedies: changes of a problem, each of which has to be confirmed on all nodes."""
+"""Search for remedies: variations of the problem, each of which is confirmed on all nodes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from resourceapi.objects import Object
 
 
 class Remedy(NamedTuple):
-    """What would make the pod fit: `text` completes "it would fit …".
+    """A change that makes the pod fit.
 
-    `subject` names what it is about: a request, claim, taint, gate; `value`: the count, amount or expression; `nodes`:
-    where the pod would fit, of those that were asked.
+    :param text: completes the sentence "it would fit …".
+    :param subject: the name of what changes: a request, claim, taint or gate.
+    :param value: the new count, amount or expression.
+    :param nodes: the nodes on which the pod would fit.
     """
 
     kind: str
@@ -27,13 +29,13 @@ class Remedy(NamedTuple):
 
 
 class Finder:
-    """Looks for remedies on some nodes, and confirms them on all."""
+    """Searches for remedies on some nodes, and confirms them on all."""
 
     def __init__(self, trials: Trials, views: dict[str, NodeView], failing: Sequence[str] = ()) -> None:
-        """Look at some nodes.
+        """Prepare a search.
 
-        :param views: the nodes on which remedies are looked for, the most promising first.
-        :param failing: nodes on which an error ends the attempt.
+        :param views: the nodes on which remedies are searched for, the most promising first.
+        :param failing: nodes with an error that fails the attempt.
         """
         self.trials = trials
         self.views = views
@@ -41,17 +43,17 @@ class Finder:
         self.failing = failing
 
     def works(self, variation: Variation) -> bool:
-        """Whether a variation fits on one of the nodes that are looked at."""
+        """Whether a variation fits on one of the nodes that are searched."""
         return self.trials.first_fit(self.nodes, variation) is not None
 
     def claims_work(self, claims: tuple[Object, ...]) -> bool:
-        """Whether the pod fits on one of the nodes with these claims instead of its own."""
+        """Whether the pod fits on one of the nodes that are searched with these claims instead of its own."""
         return self.works(Variation(claims))
 
     def confirm(
         self, kind: str, text: str, subject: str, value: object, variation: Variation
     ) -> Iterator[Remedy]:
-        """The remedy, if kube-scheduler would place the pod then: errors on other nodes stop it, too."""
+        """The remedy, if kube-scheduler would then place the pod; an error on any node prevents that."""
         answers = self.trials.everywhere(variation)
         if self.trials.outcome(answers) is SchedulingOutcome.FITS:
             nodes = tuple(answer.node for answer in answers if answer.result is not None)

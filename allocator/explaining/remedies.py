@@ -1,4 +1,4 @@
-"""What would make a pod fit. Each remedy has been put to the allocator and works; nothing else is suggested."""
+"""Remedies: changes that make a pod fit. Each has been tried with the allocator."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ NODE, COUNT, CAPACITY, SELECTOR, TOLERATION, TAINT, RELEASE, GATE, ALTERNATIVE =
     "gate",
     "alternative",
 )
-#: So many nodes that are to be avoided are named.
+#: The most nodes that a text names.
 MAX_AVOIDED = 8
-#: So many allocated claims are released one by one at most.
+#: The most allocated claims whose release is tried one by one.
 MAX_RELEASED = 64
 
 
 def find(finder: Finder) -> Iterator[Remedy]:
-    """Remedies, those that the pod's owner can apply first."""
+    """Remedies; those that the pod's owner can apply come first."""
     claims = finder.trials.claims
     for part in parts(claims):
         yield from request_remedies.find(finder, part)
@@ -48,7 +48,10 @@ def find(finder: Finder) -> Iterator[Remedy]:
 
 
 def on_other_nodes(finder: Finder, excluded: Mapping[str, Sequence[str]]) -> Iterator[Remedy]:
-    """Without the nodes that end the attempt; with nodes that are closed to the pod (`excluded`: by which reasons)."""
+    """Remedies that exclude nodes with errors, or admit nodes that the pod's spec excludes.
+
+    :param excluded: the excluded nodes, with the reasons.
+    """
     trials = finder.trials
     if finder.failing:
         shown = finder.failing[:MAX_AVOIDED]
@@ -80,7 +83,7 @@ def _dropped(finder: Finder, kind: str) -> Iterator[Remedy]:
 
 
 def _tolerations(finder: Finder) -> Iterator[Remedy]:
-    """Tolerating a taint, and the taint being gone."""
+    """A toleration for a taint, and the removal of the taint."""
     trials = finder.trials
     for taint, text in _taints(finder).items():
         changed = _all_tolerating(trials.claims, taint)
@@ -119,7 +122,7 @@ def _all_tolerating(claims: tuple[Object, ...], taint: Taint) -> tuple[Object, .
 
 
 def _releases(finder: Finder) -> Iterator[Remedy]:
-    """Allocated claims whose end would make room: single ones, or as few as are needed together."""
+    """The release of allocated claims: single ones, or a minimal set on one node."""
     trials = finder.trials
     found = False
     tried: set[str] = set()
@@ -149,7 +152,7 @@ def _release(finder: Finder, names: Sequence[str]) -> Iterator[Remedy]:
 
 
 def _fewest(trials: Trials, node: str, held: Sequence[str]) -> list[str]:
-    """Claims of which each is needed: released together they make room."""
+    """A minimal set of claims whose release makes the pod fit."""
     needed = list(held)
     size = max(len(needed) // 2, 1)
     while True:
@@ -165,7 +168,7 @@ def _fewest(trials: Trials, node: str, held: Sequence[str]) -> list[str]:
 
 
 def _gates(finder: Finder) -> Iterator[Remedy]:
-    """A feature gate that is off."""
+    """Feature gates that are off, with those that they depend on."""
     features = finder.trials.snapshot.features
     for gate in sorted(GATES - features.gates):
         needed = {gate, *_NEEDED.get(gate, ())}

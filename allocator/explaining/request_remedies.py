@@ -1,4 +1,4 @@
-"""What would make a pod fit if one of its requests, or alternatives, asked for less or for something else."""
+"""Remedies in one request or alternative: less, or something else."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
 Claims = tuple[Object, ...]
-#: Different amounts of a capacity that are tried at most.
+#: The most amounts of a capacity that are tried.
 MAX_AMOUNTS = 16
-#: Look-ups of one selector that are guarded at most.
+#: The most look-ups of one selector that are guarded.
 MAX_GUARDS = 4
 
 
@@ -47,7 +47,7 @@ def _title(claims: Claims, part: Part) -> str:
 
 
 def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
-    """The class that is called almost like one that is not there."""
+    """An existing class with a similar name, if the class does not exist."""
     claims, classes = finder.trials.claims, finder.trials.snapshot.classes
     named = details_of(claims, part).get("deviceClassName", "")
     if named in classes:
@@ -78,7 +78,7 @@ def _count(finder: Finder, part: Part) -> Iterator[Remedy]:
 
 
 def common_count(finder: Finder) -> Iterator[Remedy]:
-    """The same lower count in all requests of a claim that want the same number, as those do that belong together."""
+    """The same lower count in all requests of a claim with the same count."""
     claims = finder.trials.claims
     for index, claim in enumerate(claims):
         counted: dict[int, list[Part]] = {}
@@ -110,7 +110,7 @@ def _with_count(details: Object, count: int) -> Object:
 
 
 def _largest(most: int, works: Callable[[int], bool]) -> int:
-    """The largest number up to `most` that works, 0 if none does; if one works, so do all that are smaller."""
+    """The largest number up to `most` that works, by bisection; 0 if none does."""
     least = 0
     while least < most:
         middle = (least + most + 1) // 2
@@ -122,7 +122,7 @@ def _largest(most: int, works: Callable[[int], bool]) -> int:
 
 
 def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
-    """The largest amount of each capacity that is asked for with which it works, or without it if no device has it."""
+    """The largest amount of each requested capacity that works, or none if no amount does."""
     claims = finder.trials.claims
     wanted: Object = (details_of(claims, part).get("capacity") or {}).get("requests") or {}
     for name, amount in wanted.items():
@@ -147,7 +147,7 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
 
 
 def _amounts(finder: Finder, name: str, wanted: Quantity) -> list[Quantity]:
-    """What devices have left of a capacity, if it is less than wanted; the largest first."""
+    """What devices have left of a capacity, if it is less than requested; the largest first."""
     found: dict[str, Quantity] = {}
     for view in finder.views.values():
         for device in view.devices():
@@ -166,7 +166,7 @@ def _amounts(finder: Finder, name: str, wanted: Quantity) -> list[Quantity]:
 
 
 def _down_to_policy(name: str, left: Quantity, capacity: Object, fractional: bool) -> Quantity:
-    """The largest amount within `left` that the policy of a capacity admits, as far as it lists them."""
+    """The largest amount up to `left` that the policy of a capacity admits."""
     policy: Object = (capacity[name] or {}).get("requestPolicy") or {}
     for value in reversed(policy.get("validValues") or ()):
         if value.cmp(left) <= 0:
@@ -193,7 +193,7 @@ def _without_amount(name: str, details: Object) -> Object:
 
 
 def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
-    """Without one of its own selectors, or with a guard for an attribute that some devices lack."""
+    """Without one of its selectors, or with a guard for an attribute that some devices lack."""
     claims = finder.trials.claims
     selectors = details_of(claims, part).get("selectors") or []
     for index, selector in enumerate(selectors):
@@ -245,7 +245,7 @@ def class_guards(finder: Finder) -> Iterator[Remedy]:
 
 
 def _guarded(finder: Finder, expression: str) -> tuple[str, str]:
-    """Conditions that keep the expression from failing on devices that lack what it looks up, and it with them."""
+    """Guards for the attributes that some devices lack, and the expression with them."""
     guards: list[str] = []
     while len(guards) < MAX_GUARDS and (guard := _guard(finder, _with_guards(guards, expression))):
         guards.append(guard)
@@ -257,7 +257,7 @@ def _with_guards(guards: Sequence[str], expression: str) -> str:
 
 
 def _guard(finder: Finder, expression: str) -> str:
-    """A condition that keeps the expression from failing on a device that lacks an attribute."""
+    """A guard for an attribute that some device lacks; empty if there is none."""
     for view in finder.views.values():
         for device in view.devices():
             guard = view.outcomes.on(expression, device).guard
@@ -267,7 +267,7 @@ def _guard(finder: Finder, expression: str) -> str:
 
 
 def _without_alternative(finder: Finder, part: Part) -> Iterator[Remedy]:
-    """An alternative that ends the search with an error keeps those behind it from being tried."""
+    """Without an alternative that ends the search with an error, so that later ones are tried."""
     claims = finder.trials.claims
     if part.sub is None:
         return

@@ -1,4 +1,4 @@
-"""The objects that a question is about: a cluster as files or its API show it."""
+"""The objects of a cluster, read from files or from its API server, that an explanation is based on."""
 
 from __future__ import annotations
 
@@ -38,15 +38,17 @@ def device_id(result: Object) -> DeviceId:
 
 
 def taint_of(taint: Object) -> Taint:
-    """What identifies a taint."""
+    """The key, value and effect of a taint."""
     return taint.get("key", ""), taint.get("value", ""), taint.get("effect", "")
 
 
 class Change(NamedTuple):
-    """What is different in a snapshot.
+    """A change to a snapshot.
 
-    `released`: claims that hold nothing any more. `without_taint`: taken off all devices. `class_selector`: the
-    name of a DeviceClass, which of its selectors, and the expression that takes its place.
+    :param released: claims that lose their allocation.
+    :param without_taint: a taint that is removed from all devices.
+    :param features: other feature gates.
+    :param class_selector: the name of a DeviceClass, the index of a selector, and the expression that replaces it.
     """
 
     released: frozenset[str] = frozenset()
@@ -56,9 +58,10 @@ class Change(NamedTuple):
 
 
 class Snapshot:
-    """Nodes, classes, slices and allocated claims. Never changed; variations of it are other snapshots.
+    """Nodes, classes, slices and allocated claims; immutable.
 
-    `nodes` are Nodes as JSON, all else objects of v1 in normal form; `slices` have the taints of DeviceTaintRules.
+    :param nodes: Nodes as JSON; all other objects are v1 in normal form.
+    :param slices: ResourceSlices, with the taints of DeviceTaintRules.
     """
 
     def __init__(
@@ -95,13 +98,16 @@ class Snapshot:
                 holders.append(name)
 
     def demand(self, claims: Iterable[Object]) -> list[ClaimDemand]:
-        """What claims of a pod that are not allocated yet ask for."""
+        """The requests of those claims that are not allocated yet."""
         return [
             read_claim(claim, self.classes, self.features) for claim in claims if allocation_of(claim) is None
         ]
 
     def changed(self, change: Change, node: str | None = None) -> Snapshot:
-        """The snapshot with a change; with `node` only the part that matters on this node."""
+        """A snapshot with a change.
+
+        :param node: if given, the new snapshot has only what matters on this node.
+        """
         nodes: Collection[Object] = self.nodes.values()
         slices, claims = list(self.slices.values()), list(self.claims)
         if node is not None:
@@ -119,7 +125,7 @@ class Snapshot:
         return Snapshot(change.features or self.features, nodes, classes, slices, kept)
 
     def pools_near(self, node: str) -> list[PoolId]:
-        """The pools that may have something for a node."""
+        """The pools that may have devices for a node."""
         return sorted({slice.pool for slice in self.inventory.candidates(node)})
 
     def users_of(self, pools: Iterable[PoolId]) -> list[str]:
@@ -128,7 +134,7 @@ class Snapshot:
 
 
 def unknown_classes(snapshot: Snapshot, demand: Iterable[ClaimDemand]) -> list[str]:
-    """The DeviceClasses that are named and not there."""
+    """The DeviceClasses that requests name but that do not exist."""
     named = [
         alternative.details.get("deviceClassName", "")
         for claim in demand

@@ -1,7 +1,7 @@
-"""How many devices of a node are left for a request after each rule, looked at one by one: what each rule costs.
+"""How many devices of a node are left for a request after each rule. Devices are checked one by one.
 
-A device that passes all steps can be taken for the request as long as the pod takes nothing else; the test suite holds
-this to `allocator.attempt`.
+A device that passes all steps can be taken for the request if the pod takes nothing else; tests compare this with
+`allocator.attempt`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,15 @@ from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.selection import Selectors
 
 POOL = "pool"
-"""Names the step of pools that are not in order, which comes before the rules about devices."""
+"""The step of incomplete and invalid pools, which comes before the rules about devices."""
 
 
 class Rejection(NamedTuple):
-    """Why devices drop out: `devices` of them, the first being `example`, for a reason; `claims` hold what is missing."""
+    """Why a number of devices are excluded.
+
+    :param example: the first of these devices.
+    :param claims: the claims that hold what is missing.
+    """
 
     reason: str
     devices: int
@@ -33,10 +37,13 @@ class Rejection(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A rule that costs devices: `left` pass it. `about`: the expression or attribute that it is about.
+    """A rule that excludes devices.
 
-    `selects`: whether the rule decides which devices match, rather than which of them can be taken; `failed`: of the
-    devices that drop out, those on which a selector fails rather than gives false.
+    :param about: the expression or attribute of the rule.
+    :param left: how many devices pass it.
+    :param selects: whether the rule decides which devices match, rather than which are available.
+    :param failed: on how many excluded devices a selector fails rather than is false.
+    :param missing: the attribute that is missing on them.
     """
 
     rule: str
@@ -49,7 +56,7 @@ class Step(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """The steps, the devices that match, those of them that can be taken, and those on which a selector fails."""
+    """The steps, the devices that match, those that are available, and those on which a selector fails."""
 
     steps: list[Step]
     selected: list[Device]
@@ -58,28 +65,31 @@ class Passed(NamedTuple):
 
 
 class NodeView:
-    """A node as the steps see it."""
+    """A node with its pools, and the rules applied to its devices."""
 
     def __init__(self, snapshot: Snapshot, node: str, outcomes: SelectorOutcomes | None = None) -> None:
-        """`outcomes`: those of selectors, which may be shared by all nodes of a snapshot."""
+        """Read the pools of a node.
+
+        :param outcomes: a cache of selector outcomes, which all nodes of a snapshot may share.
+        """
         self.snapshot = snapshot
         self.node = snapshot.nodes[node]
         self.features = snapshot.features
         self.pools = pools_of(snapshot.inventory, self.node, snapshot.features)
         selectors = Selectors()
         self.outcomes = SelectorOutcomes(selectors) if outcomes is None else outcomes
-        #: of which nothing is taken
+        #: an attempt that has taken nothing
         self.attempt = Attempt(self.node, self.pools, snapshot.allocated, snapshot.features, selectors)
         self._evidence = Evidence(self.attempt, snapshot.holders, self.outcomes)
 
     def devices(self) -> list[Device]:
-        """The devices of all pools that are in order."""
+        """The devices of all usable pools."""
         return [device for pool in self.pools if pool.usable for device in pool.devices]
 
     def steps(self, alternative: Alternative) -> Passed:
-        """The steps for a request or alternative whose demand has no problem.
+        """The steps for a valid request or alternative.
 
-        The first step is that of pools: it is there even if it costs nothing, to say how many devices there are.
+        The first step, that of pools, is always there, as it gives the number of devices.
         """
         left = selected = self.devices()
         failing: list[Device] = []

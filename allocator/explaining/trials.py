@@ -1,4 +1,4 @@
-"""What if? Variations of a problem, each put to the allocator."""
+"""Variations of a problem, each tried with the allocator."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from allocator.scheduling_outcome import SchedulingOutcome, outcome_of
 from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
 
-#: So many nodes that are closed to the pod are tried at most, of those closed for one reason.
+#: The most excluded nodes that are tried, of those excluded for one reason.
 MAX_NODES = 200
-#: So many changed snapshots are kept: those around a node, and whole ones.
+#: The most changed snapshots that are cached: those for one node, and whole ones.
 _NEAR, _WHOLE = 64, 4
 
 
 class Undecided(Exception):
-    """The allocator has given up, so that nothing can be concluded from what it has not found."""
+    """The allocator gave up, so that a missing solution proves nothing."""
 
 
 class Variation(NamedTuple):
-    """A changed problem: other claims for the pod, a changed cluster (fields as those of `Change`), other nodes.
+    """A changed problem: other claims for the pod, a changed cluster (with the fields of `Change`), other nodes.
 
-    `released`: None: those of others. `opened`: nodes that are closed to the pod, and would not be; `avoided`: nodes that
-    are open to it, and would not be.
+    :param released: None stands for the claims of all other pods.
+    :param opened: excluded nodes that become eligible.
+    :param avoided: eligible nodes that become excluded.
     """
 
     claims: tuple[Object, ...]
@@ -40,12 +41,15 @@ class Variation(NamedTuple):
 
     @property
     def changes_cluster(self) -> bool:
-        """Whether more than the pod's claims and nodes is different."""
+        """Whether not only the pod's claims and nodes differ."""
         return self.released != frozenset() or any((self.without_taint, self.features, self.class_selector))
 
 
 class Trials:
-    """Asks about one pod; `nodes` are those that are open to it."""
+    """Trials for one pod.
+
+    :param nodes: the eligible nodes.
+    """
 
     def __init__(
         self, snapshot: Snapshot, claims: Sequence[Object], nodes: Sequence[str], time_limit: TimeLimit
@@ -53,7 +57,7 @@ class Trials:
         self.snapshot = snapshot
         self.claims = tuple(claims)
         self.nodes = nodes
-        #: allocated claims of the pod itself, which keep what they hold
+        #: allocated claims of the pod itself, which keep their devices
         self.own = frozenset(full_name(claim) for claim in claims if allocation_of(claim) is not None)
         self._time_limit = time_limit
         self._near: dict[object, Snapshot] = {}
@@ -65,7 +69,7 @@ class Trials:
         return Variation(self.claims)
 
     def everywhere(self, variation: Variation) -> list[NodeAnswer]:
-        """What each node that is open to the pod answers, in order; nothing is kept."""
+        """The answers of all eligible nodes to a variation, in order."""
         self._time_limit.check()
         cluster = self._snapshot(variation, None).cluster
         closed = (self._closed - variation.opened) | variation.avoided
@@ -73,11 +77,14 @@ class Trials:
         return list(cluster.place(_copies(variation.claims), Mode.FILTER, closed=closed).nodes)
 
     def outcome(self, answers: Iterable[NodeAnswer]) -> SchedulingOutcome:
-        """What becomes of the pod if nodes answer so."""
+        """How scheduling the pod ends, given the answers of nodes."""
         return outcome_of(len(self.snapshot.nodes), answers)
 
     def is_placed(self, answers: Iterable[NodeAnswer]) -> bool:
-        """Whether the pod is placed, and not by chance only. Raises Undecided."""
+        """Whether each attempt places the pod.
+
+        :raises Undecided: if a search gave up.
+        """
         found = self.outcome(answers)
         if found is SchedulingOutcome.UNDECIDED:
             raise Undecided
@@ -88,32 +95,35 @@ class Trials:
         return frozenset(self.snapshot.nodes).difference(self.nodes)
 
     def on(self, node: str, variation: Variation) -> NodeAnswer:
-        """What one node answers."""
+        """The answer of one node to a variation."""
         self._time_limit.check()
         cluster = self._snapshot(variation, node).cluster
         cluster.time_limit = self._time_limit
         return cluster.place(_copies(variation.claims), Mode.FILTER, node).nodes[0]
 
     def fits_on(self, node: str, variation: Variation) -> bool:
-        """Whether a variation fits on a node, as far as can be told."""
+        """Whether a variation fits on a node; False if the search gave up."""
         return self.on(node, variation).result is not None
 
     def surely_fits_on(self, node: str, variation: Variation) -> bool:
-        """Whether a variation fits on a node. Raises Undecided."""
+        """Whether a variation fits on a node.
+
+        :raises Undecided: if the search gave up.
+        """
         answer = self.on(node, variation)
         if answer.is_undecided:
             raise Undecided
         return answer.result is not None
 
     def held_near(self, node: str) -> list[str]:
-        """The claims of others that hold devices which may be for a node."""
+        """The other claims that hold devices of pools that a node uses."""
         return [
             name for name in self.snapshot.users_of(self.snapshot.pools_near(node)) if name not in self.own
         ]
 
     @property
     def others(self) -> list[str]:
-        """The allocated claims of others."""
+        """All other allocated claims."""
         return [name for name in self.snapshot.claims if name not in self.own]
 
     def first_fit(self, nodes: Iterable[str], variation: Variation) -> str | None:
@@ -123,11 +133,14 @@ class Trials:
     def fits_anywhere(
         self, claims: tuple[Object, ...], released: frozenset[str] | None = frozenset()
     ) -> bool:
-        """Whether the pod would be placed on any node. Raises Undecided."""
+        """Whether the pod would be placed on any node.
+
+        :raises Undecided: if a search gave up.
+        """
         return self.is_placed(self.everywhere(Variation(claims, released)))
 
     def _snapshot(self, variation: Variation, node: str | None) -> Snapshot:
-        """The snapshot of a variation; with `node` only what matters there."""
+        """The snapshot of a variation; with `node`, only what matters there."""
         if not variation.changes_cluster:
             return self.snapshot
         released = frozenset(self.others) if variation.released is None else variation.released
@@ -142,7 +155,7 @@ class Trials:
 
 
 def _copies(claims: Iterable[Object]) -> list[Object]:
-    """Claims to ask with: the answer may be kept in their status."""
+    """Copies of claims, since the cluster may store an allocation in their status."""
     return [
         {**claim, "status": dict(claim["status"])} if claim.get("status") else dict(claim) for claim in claims
     ]

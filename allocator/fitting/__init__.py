@@ -1,1 +1,1 @@
-"""How much an allocation wastes: what could not be placed any more afterwards."""
+"""How much an allocation wastes, and how fragmented devices are."""

@@ -1,7 +1,7 @@
-"""What is left of a cluster's devices, and how fragmented it is.
+"""How fragmented the free devices of a cluster are.
 
-For each kind of partition: how many could still be placed, next to how many all free counters together would suffice
-for. For topology groups: which are intact and which are broken. For shared devices: the capacity that is left.
+For each kind of partition: how many could still be placed, and for how many all free counters together would suffice.
+For topology groups: how many are unused. For shared devices: the free capacity, in total and in one device.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from allocator.allocated import AllocatedState
 from allocator.constraint_state import published, values_of
 from allocator.devices import Device, PoolId
-from allocator.fitting.partitions import CounterSet, Filling, Shape, as_number, placeable
+from allocator.fitting.partitions import CounterSet, CounterSetState, Shape, as_number, placeable
 from allocator.fitting.waste import STANDARD_DOMAIN
 from allocator.states import PoolState
 from resourceapi.amounts import value_of
@@ -22,11 +22,12 @@ Size = tuple[float, ...]
 
 
 class PartitionFragmentation(NamedTuple):
-    """What is left for one kind of partition of a driver.
+    """One kind of partition of a driver.
 
-    `placeable`: how many could still be taken if nothing else was; `sufficient`: for how many the free counters would
-    suffice if they were in one piece; `whole`: how many an empty cluster has; `sets`: in how many counter sets at least
-    one could be taken.
+    :param placeable: how many could still be taken if nothing else was.
+    :param sufficient: for how many the free counters would suffice if they were in one counter set.
+    :param whole: how many an empty cluster has.
+    :param sets: in how many counter sets at least one could be taken.
     """
 
     driver: str
@@ -38,10 +39,12 @@ class PartitionFragmentation(NamedTuple):
 
 
 class GroupFragmentation(NamedTuple):
-    """What is left of devices that belong together by an attribute, or by pool if `attribute` is empty.
+    """Groups of devices with the same value of an attribute, or of one pool if `attribute` is empty.
 
-    `groups`: how many there are; `intact`: those that nobody uses; `free`: free devices in all groups; `largest`: in the
-    group that has most of them.
+    :param groups: the number of groups.
+    :param intact: how many of them are unused.
+    :param free: the number of free devices in all groups.
+    :param largest: the number of free devices in the group that has most.
     """
 
     driver: str
@@ -54,7 +57,7 @@ class GroupFragmentation(NamedTuple):
 
 
 class ShareFragmentation(NamedTuple):
-    """A capacity of devices that can be shared: what is free of it, and the most that is free in one device."""
+    """A capacity of shared devices: the total, the free amount, and the largest amount that is free in one device."""
 
     driver: str
     capacity: str
@@ -65,7 +68,7 @@ class ShareFragmentation(NamedTuple):
 
 
 class Fragmentation(NamedTuple):
-    """All of it."""
+    """The fragmentation of a cluster's partitions, topology groups and shared devices."""
 
     partitions: list[PartitionFragmentation]
     groups: list[GroupFragmentation]
@@ -75,7 +78,10 @@ class Fragmentation(NamedTuple):
 def fragmentation(
     pools: Mapping[PoolId, PoolState], allocated: AllocatedState, attributes: Iterable[str] = ()
 ) -> Fragmentation:
-    """What is left of these pools; `attributes`: full names of those that say which devices belong together."""
+    """The fragmentation of pools.
+
+    :param attributes: the full names of attributes by which devices form groups, besides the standard ones.
+    """
     states = [state for state in pools.values() if state.pool.usable]
     return Fragmentation(
         _partitions(states, allocated),
@@ -85,7 +91,7 @@ def fragmentation(
 
 
 class _Tally:
-    """Adds up one kind of partition over counter sets."""
+    """The sums of one kind of partition over counter sets."""
 
     def __init__(self) -> None:
         self.placeable = self.whole = self.sets = 0
@@ -105,7 +111,7 @@ def _partitions(states: Sequence[PoolState], allocated: AllocatedState) -> list[
         held = [device for device in state.pool.devices if device.id in allocated.whole]
         for name in state.pool.counter_sets:
             counter_set = CounterSet(name, state.pool)
-            _add_set(tallies, state.pool.id.driver, counter_set, counter_set.filling(state.ledger, held))
+            _add_set(tallies, state.pool.id.driver, counter_set, counter_set.state(state.ledger, held))
     labels = _labels({key: tally.devices for key, tally in tallies.items()})
     return [
         PartitionFragmentation(
@@ -118,22 +124,22 @@ def _partitions(states: Sequence[PoolState], allocated: AllocatedState) -> list[
 
 
 def _add_set(
-    tallies: dict[tuple[str, Size], _Tally], driver: str, counter_set: CounterSet, filling: Filling
+    tallies: dict[tuple[str, Size], _Tally], driver: str, counter_set: CounterSet, state: CounterSetState
 ) -> None:
     shape = counter_set.shape
     counts = [0] * len(shape.variants)
     for variant in counter_set.variant.values():
         counts[variant] += 1
-    empty = dict(placeable(shape, Filling(shape.totals, tuple(counts), None)))
+    empty = dict(placeable(shape, CounterSetState(shape.totals, tuple(counts), None)))
     names = list(counter_set.counters)
-    for size, number in placeable(shape, filling):
+    for size, number in placeable(shape, state):
         tally = tallies.setdefault((driver, size), _Tally())
         tally.placeable += number
         tally.whole += empty[size]
         tally.sets += number > 0
         for family, need in _needs(shape, size):
             key = frozenset(names[counter] for counter in family)
-            free = sum(max(filling.left[counter], 0.0) for counter in family)
+            free = sum(max(state.left[counter], 0.0) for counter in family)
             tally.families[key] = (tally.families.get(key, (0.0, need))[0] + free, need)
         tally.devices += [
             device for device, variant in counter_set.variant.items() if shape.variants[variant].size == size
@@ -153,7 +159,7 @@ def _needs(shape: Shape, size: Size) -> list[tuple[frozenset[int], float]]:
 
 @lru_cache(maxsize=1024)
 def _families(shape: Shape) -> tuple[frozenset[int], ...]:
-    """Counters that stand for each other: some profile can take one or the other (the slices of a GPU's memory)."""
+    """Interchangeable counters: some profile can take one or the other, such as the memory slices of a GPU."""
     family = {counter: frozenset((counter,)) for counter in range(len(shape.totals))}
     profiles: dict[Size, list[dict[int, float]]] = {}
     for variant in shape.variants:
@@ -182,7 +188,7 @@ def _labels(devices: Mapping[tuple[str, Size], Sequence[Device]]) -> dict[tuple[
 
 
 def _one_value(devices: Sequence[Device], name: str) -> str:
-    """The value of an attribute that all these devices have in common; empty if there is none."""
+    """The one value of an attribute that all these devices have; empty if there is none."""
     values = {str(next(iter((device.attributes.get(name) or {"": ""}).values()))) for device in devices}
     return values.pop() if len(values) == 1 else ""
 

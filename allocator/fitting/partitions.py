@@ -1,9 +1,9 @@
-"""Counter sets and what of their devices could still be taken: the worth of a counter set.
+"""Counter sets and their worth: how many of their devices could still be taken.
 
 Devices that take the same amounts are of one profile (all 1g partitions of a GPU, wherever they start). The worth of a
-counter set is, summed over profiles, how many devices of the profile could still be taken, and one more if nobody uses
-the set. So a small partition goes where it costs the fewest others a place, and whole sets are kept for those who need
-them.
+counter set is the sum over profiles of how many devices of that profile could still be taken, plus one if the set is
+unused. So a small partition goes where it blocks the fewest others, and unused sets are kept for requests that need
+a whole one.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from allocator.ledgers import Ledger
 from allocator.pools import Pool
 from resourceapi.quantity import Quantity
 
-#: Steps after which counting devices of a profile is content with what it has found.
+#: Steps after which counting the devices of a profile stops with the best count so far.
 _MAX_STEPS = 2_000
-#: Beyond so many variants of one profile, they are counted one after the other.
+#: If a profile has more variants, they are counted greedily.
 _MAX_VARIANTS = 64
 
-#: Larger numbers are as good as this one; infinite ones could not be reckoned with.
+#: Larger numbers are cut to this one, because differences of infinite ones are undefined.
 _HUGE = 1e150
 
 Amounts = tuple[tuple[int, float], ...]
-"""What a device takes: places of counters in their set, and amounts."""
+"""What a device takes: indexes of counters in their set, and amounts."""
 
 
 def as_number(amount: Quantity) -> float:
-    """An amount as a number to weigh with."""
+    """An amount as an approximate number."""
     return max(min(amount.approximate_float(), _HUGE), -_HUGE)
 
 
 class Variant(NamedTuple):
-    """Devices of a set that cannot be told apart by what they take from it; `size`: the amounts, whatever they are of."""
+    """Devices that take the same from a set; `size` has the amounts without the counters."""
 
     takes: Amounts
     groups: frozenset[str]
@@ -44,14 +44,14 @@ class Variant(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """A counter set, but for names: the totals of its counters and the variants of its devices."""
+    """A counter set without names: the totals of its counters and the variants of its devices."""
 
     totals: tuple[float, ...]
     variants: tuple[Variant, ...]
 
 
-class Filling(NamedTuple):
-    """The state of a counter set: what is left of the counters, how many devices of each variant, and the groups."""
+class CounterSetState(NamedTuple):
+    """The state of a counter set: what is left of the counters, the number of free devices by variant, and the groups in use."""
 
     left: tuple[float, ...]
     free: tuple[int, ...]
@@ -59,7 +59,7 @@ class Filling(NamedTuple):
 
 
 class CounterSet:
-    """A counter set of a pool with the devices that take from it; `variant`: of each, which it is."""
+    """A counter set of a pool; `variant` has the index of the variant of each device that takes from it."""
 
     __slots__ = ("counters", "name", "shape", "variant")
 
@@ -88,8 +88,11 @@ class CounterSet:
         )
         return Variant(takes, groups, tuple(sorted(amount for _, amount in takes)))
 
-    def filling(self, ledger: Ledger, held: Iterable[Device]) -> Filling:
-        """The state; `held`: the devices of the pool that are allocated."""
+    def state(self, ledger: Ledger, held: Iterable[Device]) -> CounterSetState:
+        """The state of the set.
+
+        :param held: the devices of the pool that are allocated.
+        """
         left = tuple(as_number(ledger.available[self.name, counter]) for counter in self.counters)
         free = [0] * len(self.shape.variants)
         for variant in self.variant.values():
@@ -97,18 +100,18 @@ class CounterSet:
         for device in held:
             if device in self.variant:
                 free[self.variant[device]] -= 1
-        return Filling(left, tuple(free), ledger.groups.get(self.name))
+        return CounterSetState(left, tuple(free), ledger.groups.get(self.name))
 
-    def after(self, filling: Filling, device: Device) -> Filling:
-        """The state with one device more."""
+    def after(self, state: CounterSetState, device: Device) -> CounterSetState:
+        """The state after one more device is taken."""
         place = self.variant[device]
         variant = self.shape.variants[place]
-        left = list(filling.left)
+        left = list(state.left)
         for counter, amount in variant.takes:
             left[counter] -= amount
-        free = list(filling.free)
+        free = list(state.free)
         free[place] -= 1
-        return Filling(tuple(left), tuple(free), joined(filling.groups, variant.groups))
+        return CounterSetState(tuple(left), tuple(free), joined(state.groups, variant.groups))
 
 
 @lru_cache(maxsize=4096)
@@ -117,24 +120,24 @@ def _interned(shape: Shape) -> Shape:
 
 
 @lru_cache(maxsize=200_000)
-def worth(shape: Shape, filling: Filling) -> int:
-    """What a counter set in this state is still good for."""
-    unused = filling.groups is None and filling.left == shape.totals
-    return sum(count for _, count in placeable(shape, filling)) + unused
+def worth(shape: Shape, state: CounterSetState) -> int:
+    """The worth of a counter set in a state; see the module."""
+    unused = state.groups is None and state.left == shape.totals
+    return sum(count for _, count in placeable(shape, state)) + unused
 
 
-def placeable(shape: Shape, filling: Filling) -> list[tuple[tuple[float, ...], int]]:
-    """How many devices of each profile (named by its amounts) could still be taken together."""
+def placeable(shape: Shape, state: CounterSetState) -> list[tuple[tuple[float, ...], int]]:
+    """How many devices of each profile, given by its amounts, could still be taken."""
     profiles: dict[tuple[float, ...], list[tuple[Amounts, int]]] = {}
-    for variant, free in zip(shape.variants, filling.free, strict=True):
+    for variant, free in zip(shape.variants, state.free, strict=True):
         found = profiles.setdefault(variant.size, [])
-        if free > 0 and admits(filling.groups, variant.groups):
+        if free > 0 and admits(state.groups, variant.groups):
             found.append((variant.takes, free))
-    return [(size, _most(filling.left, variants)) for size, variants in profiles.items()]
+    return [(size, _most(state.left, variants)) for size, variants in profiles.items()]
 
 
 def _most(left: Sequence[float], variants: Sequence[tuple[Amounts, int]]) -> int:
-    """The greatest number of devices, each variant so often at most; of many variants just a large number."""
+    """The largest number of devices that fit; a lower bound if there are many variants or steps."""
     steps = 0
 
     def search(place: int, left: Sequence[float]) -> int:
@@ -150,10 +153,10 @@ def _most(left: Sequence[float], variants: Sequence[tuple[Amounts, int]]) -> int
                 break
         return best
 
-    return search(0, left) if len(variants) <= _MAX_VARIANTS else _one_after_the_other(left, variants)
+    return search(0, left) if len(variants) <= _MAX_VARIANTS else _greedily(left, variants)
 
 
-def _one_after_the_other(left: Sequence[float], variants: Sequence[tuple[Amounts, int]]) -> int:
+def _greedily(left: Sequence[float], variants: Sequence[tuple[Amounts, int]]) -> int:
     found = 0
     for takes, free in variants:
         count = _fitting(left, takes, free)
@@ -171,7 +174,7 @@ def _fitting(left: Sequence[float], takes: Amounts, free: int) -> int:
 def _without(left: Sequence[float], takes: Amounts, count: int) -> Sequence[float]:
     if not count:
         return left
-    rest = list(left)
+    remaining = list(left)
     for counter, amount in takes:
-        rest[counter] -= amount * count
-    return rest
+        remaining[counter] -= amount * count
+    return remaining
