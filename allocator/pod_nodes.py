@@ -1,4 +1,4 @@
-"""Which nodes are open to a pod by its spec: what kube-scheduler looks at beside devices, but for resources like CPU.
+"""Which nodes are eligible for a pod by its spec: what kube-scheduler checks besides devices, except resources like CPU.
 
 A pod that names its node is none that kube-scheduler looks at: what it needs must be there already.
 """

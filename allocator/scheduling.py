@@ -187,10 +187,13 @@ class SchedulingState:
         only_node: str | None = None,
         closed: Collection[str] = (),
     ) -> PodAnswer:
-        """Look for nodes for a pod with these claims, which get what is kept.
+        """Find nodes for a pod; except in modes ALL_NODES and FILTER, its claims get the allocation that is chosen.
 
-        `closed`: nodes that are not asked.
-        Answers are made when they are looked at, of the cluster as it is now. Raises OutOfTime (`time_limit`).
+        :param claims: the claims of the pod.
+        :param only_node: the name of the only node to search, if given.
+        :param closed: the names of nodes that are not searched.
+        :returns: the answers for the present state of the cluster, made when they are read.
+        :raises OutOfTime: if `time_limit` is over.
         """
         pod = _PodClaims.of(claims)
         entries = self._entries(only_node)
@@ -210,25 +213,25 @@ class SchedulingState:
         else:
             first = mode is Mode.FIRST_FIT
             chosen = self._ask(entries, pod, answers, 1 if first else 0, fatal_ends=first)
-        known = self._fate(answers)
-        if mode is Mode.ATTEMPT and known not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
+        outcome = self._outcome(answers)
+        if mode is Mode.ATTEMPT and outcome not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
             chosen = None
         if chosen is None or mode in (Mode.ALL_NODES, Mode.FILTER):
-            return PodAnswer(answers, "", known, answers.first_error(FATAL))
+            return PodAnswer(answers, "", outcome, answers.first_error(FATAL))
         answer = answers[chosen]
         assert answer.result is not None
         self._keep(pod.unallocated, answer.result)
-        return PodAnswer(answers, answer.node, known, answers.first_error(FATAL))
+        return PodAnswer(answers, answer.node, outcome, answers.first_error(FATAL))
 
     def _error_decides(self, entries: Sequence[NodeEntry]) -> bool:
-        """Whether one error is the end, however many of the other nodes fit."""
+        """Whether one error fails the attempt, however many other nodes fit."""
         return len(entries) <= enough_nodes(len(self.nodes))
 
-    def _fate(self, answers: Answers) -> SchedulingOutcome:
+    def _outcome(self, answers: Answers) -> SchedulingOutcome:
         return outcome_of(len(self.nodes), answers.outcomes)
 
     def pools(self) -> dict[PoolId, PoolState]:
-        """The pools that nodes see, with what is left of them; of a pool that several nodes see, what the first sees."""
+        """The state of all pools that nodes see; of a pool that several nodes see, as the first one sees it."""
         found: dict[PoolId, PoolState] = {}
         for entry in self._known.settled():
             for state in self._known.view_of(entry).states():
@@ -277,7 +280,7 @@ class SchedulingState:
         self._best_plans.begin()
         ends = self._error_decides(entries)
         self._ask(entries, pod, answers, 0, fatal_ends=ends, filters=True, plans=self._best_plans)
-        if first is None or self._fate(answers) not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
+        if first is None or self._outcome(answers) not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
             return None
         return best(answers.outcomes, first)
 

@@ -22,7 +22,7 @@ MODES = {Mode.FIRST_FIT.value: Mode.ATTEMPT, Mode.BEST_FIT.value: Mode.BEST_FIT}
 
 
 class Pod(NamedTuple):
-    """A pod: its claims (v1, normal form) by full name, its `spec` (JSON), and the nodes that are closed to it."""
+    """A pod: its claims (v1, normal form) by full name, its `spec` (JSON), and the nodes that its spec excludes."""
 
     name: str
     claims: Mapping[str, Object]

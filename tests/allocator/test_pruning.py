@@ -1,4 +1,4 @@
-"""Leaving out what is hopeless changes nothing but the time it takes."""
+"""Skipping infeasible choices changes nothing but the time that a search takes."""
 
 from __future__ import annotations
 
