@@ -8,6 +8,7 @@ is stated here, once; :mod:`validation` decides which pass reports it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from resourceapi.names import Problem
 
@@ -58,6 +59,19 @@ class Unique(Rule):
     def __init__(self, *keys: str, stage: str = BETA) -> None:
         self.keys = keys
         self.stage = stage
+
+    def repeated(self, items: Sequence[Any], *, absent: str | None) -> list[int]:
+        """The indexes of entries that agree with an earlier one.
+
+        :param absent: the value of a key that an entry leaves out.
+        """
+        if self.keys:
+            columns = ([item.get(name, absent) for item in items] for name in self.keys)
+            items = list(zip(*columns, strict=True))
+        if len(set(items)) == len(items):
+            return []
+        first: dict[Any, int] = {}
+        return [index for index, item in enumerate(items) if first.setdefault(item, index) != index]
 
 
 class Format(Rule):

@@ -10,7 +10,6 @@ from resourceapi.kinds import CLAIM
 from resourceapi.objects import EMPTY, Object
 from validation.cacheable_rules import CacheableKindRules
 from validation.checks import Checks
-from validation.claim_status import check_claim_status, drop_deallocated
 from validation.device_claims import ADMIN_ACCESS, check_device_claim
 from validation.kind_rules import Labels
 from validation.object_meta import check_metadata_update
@@ -27,6 +26,8 @@ class ClaimRules(CacheableKindRules):
 
     def tidy_status(self, obj: Object, old: Object) -> None:
         """Reports on devices that the update deallocates go with them."""
+        from validation.claim_status import drop_deallocated  # only who changes a status needs its rules
+
         drop_deallocated(obj, old)
 
     def check_spec(self, spec: Object, checks: Checks) -> None:
@@ -43,4 +44,6 @@ class ClaimRules(CacheableKindRules):
 
     def check_status(self, obj: Object, old: Object, checks: Checks, labels: Labels) -> None:
         """A changed status of a stored claim."""
+        from validation.claim_status import check_claim_status
+
         check_claim_status(obj, old, checks, labels)

@@ -18,8 +18,10 @@ from resourceapi.field_errors import FieldError, Verbatim
 from resourceapi.field_path import Key, Path
 from resourceapi.schema import Field, Schema, Struct, Type
 
-Walk = Callable[[Any, Any, Path, list[FieldError]], None]
+Walk = Callable[[Any, Any, Path, list[FieldError]], object]
 """A compiled check: new value, old value (None: nothing to compare with), path, where errors go."""
+Check = Callable[[Any, Any, Path, list[FieldError]], bool]
+"""A :data:`Walk` for one rule; False if the value must not be looked into."""
 
 
 class DeclarativePass:
@@ -92,6 +94,8 @@ class DeclarativePass:
         checks = [
             self._rule(rule, field) if self._enforced(rule) else self._unheard(rule, field) for rule in own
         ]
+        if inner is None and len(checks) == 1:
+            return checks[0]
 
         def walk_field(new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
             for check in checks:
@@ -102,12 +106,12 @@ class DeclarativePass:
 
         return walk_field
 
-    def _unheard(self, rule: rules.Rule, field: Field) -> Callable[[Any, Any, Path, list[FieldError]], bool]:
+    def _unheard(self, rule: rules.Rule, field: Field) -> Check:
         """A rule that is not enforced: it reports nothing, and yet what it refuses is not looked into."""
         check = self._rule(rule, field)
         return lambda new, old, path, found: check(new, old, path, [])
 
-    def _rule(self, rule: rules.Rule, field: Field) -> Callable[[Any, Any, Path, list[FieldError]], bool]:
+    def _rule(self, rule: rules.Rule, field: Field) -> Check:
         if type(rule) is rules.ForbiddenWithout and rule.gate in self._gates:
             return lambda new, old, path, found: True
         if type(rule) is rules.Optional:
@@ -117,31 +121,25 @@ class DeclarativePass:
         if type(rule) is rules.Required and field.pointer:
             return _declared_set
         if type(rule) is rules.Unique:
-            return lambda new, old, path, found: self._unique(rule, field.type, new, path, found)
+            return partial(self._unique, rule, field.type)
         if type(rule) is rules.Subfield:
             return self._subfield(rule)
         return partial(_DECLARATIVE[type(rule)], rule)
 
     def _unique(
-        self, rule: rules.Unique, type: Type, value: Any, path: Path, found: list[FieldError]
+        self, rule: rules.Unique, type: Type, value: Any, old: Any, path: Path, found: list[FieldError]
     ) -> bool:
         """A later entry that equals an earlier one in its keys is shown whole, in this version's JSON."""
         if not value or len(value) == 1:
             return True
-        seen = set()
-        for index, item in enumerate(value):
-            key = tuple(item.get(name) for name in rule.keys) if rule.keys else item
-            if key in seen:
-                shown = (
-                    item
-                    if not rule.keys
-                    else Verbatim(go_json(self._schema, _element(type), item, internal=False))
-                )
-                found.append(errors.duplicate((*path, index), shown))
-            seen.add(key)
+        for index in rule.repeated(value, absent=None):
+            shown = value[index]
+            if rule.keys:
+                shown = Verbatim(go_json(self._schema, _element(type), shown, internal=False))
+            found.append(errors.duplicate((*path, index), shown))
         return True
 
-    def _subfield(self, rule: rules.Subfield) -> Callable[[Any, Any, Path, list[FieldError]], bool]:
+    def _subfield(self, rule: rules.Subfield) -> Check:
         name = rule.name
 
         def check(new: Any, old: Any, path: Path, found: list[FieldError]) -> bool:
@@ -167,10 +165,12 @@ class DeclarativePass:
             )
         if of.kind in ("list", "map"):
             return self._entries(field, _element(of))
-        own = [rule for rule in of.rules if self._enforced(rule)]
-        if not own:
-            return None
-        return lambda new, old, path, found: _all(own, new, path, found)
+        checks = self._checks(of)
+        return partial(_check_all, checks) if checks else None
+
+    def _checks(self, of: Type) -> list[Check]:
+        """The checks of the rules that a type has by itself."""
+        return [partial(_DECLARATIVE[type(rule)], rule) for rule in of.rules if self._enforced(rule)]
 
     def _entries(self, field: Field, element: Type) -> Walk | None:
         if element.kind == "struct":
@@ -178,13 +178,11 @@ class DeclarativePass:
             if struct is None:
                 return None
             if field.type.kind == "map":
-                return lambda new, old, path, found: _walk_map(struct, new, old, path, found)
+                return partial(_walk_map, struct)
             keys = next((rule.keys for rule in field.rules if type(rule) is rules.Unique), ())
-            return lambda new, old, path, found: _walk_list(struct, keys, new, old, path, found)
-        own = [rule for rule in element.rules if self._enforced(rule)]
-        if not own:
-            return None
-        return lambda new, old, path, found: _walk_texts(own, new, old, path, found)
+            return partial(_walk_list, struct, keys)
+        checks = self._checks(element)
+        return partial(_walk_texts, checks) if checks else None
 
 
 def _is_unchanged(name: str, pointer: bool, new: Any, old: Any) -> bool:
@@ -221,9 +219,9 @@ def _element(of: Type) -> Type:
     return of.element
 
 
-def _all(own: Iterable[rules.Rule], value: Any, path: Path, found: list[FieldError]) -> None:
-    for rule in own:
-        _DECLARATIVE[type(rule)](rule, value, None, path, found)
+def _check_all(checks: Iterable[Check], new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
+    for check in checks:
+        check(new, None, path, found)
 
 
 def _walk_list(
@@ -247,11 +245,11 @@ def _walk_map(struct: Walk, new: Any, old: Any, path: Path, found: list[FieldErr
             struct(item, before, (*path, Key(key)), found)
 
 
-def _walk_texts(own: list[rules.Rule], new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
+def _walk_texts(checks: list[Check], new: Any, old: Any, path: Path, found: list[FieldError]) -> None:
     stored = (old.value if old is not None else None) or ()
     for index, item in enumerate(new):
         if item not in stored:
-            _all(own, item, (*path, index), found)
+            _check_all(checks, item, None, (*path, index), found)
 
 
 def _one_of_fields(rule: Any, new: Any, old: Any, path: Path, found: list[FieldError]) -> None:

@@ -77,12 +77,10 @@ def _required(rule: rules.Required, value: Any, path: Path, found: list[FieldErr
 def _unique(rule: rules.Unique, value: Any, path: Path, found: list[FieldError]) -> bool:
     if not value or len(value) == 1:
         return True
-    seen = set()
-    for index, item in enumerate(value):
-        key = tuple(item.get(name, "") for name in rule.keys) if rule.keys else (item,)
-        if key in seen:
-            found.append(_covered(errors.duplicate((*path, index), key[0])))
-        seen.add(key)
+    for index in rule.repeated(value, absent=""):
+        item = value[index]
+        shown = item.get(rule.keys[0], "") if rule.keys else item
+        found.append(_covered(errors.duplicate((*path, index), shown)))
     return True
 
 

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from resourceapi import names
-
-dns_label = partial(names.short_name, wording=names.HANDWRITTEN)
-dns_subdomain = partial(names.long_name, wording=names.HANDWRITTEN)
-pool_name = partial(names.resource_pool_name, wording=names.HANDWRITTEN)
-qualified_name = partial(names.qualified_name, wording=names.HANDWRITTEN)
+from resourceapi.names import HANDWRITTEN, Problem
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 AT_LEAST_ZERO = "must be greater than or equal to zero"
+
+
+def dns_label(value: str) -> list[Problem]:
+    """See :func:`resourceapi.names.short_name`."""
+    return names.short_name(value, HANDWRITTEN)
+
+
+def dns_subdomain(value: str) -> list[Problem]:
+    """See :func:`resourceapi.names.long_name`."""
+    return names.long_name(value, HANDWRITTEN)
+
+
+def pool_name(value: str) -> list[Problem]:
+    """See :func:`resourceapi.names.resource_pool_name`."""
+    return names.resource_pool_name(value, HANDWRITTEN)
+
+
+def qualified_name(value: str) -> list[Problem]:
+    """See :func:`resourceapi.names.qualified_name`."""
+    return names.qualified_name(value, HANDWRITTEN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from conversion.hub import from_hub, hub_object, normalized
 from conversion.paths import to_hub as path_to_hub
@@ -15,7 +15,12 @@ from resourceapi.model.versions import GROUP, V1
 from resourceapi.objects import EMPTY, Object
 from validation.checks import Checks
 from validation.merging import merge
-from validation.object_meta import check_common_metadata, check_common_metadata_update, check_metadata
+from validation.object_meta import (
+    check_common_metadata,
+    check_common_metadata_update,
+    check_metadata,
+    check_names_in_url,
+)
 from validation.requests import CREATE, STATUS, Answer, Request
 
 if TYPE_CHECKING:
@@ -78,15 +83,18 @@ class KindRules(ABC):
         """The object as JSON of ``version``."""
 
 
-class NamespaceRule(NamedTuple):
+class NamespaceRule:
     """A hand-written rule about a new spec that depends on the namespace.
 
-    :ivar field: the name of a field; the rule accepts every spec that has no such field anywhere.
-    :ivar check: reports what is wrong with a spec, given the labels of the namespace.
+    :param field: the name of a field; the rule accepts every spec that has no such field anywhere.
+    :param check: reports what is wrong with a spec, given the labels of the namespace.
     """
 
-    field: str
-    check: Callable[[Object, Checks, Labels], None]
+    __slots__ = ("check", "field")
+
+    def __init__(self, field: str, check: Callable[[Object, Checks, Labels], None]) -> None:
+        self.field = field
+        self.check = check
 
 
 class DeviceKindRules(KindRules):
@@ -181,8 +189,8 @@ class DeviceKindRules(KindRules):
                 rule.check(spec, checks, labels)
             self.check_own_metadata(obj, checks)
             self.check_spec(spec, checks)
-            if not checks.errors:
-                check_common_metadata(obj, checks, namespaced=self.kind.namespaced)
+            if not checks.errors:  # so that the rest of what is common to all kinds holds already
+                check_names_in_url(obj.get("metadata", EMPTY), checks)
             return
         assert old is not None
         check_common_metadata(obj, checks, namespaced=self.kind.namespaced)

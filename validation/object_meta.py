@@ -43,12 +43,17 @@ def check_metadata(
 def check_common_metadata(obj: Object, checks: Checks, *, namespaced: bool) -> None:
     """What generic code checks of every kind's metadata: a name that can stand in a URL, and the rest."""
     meta = obj.get("metadata", EMPTY)
+    check_names_in_url(meta, checks)
+    _check_all_but_names(meta, checks, namespaced)
+
+
+def check_names_in_url(meta: Object, checks: Checks) -> None:
+    """The name can stand in a URL, and so can one that is generated."""
     for name in ("generateName", "name"):
         if meta.get(name):
             checks.problems(
                 object_names.path_segment(meta[name], prefix=name == "generateName"), (*METADATA, name)
             )
-    _check_all_but_names(meta, checks, namespaced)
 
 
 def _check_all_but_names(meta: Object, checks: Checks, namespaced: bool) -> None:

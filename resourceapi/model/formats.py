@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from resourceapi import names
 from resourceapi.names import HANDWRITTEN, Problem
@@ -11,7 +10,7 @@ from resourceapi.rules import BETA, STANDARD, Format
 
 
 def _worded(name: str, rule: Callable[..., list[Problem]], *, stage: str = BETA) -> Format:
-    return Format(name, rule, partial(rule, wording=HANDWRITTEN), stage=stage)
+    return Format(name, rule, lambda text: rule(text, HANDWRITTEN), stage=stage)
 
 
 def always(format_: Format) -> Format:
