@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pkgutil
 import random
+import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -20,6 +23,8 @@ from allocator.explaining.snapshot import Snapshot
 from allocator.features import GATES, Features
 from allocator.pools import pools_of
 from allocator.rules import RULES
+from allocator.rules.capacity import Capacity
+from allocator.rules.constraints import Constraints
 from allocator.rules.rule import Evidence, Objection, Rule
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduling import Mode
@@ -33,6 +38,7 @@ from tests.allocator.objects import (
     device_class,
     draws,
     exactly,
+    node,
     slice_of,
 )
 from tests.allocator.random_clusters import NODES, on_every_node, random_claim, random_node, random_slice
@@ -222,3 +228,87 @@ def test_predicates_and_objections_agree(profile: str) -> None:
         claims = [*(random_claim(draw, f"asks-{index}") for index in range(3)), _special(draw)]
         _compare(snapshot, claims, draw, seen)
     assert {rule.name for rule in RULES} - _SILENT[profile] <= set(seen), seen
+
+
+def _one_pool(*requests: Object, devices: list[Object], **spec: Any) -> tuple[Evidence, Attempt, Any, Any]:
+    """An attempt on one node, with the alternatives that are requested and the devices that there are."""
+    parts: Object = {"pool": "pool", "count": 2}
+    slices = [slice_of(*devices, **parts), counter_slice({"s": {"m": "1"}}, **parts)]
+    snapshot = Snapshot(PROFILES["all"], [node()], {"any": device_class()}, slices)
+    (at,) = snapshot.nodes.values()
+    (pool,) = pools_of(snapshot.inventory, at, snapshot.features)
+    attempt = Attempt(at, [pool], snapshot.allocated, snapshot.features, Selectors())
+    evidence = Evidence(attempt, snapshot.holders, SelectorOutcomes(Selectors()))
+    return evidence, attempt, list(_alternatives(snapshot, [claim(*requests, **spec)])), list(pool.devices)
+
+
+def test_the_search_asks_nothing_but_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If all rules admit a device it is taken, whatever it has and however much of that."""
+    devices = []
+    for size in range(33):
+        names = [f"n{number}" for number in range(size)]
+        devices.append(
+            device(
+                f"d{size}",
+                attributes=dict.fromkeys(names, "v"),
+                capacity={name: {"value": "1"} for name in names},
+                taints=[{"key": name, "effect": "NoSchedule"} for name in names],
+                consumesCounters=[draws("s", {"m": "9"}, names[:2])] * min(size, 2),
+                allowMultipleAllocations=size % 2 == 1,
+            )
+        )
+    constraint = {"distinctAttribute": f"{DRIVER}/none"}
+    _, attempt, (asked,), found = _one_pool(exactly(), devices=devices, constraints=[constraint])
+    for rule in RULES:
+        monkeypatch.setattr(rule, "admits", staticmethod(lambda *_: True))
+    assert list(attempt.candidates(asked, found)) == list(range(33))
+    for each in found:
+        assert attempt.take(asked, each, must=False), each.id
+        assert attempt.take(asked, each, must=True), each.id
+
+
+def test_only_rules_refuse() -> None:
+    """Whatever says no in the search is the answer of a rule."""
+    (body,) = ast.parse(textwrap.dedent(inspect.getsource(Attempt._admits))).body
+    for node_ in ast.walk(body):
+        if isinstance(node_, ast.If) and any(isinstance(each, ast.Return) for each in node_.body):
+            assert ".admits(" in ast.unparse(node_.test), ast.unparse(node_)
+    returned = [
+        ast.unparse(each.value) for each in ast.walk(body) if isinstance(each, ast.Return) and each.value
+    ]
+    assert [each for each in returned if each != "False"] == ["Capacity.admits(self, alternative, device)"]
+    guards = {ast.unparse(each) for each in ast.walk(body) if isinstance(each, ast.Attribute)}
+    assert {each for each in guards if not each.endswith(".admits")} == {
+        "alternative.constraints",
+        "alternative.place",
+        "device.consumes",
+        "device.id",
+        "device.slice",
+        "device.slice.skips",
+        "device.taints",
+    }
+
+
+def test_objection_of_a_constraint() -> None:
+    """A value that does not go with those that are taken; without any taken there is nothing against it."""
+    devices = [device("a", attributes={"model": 1}), device("b", attributes={"model": 2})]
+    name = f"{DRIVER}/model"
+    evidence, attempt, (asked,), (one, other) = _one_pool(
+        exactly(), devices=devices, constraints=[{"matchAttribute": name}]
+    )
+    assert _objection(Constraints, evidence, asked, other) is None
+    assert attempt.take(asked, one, must=False)
+    assert _objection(Constraints, evidence, asked, other) == Objection(
+        f"the value of {name} does not go with those of the devices taken"
+    )
+
+
+def test_objection_of_a_capacity_policy() -> None:
+    """The amount is more than any that the policy has."""
+    policy = {"default": "1", "validValues": ["1", "2"]}
+    capacity = {"memory": {"value": "8", "requestPolicy": policy}}
+    shared = device("a", capacity=capacity, allowMultipleAllocations=True)
+    evidence, _, (asked,), (found,) = _one_pool(exactly(capacity={"memory": "3"}), devices=[shared])
+    assert _objection(Capacity, evidence, asked, found) == Objection(
+        "the policy of the device admits no memory: 3"
+    )
