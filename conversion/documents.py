@@ -36,6 +36,7 @@ def convert_document(document: Object, version: str, schemas: Mapping[str, Schem
     meaning = _read(document, kind, source, schemas)
     if version == source:
         return document
+    # Not with hub_object, whose values are in normal form: the user's document keeps its order and its spelling.
     converted = from_hub(kind, version, to_hub(kind, source, _without_nulls(document)))
     converted = {**converted, "apiVersion": f"{GROUP}/{version}"}
     for path in _differences(meaning, _read(converted, kind, version, schemas), ()):

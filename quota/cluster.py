@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import quote
 
+from conversion.hub import normalized
 from quota.amounts import Amounts, only, without_zeros
 from quota.counted_parts import counted_part_of_claim, counted_part_of_pod
 from quota.device_classes import ExtendedResources
@@ -21,7 +22,6 @@ from quota.resource_quotas import ResourceQuota, from_object
 from quota.turns import Turns
 from resourceapi import kinds
 from resourceapi.api_client import Api, Listing, expect
-from resourceapi.defaults import apply_defaults
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from validation.server import Server
@@ -135,9 +135,10 @@ class ClusterNamespaces:
                 for pod in Listing(self._api, f"/api/v1/namespaces/{namespace}/pods"):
                     content.store("", POD, counted_part_of_pod(pod))
             for claim in Listing(self._api, f"/apis/{HUB}/namespaces/{namespace}/resourceclaims"):
-                # What a CRD stores may lack defaults that the built-in kind would have been read with.
-                apply_defaults(CLAIM, "v1", claim, "")
-                content.store(GROUP, CLAIM, counted_part_of_claim(claim))
+                # What a CRD stores may lack defaults that the built-in kind would have been read with.  It is not decoded:
+                # an API server answers well-formed JSON, and there may be very many claims.
+                hub = normalized(CLAIM, "v1", claim, defaults="")
+                content.store(GROUP, CLAIM, counted_part_of_claim(hub))
         return content
 
     def _classes(self, path: str) -> Iterable[Object]:

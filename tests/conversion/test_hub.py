@@ -27,7 +27,6 @@ ALONE = {
     "conversion/documents.py",  # the document itself is converted, not what it means
     "resourceapi/request_body.py",  # a body says itself what it is, which is checked beside decoding
     "validation/pod_kinds.py",  # kinds without a hub
-    "quota/cluster.py",  # the API server's own JSON of v1
 }
 
 
