@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import getattr_static
 from typing import Any, ClassVar
 
 from resourceapi.objects import Object
@@ -49,8 +48,13 @@ class CacheableKindRules(DeviceKindRules):
         if cls.__dictoffset__ or cls.__basicsize__ != CacheableKindRules.__basicsize__:
             raise TypeError(f"{cls.__name__} must keep nothing: it and its bases need __slots__ = ()")
         for name in _SEALED:
-            if getattr_static(cls, name) is not getattr_static(CacheableKindRules, name):
+            if _attribute(cls, name) is not _attribute(CacheableKindRules, name):
                 raise TypeError(f"{cls.__name__} must not override {name}: specs of its kind are cached")
+
+
+def _attribute(cls: type, name: str) -> Any:
+    """An attribute of a class as it was written: like inspect.getattr_static, but loading inspect takes 5 ms."""
+    return next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
 
 
 _SEALED = sorted(
