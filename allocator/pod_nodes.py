@@ -1,6 +1,6 @@
 """Which nodes are eligible for a pod by its spec: what kube-scheduler checks besides devices, except resources like CPU.
 
-A pod that names its node is none that kube-scheduler looks at: what it needs must be there already.
+kube-scheduler ignores a pod that names its node: its claims must be allocated already.
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ def with_alternatives(
 ) -> tuple[Object, ...]:
     """The claims with only these alternatives of a request."""
 
-    def changed(asked: Object) -> Object:
-        return {**asked, "firstAvailable": [asked["firstAvailable"][sub] for sub in subs]}
+    def changed(original: Object) -> Object:
+        return {**original, "firstAvailable": [original["firstAvailable"][sub] for sub in subs]}
 
     return _with_requests(claims, claim, _changed(requests_of(claims[claim]), request, changed))
 

@@ -113,11 +113,11 @@ def _constraint_text(claim: str, constraint: Object) -> str:
 
 def _claims(claims: Sequence[Object], kept: Sequence[Member]) -> tuple[Object, ...]:
     """The claims with only these requests and constraints."""
-    asked = {(each.claim, each.kind, each.place) for each in kept}
+    required = {(each.claim, each.kind, each.place) for each in kept}
     dropped = {
         (each.claim, each.kind, each.place)
         for each in demands(claims)
-        if (each.claim, each.kind, each.place) not in asked
+        if (each.claim, each.kind, each.place) not in required
     }
     return without(tuple(claims), frozenset(dropped))
 

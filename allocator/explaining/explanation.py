@@ -125,7 +125,7 @@ class Explanation:
         self.conflicts: list[Conflict] = []
         self.remedies: list[Remedy] = []
         self.alternatives: list[AlternativeNote] = []
-        #: whether it would not even fit if nothing were allocated; None if that was not asked
+        #: whether it would not even fit if nothing were allocated; None if that was not tried
         self.never: bool | None = None
         self.complete = True
 

@@ -146,12 +146,12 @@ class Trials:
         released = frozenset(self.others) if variation.released is None else variation.released
         change = Change(released, variation.without_taint, variation.features, variation.class_selector)
         snapshots, most = (self._whole, _WHOLE) if node is None else (self._near, _NEAR)
-        known = snapshots.get((node, change))
-        if known is None:
+        cached = snapshots.get((node, change))
+        if cached is None:
             if len(snapshots) >= most:
                 snapshots.clear()
-            known = snapshots[node, change] = self.snapshot.changed(change, node)
-        return known
+            cached = snapshots[node, change] = self.snapshot.changed(change, node)
+        return cached
 
 
 def _copies(claims: Iterable[Object]) -> list[Object]:

@@ -115,7 +115,7 @@ class Capacities:
         left = self.left[index]
         if not state.in_use >> index & 1:
             return left
-        # Requests that are not looked at in advance may have taken finer amounts: they count for less.
+        # Requests that the problem leaves out may have taken finer amounts, which are rounded down.
         taken = self._whole(self._problem.attempt.shares.get(self._problem.devices[index].id, {}))
         return tuple([available - amount for available, amount in zip(left, taken, strict=True)])
 

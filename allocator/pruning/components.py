@@ -52,7 +52,7 @@ class Components:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        #: the attributes that constraints look at
+        #: the values of constrained attributes
         self.maps = _maps(problem)
         #: numbers of those whose values are literal
         self.literal: frozenset[int] = frozenset()
@@ -95,9 +95,9 @@ class Components:
         shapes: dict[Hashable, int] = {}
         classes = 0
         for component in components:
-            known = len(shapes)
-            component.shape = shapes.setdefault(self._describe(component, columns), known)
-            classes += len(component.classes) if component.shape == known else 0
+            new = len(shapes)
+            component.shape = shapes.setdefault(self._describe(component, columns), new)
+            classes += len(component.classes) if component.shape == new else 0
         return Decomposition(components, classes)
 
     def _joined(self) -> list[Component]:
@@ -173,12 +173,12 @@ class Components:
     def _valued(self, component: Component, index: int) -> Hashable:
         valued = []
         for number, values in enumerate(self.maps):
-            known = values.of_device.get(index)
-            if known is not None and number not in self.literal:
+            found = values.of_device.get(index)
+            if found is not None and number not in self.literal:
                 valued.append(
                     (
                         number,
-                        tuple(component.values.setdefault((number, v), len(component.values)) for v in known),
+                        tuple(component.values.setdefault((number, v), len(component.values)) for v in found),
                     )
                 )
         return tuple(valued)

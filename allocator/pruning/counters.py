@@ -95,11 +95,11 @@ class CounterSet:
 
 def _kinds(counters: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """Each counter, and groups of similar ones, whose names differ only in digits (`memory-slice-0`, `-1`, ...)."""
-    alike: dict[str, list[int]] = {}
+    similar: dict[str, list[int]] = {}
     for index, name in enumerate(counters):
-        alike.setdefault("".join(char for char in name if not char.isdigit()), []).append(index)
+        similar.setdefault("".join(char for char in name if not char.isdigit()), []).append(index)
     kinds = {name: (index,) for index, name in enumerate(counters)}
-    return kinds | {f"{stem}*": tuple(each) for stem, each in alike.items() if len(each) > 1}
+    return kinds | {f"{stem}*": tuple(each) for stem, each in similar.items() if len(each) > 1}
 
 
 class CounterSets:
@@ -139,9 +139,9 @@ class CounterSets:
             available = {name: amount for (of, name), amount in left[key[0]].items() if of == key[1]}
             self.sets.append(self._set(key, available, entries))
             for index, _, _ in entries:
-                known = self.of_device.get(index, ())
-                if places[key] not in known:
-                    self.of_device[index] = (*known, places[key])
+                sets = self.of_device.get(index, ())
+                if places[key] not in sets:
+                    self.of_device[index] = (*sets, places[key])
 
     def _set(
         self,

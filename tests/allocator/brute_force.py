@@ -1,4 +1,4 @@
-"""A second allocator, as naive as can be: try all ways to serve a pod, take the first that breaks no rule.
+"""A second, naive allocator: it tries all ways to serve a pod, and takes the first one that breaks no rule.
 
 It works on plain descriptions, shares no code with the product, and checks whole sets of devices by what the rules mean
 rather than what each device changes.
@@ -25,7 +25,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Way:
+class Option:
     """One alternative of a request: `count` None asks for all devices."""
 
     name: str
@@ -37,10 +37,10 @@ class Way:
 
 @dataclass(frozen=True)
 class Request:
-    """A request: one way means `exactly` (perhaps with admin access), more mean `firstAvailable`."""
+    """A request: one option is `exactly` (perhaps with admin access), several are `firstAvailable`."""
 
     name: str
-    ways: tuple[Way, ...]
+    options: tuple[Option, ...]
     admin: bool = False
 
 
@@ -53,14 +53,14 @@ class Claim:
     named: frozenset[str] = frozenset()
 
 
-Pick = tuple[int, Request, Way, Part]
-"""Index of the claim, request, way, and a device for it."""
+Pick = tuple[int, Request, Option, Part]
+"""Index of the claim, request, option, and a device for it."""
 
 
 def first_solution(
     parts: Sequence[Part], counters: dict[str, int], held: Sequence[str], claims: Sequence[Claim]
 ) -> list[str] | None:
-    """`claim request/way device` for each device, in order; None if nothing fits."""
+    """`claim request/option device` for each device, in order; None if nothing fits."""
     requests = [(index, request) for index, claim in enumerate(claims) for request in claim.requests]
     choices = [list(_ways(parts, index, request)) for index, request in requests]
 
@@ -69,7 +69,9 @@ def first_solution(
             return None  # no rule that some picks break can hold once there are more of them
         if place == len(choices):
             return picks
-        return next((found for way in choices[place] if (found := extend([*picks, *way], place + 1))), None)
+        return next(
+            (found for option in choices[place] if (found := extend([*picks, *option], place + 1))), None
+        )
 
     if not all(choices):
         return None
@@ -80,7 +82,7 @@ def first_solution(
 def first_of_all(
     parts: Sequence[Part], counters: dict[str, int], held: Sequence[str], claims: Sequence[Claim]
 ) -> list[str] | None:
-    """The same without any shortcut: only whole solutions are checked."""
+    """The same without pruning: only whole solutions are checked."""
     requests = [(index, request) for index, claim in enumerate(claims) for request in claim.requests]
     for choice in product(*(list(_ways(parts, index, request)) for index, request in requests)):
         picks = [pick for part in choice for pick in part]
@@ -90,23 +92,23 @@ def first_of_all(
 
 
 def _described(picks: Sequence[Pick]) -> list[str]:
-    return [f"{index} {_name(request, way)} {part.name}" for index, request, way, part in picks]
+    return [f"{index} {_name(request, option)} {part.name}" for index, request, option, part in picks]
 
 
-def _name(request: Request, way: Way) -> str:
-    return request.name if len(request.ways) == 1 else f"{request.name}/{way.name}"
+def _name(request: Request, option: Option) -> str:
+    return request.name if len(request.options) == 1 else f"{request.name}/{option.name}"
 
 
 def _ways(parts: Sequence[Part], index: int, request: Request) -> Iterator[list[Pick]]:
-    for way in request.ways:
-        fitting = [part for part in parts if way.model is None or part.model == way.model]
-        if way.count is None:
-            fitting = [part for part in fitting if part.memory is None or way.memory <= part.memory]
+    for option in request.options:
+        fitting = [part for part in parts if option.model is None or part.model == option.model]
+        if option.count is None:
+            fitting = [part for part in fitting if part.memory is None or option.memory <= part.memory]
             if fitting:
-                yield [(index, request, way, part) for part in fitting]
+                yield [(index, request, option, part) for part in fitting]
             continue
-        for devices in combinations(fitting, way.count):
-            yield [(index, request, way, part) for part in devices]
+        for devices in combinations(fitting, option.count):
+            yield [(index, request, option, part) for part in devices]
 
 
 def breaks_no_rule(
@@ -117,7 +119,7 @@ def breaks_no_rule(
     claims: Sequence[Claim],
 ) -> bool:
     return (
-        all(way.tolerates or not part.tainted for _, _, way, part in picks)
+        all(option.tolerates or not part.tainted for _, _, option, part in picks)
         and _unshared_once(picks, held)
         and _memory_suffices(picks)
         and _counters_suffice(picks, parts, counters, held)
@@ -128,7 +130,7 @@ def breaks_no_rule(
 
 
 def _unshared_once(picks: Sequence[Pick], held: Sequence[str]) -> bool:
-    """Held devices are for admin access only, which looks at the own claim only."""
+    """Whether a device may be allocated again: with admin access, if the claim itself does not have it."""
     for place, (index, request, _, part) in enumerate(picks):
         earlier = [pick for pick in picks[:place] if pick[3] is part]
         if part.memory is None and any(not request.admin or pick[0] == index for pick in earlier):
@@ -140,14 +142,14 @@ def _unshared_once(picks: Sequence[Pick], held: Sequence[str]) -> bool:
 
 def _memory_suffices(picks: Sequence[Pick]) -> bool:
     used: dict[str, int] = {}
-    for _, _, way, part in picks:
+    for _, _, option, part in picks:
         if part.memory is not None:
-            used[part.name] = used.get(part.name, 0) + way.memory
+            used[part.name] = used.get(part.name, 0) + option.memory
     return all(used.get(part.name, 0) <= part.memory for _, _, _, part in picks if part.memory is not None)
 
 
 def _drawing(picks: Sequence[Pick], parts: Sequence[Part], held: Sequence[str]) -> list[Part]:
-    """All that draw from counters: held devices, shared ones once, others as often as they are taken."""
+    """All devices that draw from counters: held ones, shared ones once, others as often as they are taken."""
     taken = [pick[3] for pick in picks]
     once = [
         part
@@ -182,9 +184,9 @@ def _rule_holds(claim: Claim, index: int, picks: Sequence[Pick]) -> bool:
         return True
     models = [
         part.model
-        for of, request, way, part in picks
+        for of, request, option, part in picks
         if of == index
-        and (not claim.named or request.name in claim.named or _name(request, way) in claim.named)
+        and (not claim.named or request.name in claim.named or _name(request, option) in claim.named)
     ]
     if None in models:
         return False

@@ -1,15 +1,15 @@
-"""Whether a scene can be served, asked of a constraint solver: one variable for each device in each way of a request."""
+"""Whether a scene can be served, by a constraint solver: one variable for each device in each option of a request."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import Any
 
-from tests.allocator.scenes import Claim, Scene, Way
+from tests.allocator.scenes import Claim, Option, Scene
 
 
 def is_feasible(scene: Scene, seconds: float = 60) -> bool | None:
-    """None if even the solver cannot tell in time."""
+    """Whether a scene has a solution; None if the solver does not decide that in time."""
     from ortools.sat.python import (
         cp_model,  # brings pandas with it, which is not for every process that collects tests
     )
@@ -48,16 +48,16 @@ def _add_claim(
     taken: dict[str, list[tuple[Any, Any]]] = defaultdict(list)
     total = []
     for request in claim.requests:
-        chosen = [model.new_bool_var(f"{name}-{request.name}-{w}") for w in range(len(request.ways))]
+        chosen = [model.new_bool_var(f"{name}-{request.name}-{w}") for w in range(len(request.options))]
         model.add_exactly_one(chosen)
-        for way, choice in zip(request.ways, chosen, strict=True):
+        for option, choice in zip(request.options, chosen, strict=True):
             variables = []
-            for part in _fitting(scene, way):
+            for part in _fitting(scene, option):
                 variable = model.new_bool_var("")
                 variables.append(variable)
-                uses[part.name].append((variable, way.memory or 1))
+                uses[part.name].append((variable, option.memory or 1))
                 taken[request.name].append((part, variable))
-            model.add(sum(variables) == way.count * choice)
+            model.add(sum(variables) == option.count * choice)
             total += variables
     model.add(sum(total) <= 32)
     for rule in claim.rules:
@@ -65,11 +65,11 @@ def _add_claim(
         _add_rule(model, rule.attribute, rule.distinct, bound)
 
 
-def _fitting(scene: Scene, way: Way) -> list[Any]:
+def _fitting(scene: Scene, option: Option) -> list[Any]:
     return [
         part
         for part in scene.parts
-        if all(part.attributes.get(key) == value for key, value in way.select.items())
+        if all(part.attributes.get(key) == value for key, value in option.select.items())
     ]
 
 

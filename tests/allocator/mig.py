@@ -58,7 +58,7 @@ ARRIVALS: dict[str, Sequence[str]] = {
     "falling": tuple(PROFILES),
     "middle": ("3g.40gb", "2g.20gb", "1g.10gb", "1g.20gb", "4g.40gb", "7g.80gb"),
 }
-"""In which order profiles come; nothing: shuffled."""
+"""The orders in which profiles arrive; None for a random one."""
 
 
 def random_layouts(count: int, random: Random) -> list[Layout]:
@@ -124,7 +124,7 @@ def _partitions(gpu: str) -> list[Object]:
 
 
 def wanted(count: int, layouts: Sequence[Layout], arrival: str, random: Random) -> list[str]:
-    """The profiles that fill so many GPUs, in the order in which they are asked for."""
+    """The profiles that fill a number of GPUs, in the order in which pods request them."""
     profiles = [profile for _ in range(count) for profile in random.choice(layouts)]
     random.shuffle(profiles)
     order = ARRIVALS[arrival]

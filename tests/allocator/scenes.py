@@ -1,4 +1,4 @@
-"""Pods that are too large for trying everything, in families; described once, for the product and for a constraint solver.
+"""Families of pods that are too large for brute force, described once for the allocator and for a constraint solver.
 
 Each family is known to make a plain search explode: many alike devices, constraints that few combinations satisfy,
 counters that must be packed tightly. Families can be combined: their requests then compete in one pod.
@@ -38,7 +38,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Way:
+class Option:
     """How many devices, which attributes they must have, and how much memory of each."""
 
     count: int = 1
@@ -49,7 +49,7 @@ class Way:
 @dataclass(frozen=True)
 class Request:
     name: str
-    ways: tuple[Way, ...]
+    options: tuple[Option, ...]
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,11 @@ class Scene:
 
 
 def requests_of(count: int, select: dict[str, int] | None = None, name: str = "r") -> tuple[Request, ...]:
-    return tuple(Request(f"{name}{number}", (Way(1, select or {}),)) for number in range(count))
+    return tuple(Request(f"{name}{number}", (Option(1, select or {}),)) for number in range(count))
 
 
 def pigeonhole(size: int, missing: int = 1) -> Scene:
-    """Alike devices, and more requests than devices."""
+    """Identical devices, and more requests than devices."""
     parts = tuple(Part(f"d{number}", {}) for number in range(size))
     wanted = size + missing
     claims = tuple(Claim(requests_of(min(16, wanted - start))) for start in range(0, wanted, 16))
@@ -98,7 +98,7 @@ def match(requests: int, candidates: int, last: bool) -> Scene:
         for number in range(candidates):
             spot = number if owner < requests - 1 else candidates - 1 if last else candidates
             parts.append(Part(f"d{owner}-{number}", {"owner": owner, "spot": spot}))
-    asked = tuple(Request(f"r{owner}", (Way(1, {"owner": owner}),)) for owner in range(requests))
+    asked = tuple(Request(f"r{owner}", (Option(1, {"owner": owner}),)) for owner in range(requests))
     rule = Rule("spot", False, tuple(each.name for each in asked))
     return Scene(tuple(parts), (Claim(asked, (rule,)),))
 
@@ -107,7 +107,7 @@ def distinct(size: int, missing: int = 1) -> Scene:
     """Fewer values than devices that must differ."""
     values = size - missing
     parts = tuple(Part(f"d{number}", {"slot": number % values}) for number in range(2 * values))
-    return Scene(parts, (Claim((Request("r", (Way(size),)),), (Rule("slot", True, ("r",)),)),))
+    return Scene(parts, (Claim((Request("r", (Option(size),)),), (Rule("slot", True, ("r",)),)),))
 
 
 def topology(roots: int, per_root: int, count: int, missing: int = 0) -> Scene:
@@ -117,7 +117,7 @@ def topology(roots: int, per_root: int, count: int, missing: int = 0) -> Scene:
         second = count - missing if root == roots - 1 else count - 1
         parts += [Part(f"g{root}-{number}", {"kind": 0, "root": root}) for number in range(per_root)]
         parts += [Part(f"n{root}-{number}", {"kind": 1, "root": root}) for number in range(second)]
-    asked = (Request("g", (Way(count, {"kind": 0}),)), Request("n", (Way(count, {"kind": 1}),)))
+    asked = (Request("g", (Option(count, {"kind": 0}),)), Request("n", (Option(count, {"kind": 1}),)))
     return Scene(tuple(parts), (Claim(asked, (Rule("root", False, ("g", "n")),)),))
 
 
@@ -160,7 +160,7 @@ def partitions(parents: int, random: Random, missing: int = 0) -> Scene:
     claims = [
         Claim(
             tuple(
-                Request(f"r{number}", (Way(1, {"profile": profile}),))
+                Request(f"r{number}", (Option(1, {"profile": profile}),))
                 for number, profile in enumerate(wanted[start : start + 16])
             )
         )
@@ -169,14 +169,14 @@ def partitions(parents: int, random: Random, missing: int = 0) -> Scene:
     return Scene(tuple(parts), tuple(claims), counters)
 
 
-def alternatives(requests: int, ways: int, devices: int) -> Scene:
+def alternatives(requests: int, options: int, devices: int) -> Scene:
     """Requests with alternatives of one device, two and so on, and one more that cannot be served."""
     parts = tuple(Part(f"d{number}", {"kind": 0}) for number in range(devices))
     asked = tuple(
-        Request(f"r{number}", tuple(Way(1 + way, {"kind": 0}) for way in range(ways)))
+        Request(f"r{number}", tuple(Option(1 + option, {"kind": 0}) for option in range(options)))
         for number in range(requests)
     )
-    return Scene(parts, (Claim((*asked, Request("last", (Way(1, {"kind": 1}),)))),))
+    return Scene(parts, (Claim((*asked, Request("last", (Option(1, {"kind": 1}),)))),))
 
 
 def pairs(roots: int, claims: int) -> Scene:
@@ -186,26 +186,28 @@ def pairs(roots: int, claims: int) -> Scene:
         for kind in (0, 1):
             for number in range(2 if root % 2 == kind else 1):
                 parts.append(Part(f"d{root}-{kind}-{number}", {"kind": kind, "root": root}))
-    asked = (Request("a", (Way(1, {"kind": 0}),)), Request("b", (Way(1, {"kind": 1}),)))
+    asked = (Request("a", (Option(1, {"kind": 0}),)), Request("b", (Option(1, {"kind": 1}),)))
     return Scene(tuple(parts), tuple(Claim(asked, (Rule("root", False, ("a", "b")),)) for _ in range(claims)))
 
 
 def bins(count: int, missing: int = 1) -> Scene:
     """Shared devices with eight units of memory, of which three are wanted: two requests fit on each."""
     parts = tuple(Part(f"d{number}", {}, memory=8) for number in range(count))
-    return Scene(parts, tuple(_in_claims([Way(memory=3)] * (2 * count + missing))))
+    return Scene(parts, tuple(_in_claims([Option(memory=3)] * (2 * count + missing))))
 
 
 def full_bins(count: int, missing: int = 0) -> Scene:
     """Shared devices that three sizes fill exactly if each gets one of each; the small ones come first."""
     parts = tuple(Part(f"d{number}", {}, memory=12) for number in range(count))
-    ways = [Way(memory=size) for size in (3, 4, 5) for _ in range(count)] + [Way(memory=1)] * missing
-    return Scene(parts, tuple(_in_claims(ways)))
+    options = [Option(memory=size) for size in (3, 4, 5) for _ in range(count)] + [Option(memory=1)] * missing
+    return Scene(parts, tuple(_in_claims(options)))
 
 
-def _in_claims(ways: list[Way]) -> Iterable[Claim]:
-    for start in range(0, len(ways), 16):
-        yield Claim(tuple(Request(f"r{n}", (way,)) for n, way in enumerate(ways[start : start + 16])))
+def _in_claims(options: list[Option]) -> Iterable[Claim]:
+    for start in range(0, len(options), 16):
+        yield Claim(
+            tuple(Request(f"r{n}", (option,)) for n, option in enumerate(options[start : start + 16]))
+        )
 
 
 def links(roots: int, missing: int = 1) -> Scene:
@@ -214,7 +216,7 @@ def links(roots: int, missing: int = 1) -> Scene:
     for root in range(roots):
         parts += [Part(f"g{root}-{number}", {"kind": 0, "root": root}) for number in range(2)]
         parts.append(Part(f"n{root}", {"kind": 1, "root": root}, memory=10))
-    asked = (Request("g", (Way(1, {"kind": 0}),)), Request("n", (Way(1, {"kind": 1}, 6),)))
+    asked = (Request("g", (Option(1, {"kind": 0}),)), Request("n", (Option(1, {"kind": 1}, 6),)))
     return Scene(
         tuple(parts),
         tuple(Claim(asked, (Rule("root", False, ("g", "n")),)) for _ in range(roots + missing)),
@@ -245,8 +247,8 @@ def crossed(roots: int, models: int, missing: int = 1) -> Scene:
             for number in range(3 if last and not missing else 2):
                 values = {"root": root, "model": model, "size": (root * model + number) % 3}
                 parts.append(Part(f"d{root}-{model}-{number}", values))
-    free = tuple(Request(f"f{number}", (Way(1, {"size": number % 3}),)) for number in range(6))
-    bound = (Request("x", (Way(1),)), Request("y", (Way(2),)))
+    free = tuple(Request(f"f{number}", (Option(1, {"size": number % 3}),)) for number in range(6))
+    bound = (Request("x", (Option(1),)), Request("y", (Option(2),)))
     rules = tuple(Rule(name, False, ("x", "y")) for name in ("root", "model"))
     return Scene(tuple(parts), (Claim((*free, *bound), rules),))
 
@@ -270,7 +272,7 @@ def combined(*scenes: Scene) -> Scene:
             asked = tuple(
                 replace(
                     request,
-                    ways=tuple(replace(w, select={**w.select, "scene": number}) for w in request.ways),
+                    options=tuple(replace(w, select={**w.select, "scene": number}) for w in request.options),
                 )
                 for request in each.requests
             )
@@ -335,14 +337,15 @@ def claims_of(scene: Scene) -> list[Object]:
 def _claim(described: Claim, name: str) -> Object:
     requests = []
     for request in described.requests:
-        if len(request.ways) == 1:
-            way = request.ways[0]
-            requests.append(exactly(request.name, way.count, **_details(way)))
+        if len(request.options) == 1:
+            option = request.options[0]
+            requests.append(exactly(request.name, option.count, **_details(option)))
             continue
-        ways = (
-            alternative(f"w{number}", way.count, **_details(way)) for number, way in enumerate(request.ways)
+        options = (
+            alternative(f"w{number}", option.count, **_details(option))
+            for number, option in enumerate(request.options)
         )
-        requests.append(first_of(request.name, *ways))
+        requests.append(first_of(request.name, *options))
     constraints = [
         {
             f"{'distinct' if rule.distinct else 'match'}Attribute": f"{DRIVER}/{rule.attribute}",
@@ -353,14 +356,14 @@ def _claim(described: Claim, name: str) -> Object:
     return claim(*requests, name=name, constraints=constraints)
 
 
-def _details(way: Way) -> Object:
+def _details(option: Option) -> Object:
     return {
-        "selectors": list(_selectors(way)),
-        **({"capacity": {"memory": str(way.memory)}} if way.memory else {}),
+        "selectors": list(_selectors(option)),
+        **({"capacity": {"memory": str(option.memory)}} if option.memory else {}),
     }
 
 
-def _selectors(way: Way) -> Iterable[str]:
+def _selectors(option: Option) -> Iterable[str]:
     own = f"device.attributes['{DRIVER}']"
-    for name, value in way.select.items():
+    for name, value in option.select.items():
         yield f"'{name}' in {own} && {own}.{name} == {value}"

@@ -77,17 +77,22 @@ def _picks(answer: PodAnswer, pod: list[Claim], parts: list[Part]) -> list[Pick]
         for each in result["devices"].get("results", ()):
             main, _, sub = each["request"].partition("/")
             request = next(request for request in asked.requests if request.name == main)
-            way = next(way for way in request.ways if way.name == sub or len(request.ways) == 1)
-            found.append((index, request, way, by_name[each["device"]]))
+            option = next(
+                option for option in request.options if option.name == sub or len(request.options) == 1
+            )
+            found.append((index, request, option, by_name[each["device"]]))
     return found
 
 
 def _rank(picks: list[Pick], pod: list[Claim]) -> tuple[int, tuple[int, ...]]:
     places = tuple(
-        next((request.ways.index(way) for of, own, way, _ in picks if (of, own) == (index, request)), 0)
+        next(
+            (request.options.index(option) for of, own, option, _ in picks if (of, own) == (index, request)),
+            0,
+        )
         for index, asked in enumerate(pod)
         for request in asked.requests
-        if len(request.ways) > 1
+        if len(request.options) > 1
     )
     return sum(places), places
 
@@ -165,7 +170,7 @@ def test_full_shared_devices_first() -> None:
 
 
 def test_groups_stay_whole() -> None:
-    """Devices that belong together stay together: the rest of a broken group goes first."""
+    """Whole topology groups are kept: groups that are in use already are used up first."""
     root = "resource.kubernetes.io/pcieRoot"
     devices = [device(f"{name}{index}", attributes={root: name}) for name in "ab" for index in range(2)]
     state = cluster(slice_of(*devices), holders=[held("b0")])
@@ -173,7 +178,7 @@ def test_groups_stay_whole() -> None:
 
 
 def test_nodes_fill_up() -> None:
-    """With nothing else to choose by, a node that is in use already comes first."""
+    """If nothing else differs, a node that is in use already comes first."""
     slices = [slice_of("d0", "d1", name=name, pool=name, nodeName=name) for name in ("n1", "n2")]
     state = _two_nodes(*slices)
     state.hold(held("d0", pool="n2"))
@@ -204,7 +209,7 @@ def test_more_pods_fit(family: str, arrival: str) -> None:
 
 
 def test_many_partitions() -> None:
-    """A counter set with thousands of partitions that all lie elsewhere is weighed in no time."""
+    """A counter set with thousands of different partitions does not take long."""
     places = [f"m{index}" for index in range(32)]
     parts = [
         device(f"d{first}-{second}", consumesCounters=[draws("s", {places[first]: "1", places[second]: "1"})])

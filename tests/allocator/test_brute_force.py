@@ -1,4 +1,4 @@
-"""The search finds what trying everything finds, on random small inventories."""
+"""The search finds the same as brute force, on random small inventories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from allocator.scheduling import FATAL
 from resourceapi.objects import Object
-from tests.allocator.brute_force import Claim, Part, Request, Way, first_of_all, first_solution
+from tests.allocator.brute_force import Claim, Option, Part, Request, first_of_all, first_solution
 from tests.allocator.objects import (
     DRIVER,
     alternative,
@@ -58,16 +58,16 @@ def pod_of(random: Random) -> list[Claim]:
 def _claim(random: Random) -> Claim:
     requests = []
     for name in "pqr"[: random.choice((1, 2, 2, 3))]:
-        ways = tuple(_way(random, f"w{index}") for index in range(random.choice((1, 1, 2))))
-        requests.append(Request(name, ways, len(ways) == 1 and random.random() < 0.1))
+        options = tuple(_option(random, f"w{index}") for index in range(random.choice((1, 1, 2))))
+        requests.append(Request(name, options, len(options) == 1 and random.random() < 0.1))
     rule = random.choice(("", "", "match", "distinct"))
     return Claim(
         tuple(requests), rule, frozenset(random.sample(("p", "q", "q/w1"), random.choice((0, 0, 1, 2))))
     )
 
 
-def _way(random: Random, name: str) -> Way:
-    return Way(
+def _option(random: Random, name: str) -> Option:
+    return Option(
         name,
         random.choice((1, 1, 1, 2, 2, 3, None)),
         random.choice((None, None, None, 0, 1)),
@@ -103,25 +103,27 @@ def slices_of(parts: list[Part], counters: dict[str, int]) -> list[Object]:
 def claim_of(described: Claim, name: str) -> Object:
     requests = []
     for request in described.requests:
-        if len(request.ways) == 1:
-            requests.append(exactly(request.name, request.ways[0].count, **_fields(request.ways[0])))
+        if len(request.options) == 1:
+            requests.append(exactly(request.name, request.options[0].count, **_fields(request.options[0])))
             if request.admin:
                 requests[-1]["exactly"]["adminAccess"] = True
         else:
-            ways = (alternative(way.name, way.count, **_fields(way)) for way in request.ways)
-            requests.append(first_of(request.name, *ways))
+            options = (
+                alternative(option.name, option.count, **_fields(option)) for option in request.options
+            )
+            requests.append(first_of(request.name, *options))
     constraints = []
     if described.rule:
         constraints.append({f"{described.rule}Attribute": MODEL, "requests": sorted(described.named)})
     return claim(*requests, name=name, constraints=constraints)
 
 
-def _fields(way: Way) -> Object:
-    fields: Object = {"capacity": {"memory": str(way.memory)}}
-    if way.model is not None:
+def _fields(option: Option) -> Object:
+    fields: Object = {"capacity": {"memory": str(option.memory)}}
+    if option.model is not None:
         own = f"device.attributes['{DRIVER}']"
-        fields["selectors"] = [f"'model' in {own} && {own}.model == {way.model}"]
-    if way.tolerates:
+        fields["selectors"] = [f"'model' in {own} && {own}.model == {option.model}"]
+    if option.tolerates:
         fields["tolerations"] = [{"operator": "Exists"}]
     return fields
 
@@ -163,7 +165,7 @@ def test_first_solution(block: int) -> None:
 
 
 def test_shortcut_of_the_brute_force() -> None:
-    """Giving up where some of the devices break a rule loses no solution."""
+    """Pruning the brute force loses no solution."""
     for seed in range(300):
         random = Random(seed)
         parts, counters = inventory_of(random)

@@ -53,7 +53,7 @@ def test_slices() -> None:
 
 
 def test_a_changed_device_is_another_kind() -> None:
-    """What was known of a device does not outlive its change."""
+    """What is cached about a device is dropped when it changes."""
     state = cluster(slice_of(device("d", attributes={"x": 1})))
     wanted = claim(exactly(selectors=[f"device.attributes['{DRIVER}'].x == 1"]))
     assert devices_of(ask(state, wanted)) == ["r=d"]
@@ -119,7 +119,7 @@ def test_own_taints_outlive_a_rule() -> None:
 
 
 def test_classes() -> None:
-    """A class that changes is another question."""
+    """A class that changes invalidates cached outcomes."""
     state = cluster(slice_of("d"))
     wanted = claim(exactly(device_class="new"))
     assert ask(state, wanted).error
@@ -166,7 +166,7 @@ def test_a_pool_of_many_nodes() -> None:
 
 
 def test_answers_are_of_the_time_of_the_question() -> None:
-    """They may be looked at when things have changed, and say the same each time."""
+    """Answers may be read after the cluster has changed, and stay the same."""
     shared = device("d", allowMultipleAllocations=True, capacity={"m": {"value": "4"}})
     state = cluster(slice_of(shared, "e"), nodes=[node("a"), node("b")])
     answers = state.place([claim(exactly(count=2))], Mode.ALL_NODES).nodes
@@ -201,7 +201,7 @@ def test_scheduler_goes_on_where_it_stopped() -> None:
 
 
 def test_scheduler_without_nodes() -> None:
-    """There is nothing to ask."""
+    """A cluster without nodes has no answers."""
     state = cluster(nodes=[node()])
     state.remove_node("n")
     answer = state.place([claim(exactly())], Mode.SCHEDULER)

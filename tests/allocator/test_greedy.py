@@ -1,4 +1,4 @@
-"""What is found out before there is a search is what the search would have found."""
+"""Greedy search, and the check before it, agree with the search."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.allocator.objects import (
     held,
     slice_of,
 )
-from tests.allocator.tangles import tangle
+from tests.allocator.random_pods import random_pod
 
 MAX_BACKTRACKS = 20_000
 EXAMPLES = 300
@@ -33,7 +33,7 @@ RISKY = "device.attributes['gpu.example.com'].risk == 1"
 
 
 class Verdicts:
-    """Stands for `solve`: asks all three, compares them and counts."""
+    """Replaces `solve`: runs all three, compares them and counts."""
 
     def __init__(self) -> None:
         self.undecided = self.yes = self.no = self.short = 0
@@ -64,7 +64,7 @@ class Verdicts:
 
 
 def verdict(search: Callable[[], bool | None]) -> tuple[bool | None, AllocationError | None]:
-    """What a search says, or the error that it ends with."""
+    """The result of a search, or the error that it raises."""
     try:
         return search(), None
     except AllocationError as error:
@@ -82,11 +82,11 @@ def compare(
 
 @pytest.mark.parametrize("block", range(4))
 def test_same_as_the_search(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    """In random small pods: the same devices, no other verdict, the same errors; and something is decided."""
+    """On random small pods: the same devices, verdicts and errors; and some pods are decided."""
     kinds = {"yes": 0, "no": 0, "undecided": 0, "short": 0}
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
         try:
-            verdicts = compare(monkeypatch, *tangle(random.Random(seed)))
+            verdicts = compare(monkeypatch, *random_pod(random.Random(seed)))
         except BacktrackLimitError:
             continue  # There is nothing to compare with.
         for name in kinds:
@@ -95,7 +95,7 @@ def test_same_as_the_search(monkeypatch: pytest.MonkeyPatch, block: int) -> None
 
 
 def test_an_error_that_the_search_would_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Supply is short, but going back for other devices meets one on which a selector fails."""
+    """There are too few devices, but backtracking meets one on which a selector fails."""
     slices = [
         slice_of(
             device("a", attributes={"risk": 1}),
@@ -112,7 +112,7 @@ def test_an_error_that_the_search_would_reach(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_short_supply(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later request that nothing serves is seen without a search."""
+    """That no device serves a later request is found without a search."""
     wanted = claim(exactly("r0"), exactly("r1", count=2, selectors=["false"]))
     verdicts = compare(monkeypatch, [slice_of("a", "b", "c")], [], [wanted])
     assert (verdicts.undecided, verdicts.short) == (1, 1)

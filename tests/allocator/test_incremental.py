@@ -1,4 +1,4 @@
-"""What is kept from pod to pod never shows: answers are those of an allocator that starts from nothing."""
+"""Caches never change answers: they are those of a new allocator."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def _with_serials(draw: random.Random, name: str) -> Object:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_nodes_that_are_alike_for_claims(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Serial numbers do not keep nodes from being alike; what selectors and constraints look at does."""
+    """Nodes that differ in serial numbers are equivalent; nodes that differ in what selectors and constraints read are not."""
     monkeypatch.setattr("allocator.solving.MAX_BACKTRACKS", 0)
     draw = random.Random(seed)
     state = ChangingCluster(FEATURES["all"], draw)

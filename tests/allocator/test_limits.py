@@ -1,4 +1,4 @@
-"""Simulations end in time: a pod that takes too long is left undecided, and when all time is over the rest is, too.
+"""Simulations end in time: a pod that takes too long is undecided, and so are all later ones when the whole time is over.
 
 The clock of these tests counts how often it is looked at, once for each kind of node and each step of a long search.
 """
@@ -24,7 +24,7 @@ MODES = [Mode.ATTEMPT, Mode.BEST_FIT]
 
 
 def looks(number: float) -> TimeLimit:
-    """Time for so many looks at the clock."""
+    """A time limit that is over after a number of checks."""
     clock = count()
     return TimeLimit(number, lambda: float(next(clock)))
 
@@ -38,7 +38,7 @@ def hard() -> tuple[SchedulingState, Pod, Pod]:
 
 
 def test_parts_of_a_budget() -> None:
-    """A part is over with the whole at the latest."""
+    """The time for a part is over when the whole time is."""
     now = [0.0]
     whole = TimeLimit(10, lambda: now[0])
     short, long = whole.part(3), whole.part(20)
@@ -60,7 +60,7 @@ def test_pod_out_of_time(mode: Mode) -> None:
 
 
 def test_with_time_it_is_decided() -> None:
-    """The same pod, when nobody counts."""
+    """The same pod without a time limit."""
     state, slow, _ = hard()
     (found,) = Simulation(state).run([slow], Mode.ATTEMPT)
     assert not found.undecided
@@ -68,7 +68,7 @@ def test_with_time_it_is_decided() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_all_time_over(mode: Mode) -> None:
-    """Nothing is decided any more, easy or not."""
+    """Neither easy nor hard pods are decided any more."""
     state, slow, easy = hard()
     found = Simulation(state, limits=Limits(looks(3))).run([slow, easy, easy], mode)
     assert [each.undecided for each in found] == [True, True, True]
@@ -78,14 +78,14 @@ def test_all_time_over(mode: Mode) -> None:
 
 
 def test_batch_out_of_time() -> None:
-    """Packing ends, too, with what it has come to."""
+    """Packing ends with the best placements so far."""
     state, slow, easy = hard()
     found = pack(Simulation(state, limits=Limits(looks(2))), [slow, easy])
     assert [(each.pod, each.undecided) for each in found] == [("hard", True), ("easy", True)]
 
 
 def test_new_nodes_out_of_time() -> None:
-    """What was not tried is not called impossible."""
+    """Pods that were not tried do not count as misfits."""
     template = Template(node("new"), (slice_of("d"),))
     pods = [Pod(f"p{number}", {f"ns/c{number}": claim(exactly(), name=f"c{number}")}) for number in range(4)]
     done = expand(cluster, pods, [template], Mode.ATTEMPT, limits=Limits(looks(inf)))

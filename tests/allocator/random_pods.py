@@ -1,4 +1,4 @@
-"""Random small pods that are hard for their size: tight counters, many alike devices, constraints across requests."""
+"""Random small pods that are hard for their size: tight counters, identical devices, constraints across requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.allocator.objects import (
 ATTRIBUTES = (f"{DRIVER}/numa", f"{DRIVER}/root", f"{DRIVER}/links")
 
 
-def tangle(random: Random) -> tuple[list[Object], list[str], list[Object]]:
+def random_pod(random: Random) -> tuple[list[Object], list[str], list[Object]]:
     """Slices, names of devices that are held, and the claims of a pod."""
     parents = random.randint(1, 4)
     partitioned = random.random() < 0.5
@@ -109,8 +109,8 @@ def _details(random: Random) -> Object:
     return details
 
 
-def crowd(random: Random) -> tuple[list[Object], list[str], list[Object]]:
-    """The same of devices that are shared, many of them alike: requests of several sizes, capacities that just suffice."""
+def random_pod_with_shared_devices(random: Random) -> tuple[list[Object], list[str], list[Object]]:
+    """The same with shared devices, many of them identical: requests of several sizes, capacities that just suffice."""
     size = random.choice((4, 5, 6, 10))
     policy: Object = {"default": "1"}
     if random.random() < 0.4:
