@@ -93,6 +93,10 @@ class _Resource(NamedTuple):
     def is_namespaced(self) -> bool:
         return KINDS[self.kind].namespaced if self.kind in KINDS else self.kind in workloads.RESOURCES
 
+    @property
+    def is_diagnostic(self) -> bool:
+        return self.kind in KINDS and KINDS[self.kind].diagnostic
+
 
 _CONTEXT = (_Resource("v1", "Namespace", "namespaces"), _Resource("v1", "Node", "nodes"))
 _WORKLOADS = tuple(
@@ -108,26 +112,35 @@ def live_objects(
     profile: Profile,
     *,
     namespace: str = "",
-    with_workloads: bool = True,
+    for_scheduling: bool = False,
     fallback_namespace: str = "",
 ) -> Iterator[LiveObject | UnreadList]:
     """Namespaces, nodes and all objects of ``resource.k8s.io``, and the workloads that use claims.
 
+    Nothing depends on objects of diagnostic kinds, so these are left out where they may not be listed.
+
     :param cluster: a name for the cluster, with which names of objects begin.
     :param profile: the server that will be asked about them; if it can be, objects are read in versions that it serves.
     :param namespace: of objects that have one, only those in this; empty: in all.
-    :param with_workloads: whether to read workloads, which takes rights and time.
+    :param for_scheduling: whether to read only what the allocator needs: no workloads and no diagnostic kinds, whose lists
+        take rights and time.
     :param fallback_namespace: where a list of all namespaces is forbidden, that of this one is read.
     :raises Unavailable: if the cluster does not tell what it serves.
     """
     served = Discovery(api).kinds(profile)
-    group = [_Resource(f"{GROUP}/{version}", kind.name, kind.resource) for kind, version in served]
-    for resource in (*_CONTEXT, *group, *(_WORKLOADS if with_workloads else ())):
+    group = [
+        _Resource(f"{GROUP}/{version}", kind.name, kind.resource)
+        for kind, version in served
+        if not (for_scheduling and kind.diagnostic)
+    ]
+    for resource in (*_CONTEXT, *group, *(() if for_scheduling else _WORKLOADS)):
         try:
             yield from _read(api, cluster, resource, namespace)
             continue
         except Unavailable as error:
             refused = error
+        if refused.code == FORBIDDEN and resource.is_diagnostic:
+            continue
         may_fall_back = refused.code == FORBIDDEN and resource.is_namespaced and not namespace
         fallback = fallback_namespace if may_fall_back else ""
         try:

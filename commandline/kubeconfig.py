@@ -66,12 +66,13 @@ def live_objects(
     profile: Profile,
     namespace: str = "",
     *,
-    workloads_too: bool = True,
+    for_scheduling: bool = False,
     at_least: str = "",
 ) -> Iterator[live.LiveObject | Failure]:
     """The objects of a cluster, see :func:`cluster.live_objects.live_objects`.
 
     :param context: the name of a context in the file; empty: its current one.
+    :param for_scheduling: whether to read only what the allocator needs.
     :param at_least: where a list of all namespaces is forbidden, that of this one is read.
     :raises UsageError: if the file cannot be used.
     """
@@ -81,7 +82,7 @@ def live_objects(
         cluster.name,
         profile,
         namespace=namespace,
-        with_workloads=workloads_too,
+        for_scheduling=for_scheduling,
         fallback_namespace=at_least,
     )
     try:

@@ -117,7 +117,7 @@ def _live(options: Namespace, profile: Profile, state: ClusterState) -> Iterator
     from resourceapi.model.versions import GROUP
 
     cluster = options.kubeconfig, options.kube_context
-    for each in live_objects(*cluster, profile, workloads_too=False, at_least=options.namespace):
+    for each in live_objects(*cluster, profile, for_scheduling=True, at_least=options.namespace):
         if isinstance(each, Failure) and each.file.endswith(f"/{GROUP}"):
             raise UsageError(f"--kubeconfig {options.kubeconfig}: {each.message}")
         if isinstance(each, Unread):

@@ -51,12 +51,14 @@ class Kind:
     :param claim_spec: where an object holds the spec of a claim; None for kinds that hold none.
     :param columns: what ``kubectl get`` shows of the built-in kind, as far as a path can tell it.
     :param selectable_fields: paths of fields by which the server selects when it lists.
+    :param diagnostic: whether its objects only ask for a report about the cluster, so that nothing depends on them.
     """
 
     __slots__ = (
         "claim_spec",
         "columns",
         "default",
+        "diagnostic",
         "name",
         "namespaced",
         "resource",
@@ -75,6 +77,7 @@ class Kind:
         claim_spec: tuple[str, ...] | None = None,
         columns: tuple[Column, ...] = (),
         selectable_fields: tuple[str, ...] = (),
+        diagnostic: bool = False,
     ) -> None:
         self.name = name
         self.resource = resource
@@ -84,6 +87,7 @@ class Kind:
         self.claim_spec = claim_spec
         self.columns = columns
         self.selectable_fields = selectable_fields
+        self.diagnostic = diagnostic
 
     @property
     def has_expressions(self) -> bool:
@@ -164,6 +168,7 @@ POOL_STATUS_REQUEST = Kind(
     versions={"v1alpha3": Lifecycle(36, 39, 42)},
     default=pool_status_requests.default_request,
     columns=(Column("Driver", ".spec.driver"),),
+    diagnostic=True,
 )
 KINDS = {
     kind.name: kind

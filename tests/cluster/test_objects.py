@@ -60,6 +60,8 @@ class FakeApi:
     def __init__(self, objects: Iterable[Object], *forbidden: str) -> None:
         self.lists: dict[str, list[Object]] = {}
         self.forbidden = forbidden
+        self.refusal = 403
+        self.asked: set[str] = set()
         for obj in objects:
             kind = obj["kind"]
             path = f"/apis/{GROUP}/v1/{KINDS[kind].resource}" if kind in KINDS else f"/api/v1/{kind.lower()}s"
@@ -70,12 +72,15 @@ class FakeApi:
         self, verb: str, path: str, body: object = None, query: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
         assert verb == "GET"
+        self.asked.add(path)
         if path in self.forbidden:
-            return 403, {"message": "forbidden"}
+            return self.refusal, {"message": "forbidden"}
         if path == f"/apis/{GROUP}":
-            return 200, {"versions": [{"version": "v1"}, {"version": "v1beta1"}]}
-        if path == f"/apis/{GROUP}/v1":
-            return 200, {"resources": [{"name": kind.resource} for kind in KINDS.values()]}
+            return 200, {"versions": [{"version": name} for name in ("v1", "v1alpha3", "v1beta1")]}
+        if path in (f"/apis/{GROUP}/v1", f"/apis/{GROUP}/v1alpha3"):
+            version = path.rpartition("/")[2]
+            kinds = [kind for kind in KINDS.values() if version in kind.versions]
+            return 200, {"resources": [{"name": kind.resource} for kind in kinds]}
         if path == f"/apis/{GROUP}/v1beta1":
             return 404, {"message": "not found"}
         items = self.lists.get(path, [])
@@ -95,7 +100,7 @@ def test_live_objects_are_those_of_files(tmp_path: Path) -> None:
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": OBJECTS}), encoding="utf-8")
     files, live = ClusterState(PROFILE, "default"), ClusterState(PROFILE, "default")
     files.learn(read([str(file)]))
-    found = list(live_objects(FakeApi(OBJECTS), "test", PROFILE, with_workloads=False))
+    found = list(live_objects(FakeApi(OBJECTS), "test", PROFILE, for_scheduling=True))
     live.learn((each for each in found if isinstance(each, LiveObject)), live=True)
     assert not files.failures
     assert not live.failures
@@ -127,7 +132,7 @@ def test_lists_that_are_forbidden() -> None:
     claims = f"/apis/{GROUP}/v1/resourceclaims"
     api = FakeApi(OBJECTS, "/api/v1/nodes", claims)
     api.lists[f"/apis/{GROUP}/v1/namespaces/team/resourceclaims"] = api.lists[claims]
-    found = list(live_objects(api, "test", PROFILE, with_workloads=False, fallback_namespace="team"))
+    found = list(live_objects(api, "test", PROFILE, for_scheduling=True, fallback_namespace="team"))
     unread = [each for each in found if isinstance(each, UnreadList)]
     assert [(each.kind, each.error.code, each.namespace) for each in unread] == [
         ("Node", 403, ""),
@@ -135,6 +140,17 @@ def test_lists_that_are_forbidden() -> None:
     ]
     files = [each.file for each in found if isinstance(each, LiveObject)]
     assert "test/resourceclaims/team/held" in files
+
+
+def test_diagnostic_kinds_that_may_not_be_listed() -> None:
+    """Nothing depends on their objects, so these are left out; any other error is told."""
+    reports = f"/apis/{GROUP}/v1alpha3/resourcepoolstatusrequests"
+    api = FakeApi(OBJECTS, reports)
+    assert not [each for each in live_objects(api, "test", PROFILE) if isinstance(each, UnreadList)]
+    assert reports in api.asked
+    api.refusal = 500
+    unread = [each for each in live_objects(api, "test", PROFILE) if isinstance(each, UnreadList)]
+    assert [each.kind for each in unread] == ["ResourcePoolStatusRequest"]
 
 
 def test_collections_take_what_lists_have() -> None:

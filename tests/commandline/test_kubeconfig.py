@@ -353,6 +353,7 @@ SEVEN = (
     "/api/v1/namespaces",
 )
 REFUSED = "the server answers 403"
+REPORTS = "resourcepoolstatusrequests"
 
 
 def _with_a_template(cluster: FakeCluster, tmp_path: Path) -> Path:
@@ -384,13 +385,32 @@ def _with_a_template(cluster: FakeCluster, tmp_path: Path) -> Path:
 def test_rights_that_suffice(
     command: str, cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Who may list what the page names gets an answer without a word about other lists."""
+    """Who may list what the page names gets an answer; nothing else of what the cluster serves is asked for."""
     asks = str(_with_a_template(cluster, tmp_path))
+    cluster.versions["v1"] += ("devicetaintrules",)
+    cluster.versions["v1alpha3"] = (REPORTS,)
     cluster.allowed = SEVEN
     config = _kubeconfig(tmp_path, _address(cluster))
     assert main([command, "-f", asks, "-n", "team", "--kubeconfig", config]) == 0
     captured = capsys.readouterr()
     assert "403" not in captured.out + captured.err
+    discovery = {GROUP, *(f"{GROUP}/{version}" for version in cluster.versions)}
+    assert cluster.asked - discovery == set(SEVEN)
+
+
+def test_validate_without_the_right_to_list_requests_for_reports(
+    cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are validated where they may be listed, and otherwise left out: nothing depends on them."""
+    path = f"{GROUP}/v1alpha3/{REPORTS}"
+    cluster.versions["v1alpha3"] = (REPORTS,)
+    cluster.lists[path] = [{"metadata": {"name": "report"}, "spec": {"driver": "gpu.example.com"}}]
+    config = _kubeconfig(tmp_path, _address(cluster))
+    allowed = _report(capsys, "--kubeconfig", config)
+    cluster.forbidden = {path}
+    forbidden = _report(capsys, "--kubeconfig", config)
+    assert allowed["summary"]["valid"] == forbidden["summary"]["valid"] + 1
+    assert forbidden["failures"] == []
 
 
 @pytest.mark.parametrize("command", ["explain", "simulate"])
