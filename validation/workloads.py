@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 CRON_JOB_NAME_CHARACTERS = 52
 JOB_RESTART_POLICIES = ("OnFailure", "Never")
 JOB_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
-# Kinds that take their labels from the template where they have none.
-LABELLED_BY_TEMPLATE = ("Job", "ReplicationController")
 NOT_SELECTED = "`selector` does not match template `labels`"
 
 
@@ -41,7 +39,14 @@ class WorkloadRules(PodKindRules):
     :param empty_name: what an error about an empty selector calls the kind.
     :param counts_before: its numbers that must not be negative, as far as they are checked before the template.
     :param counts_after: those that are checked after it.
+    :param running_kind: what an error about a deadline calls the kind, if not by its name.
+    :param unusable: what an error says about a selector that cannot be used.
+    :cvar labelled_by_template: whether an object without labels takes those of the template.
+    :cvar repeats_metadata: whether the server reports errors in the template's metadata twice.
     """
+
+    labelled_by_template = False
+    repeats_metadata = False
 
     def __init__(
         self,
@@ -53,6 +58,8 @@ class WorkloadRules(PodKindRules):
         empty_name: str = "",
         counts_before: tuple[str, ...] = (),
         counts_after: tuple[str, ...] = (),
+        running_kind: str = "",
+        unusable: str = "invalid label selector",
         name_use: str = "",
         name_is_label: bool = False,
         name_origin: str = "",
@@ -63,74 +70,173 @@ class WorkloadRules(PodKindRules):
         self.empty_name = empty_name
         self.counts_before = counts_before
         self.counts_after = counts_after
+        self.running_kind = running_kind or name
+        self.unusable = unusable
 
     def default(self, obj: Object) -> None:
         """Fill in the defaults of the template, and what follows from it."""
-        _default_workload(self.kind.name, obj)
-
-    def prepare_spec(self, obj: Object, old: Object | None, setting: Setting) -> None:
-        """Drop what is switched off in the template, and label the pods of a new job."""
-        kind = self.kind.name
-        template = template_of(kind, obj)
+        template = self.template_of(obj)
         if template is None:
             return
-        before = None if old is None else template_of(kind, old)
+        default_pod_spec(template.setdefault("spec", {}))
+        labels = template.get("metadata", {}).get("labels")
+        if labels and self.labelled_by_template:
+            meta = obj.setdefault("metadata", {})
+            meta["labels"] = meta.get("labels") or dict(labels)
+
+    def prepare_spec(self, obj: Object, old: Object | None, setting: Setting) -> None:
+        """Drop what is switched off in the template."""
+        template = self.template_of(obj)
+        if template is None:
+            return
+        before = None if old is None else self.template_of(old)
         drop_disabled(template["spec"], setting.profile, (before or {}).get("spec"))
-        if kind == "Job" and old is None:
-            _label_job(obj)
 
     def check(self, obj: Object, old: Object | None, checks: Checks) -> None:
         """All but the metadata."""
-        kind, spec = self.kind.name, obj.get("spec", {})
-        template, path = template_of(kind, obj), TEMPLATES[kind]
+        spec, template, path = obj.get("spec", {}), self.template_of(obj), self.template_path
         _check_counts(spec, self.counts_before, checks)
-        if kind == "StatefulSet" and spec.get("serviceName"):
-            checks.problems(formats.dns_label(spec["serviceName"]), ("spec", "serviceName"))
-        usable = True
-        if kind == "ReplicationController":
-            _check_plain_selector(spec, template, path, checks)
-        elif self.selector:
-            usable = _check_selector(self, spec, template or {}, checks)
-        if template is not None and usable:
-            _check_template(kind, template, path, checks)
-        elif template is not None and kind == "StatefulSet":
-            _check_run(kind, template["spec"], (*path, "spec"), checks)
+        is_usable = self.check_selector(spec, template, checks)
+        if template is not None and is_usable:
+            self.check_template(template, path, checks)
+        elif template is not None:
+            self.check_unselected(template, path, checks)
         _check_counts(spec, self.counts_after, checks)
-        if kind == "CronJob":
-            _check_cron_job_name(obj, checks)
+
+    def check_selector(self, spec: Object, template: Object | None, checks: Checks) -> bool:
+        """The selector, if the kind has one.
+
+        :returns: whether to check the template.
+        """
+        return not self.selector or _check_selector(self, spec, template or {}, checks)
+
+    def check_template(self, template: Object, path: Path, checks: Checks) -> None:
+        """The pod template."""
+        spec = template.setdefault("spec", {})
+        _check_template_metadata(template, path, checks)
+        check_pod_spec(self.checked_part(spec), None, (*path, "spec"), checks)
+        if spec.get("ephemeralContainers"):
+            detail = "ephemeral containers not allowed in pod template"
+            checks.report(FORBIDDEN, (*path, "spec", "ephemeralContainers"), "", detail)
+        if self.repeats_metadata:
+            _check_template_metadata(template, path, checks)
+        self.check_run(spec, (*path, "spec"), checks)
+
+    def check_unselected(self, template: Object, path: Path, checks: Checks) -> None:
+        """The template of an object whose selector cannot be used."""
+
+    def checked_part(self, spec: Object) -> Object:
+        """The fields of the pods' spec that are checked as those of any pod."""
+        return spec
+
+    def check_run(self, spec: Object, path: Path, checks: Checks) -> None:
+        """The restart policy and the deadline: these pods do not end."""
+        policy = spec.get("restartPolicy", "")
+        if policy != ALWAYS:
+            checks.errors.append(not_supported((*path, "restartPolicy"), policy, (ALWAYS,)))
+        if "activeDeadlineSeconds" in spec:
+            detail = f"activeDeadlineSeconds in {self.running_kind} is not Supported"
+            checks.report(FORBIDDEN, (*path, "activeDeadlineSeconds"), "", detail)
 
     def warnings(self, verb: str, obj: Object) -> list[str]:
         """About the name of a new object, and about the spec of its pods."""
         warnings = self.name_warnings(obj) if verb == CREATE else []
-        template = template_of(self.kind.name, obj)
-        path = (*TEMPLATES[self.kind.name], "spec")
+        template = self.template_of(obj)
+        path = (*self.template_path, "spec")
         return warnings if template is None else warnings + spec_warnings(template["spec"], path)
 
+    @property
+    def template_path(self) -> tuple[str, ...]:
+        """Where the pod template is."""
+        return TEMPLATES[self.kind.name]
 
-def template_of(kind: str, obj: Object) -> Object | None:
-    """The pod template of a workload; None if a ReplicationController has none."""
-    holder = obj
-    for name in TEMPLATES[kind][:-1]:
-        holder = holder.setdefault(name, {})
-    name = TEMPLATES[kind][-1]
-    template: Object | None = (
-        holder.get(name) if kind == "ReplicationController" else holder.setdefault(name, {})
-    )
-    return template
+    def template_of(self, obj: Object) -> Object | None:
+        """The pod template; an empty one if there is none, where the kind cannot do without."""
+        for name in self.template_path:
+            obj = obj.setdefault(name, {})
+        return obj
 
 
-def _default_workload(kind: str, obj: Object) -> None:
-    """What the server fills in from the template: the labels, and for a ReplicationController the selector."""
-    template = template_of(kind, obj)
-    if template is None:
-        return
-    default_pod_spec(template.setdefault("spec", {}))
-    labels = template.get("metadata", {}).get("labels")
-    if labels and kind in LABELLED_BY_TEMPLATE:
-        meta = obj.setdefault("metadata", {})
-        meta["labels"] = meta.get("labels") or dict(labels)
-    if labels and kind == "ReplicationController":
-        obj["spec"]["selector"] = obj["spec"].get("selector") or dict(labels)
+class ReplicationControllerRules(WorkloadRules):
+    """ReplicationController: its selector is a map of labels, and it can be without a template."""
+
+    labelled_by_template = True
+
+    def template_of(self, obj: Object) -> Object | None:
+        """The pod template, None if there is none."""
+        template: Object | None = obj.setdefault("spec", {}).get("template")
+        return template
+
+    def default(self, obj: Object) -> None:
+        """Where the selector is left out, it is the labels of the template."""
+        super().default(obj)
+        labels = (self.template_of(obj) or {}).get("metadata", {}).get("labels")
+        if labels:
+            obj["spec"]["selector"] = obj["spec"].get("selector") or dict(labels)
+
+    def check_selector(self, spec: Object, template: Object | None, checks: Checks) -> bool:
+        """That there are a selector and a template, and that the one selects the other."""
+        _check_plain_selector(spec, template, self.template_path, checks)
+        return True
+
+
+class StatefulSetRules(WorkloadRules):
+    """StatefulSet."""
+
+    repeats_metadata = True
+
+    def check_selector(self, spec: Object, template: Object | None, checks: Checks) -> bool:
+        """The name of the service, then the selector."""
+        if spec.get("serviceName"):
+            checks.problems(formats.dns_label(spec["serviceName"]), ("spec", "serviceName"))
+        return super().check_selector(spec, template, checks)
+
+    def checked_part(self, spec: Object) -> Object:
+        """The controller sets the name of each host itself."""
+        return {name: value for name, value in spec.items() if name not in ("hostname", "subdomain")}
+
+    def check_unselected(self, template: Object, path: Path, checks: Checks) -> None:
+        """The restart policy is checked all the same."""
+        self.check_run(template["spec"], (*path, "spec"), checks)
+
+
+class PodTemplateRules(WorkloadRules):
+    """PodTemplate: what becomes of its pods is for others to say."""
+
+    def check_run(self, spec: Object, path: Path, checks: Checks) -> None:
+        """Nothing."""
+
+
+class CronJobRules(WorkloadRules):
+    """CronJob, whose pods end as those of its jobs do."""
+
+    def check(self, obj: Object, old: Object | None, checks: Checks) -> None:
+        """The controller appends eleven characters to the name to make a job's name."""
+        super().check(obj, old, checks)
+        name = obj.get("metadata", {}).get("name", "")
+        if len(name.encode()) > CRON_JOB_NAME_CHARACTERS:
+            detail = f"must be no more than {CRON_JOB_NAME_CHARACTERS} characters"
+            checks.invalid(("metadata", "name"), name, detail)
+
+    def check_run(self, spec: Object, path: Path, checks: Checks) -> None:
+        """Pods of a job end."""
+        _check_ends(spec, path, checks)
+
+
+class JobRules(WorkloadRules):
+    """Job."""
+
+    labelled_by_template = True
+
+    def prepare_spec(self, obj: Object, old: Object | None, setting: Setting) -> None:
+        """Label the pods of a new job."""
+        super().prepare_spec(obj, old, setting)
+        if old is None:
+            _label_job(obj)
+
+    def check_run(self, spec: Object, path: Path, checks: Checks) -> None:
+        """Pods of a job end."""
+        _check_ends(spec, path, checks)
 
 
 def _label_job(job: Object) -> None:
@@ -169,8 +275,7 @@ def _check_selector(workload: WorkloadRules, spec: Object, template: Object, che
     if empty and workload.required:
         _report_empty(workload, selector, checks)
     if not usable and workload.required:
-        detail = "" if workload.empty_name == "statefulset" else "invalid label selector"
-        checks.invalid(path, label_selectors.shown(selector), detail)
+        checks.invalid(path, label_selectors.shown(selector), workload.unusable)
         return False
     if usable and not label_selectors.selects(selector, labels or {}):
         checks.invalid(("spec", "template", "metadata", "labels"), Verbatim(json_text(labels)), NOT_SELECTED)
@@ -197,50 +302,18 @@ def _check_plain_selector(spec: Object, template: Object | None, path: Path, che
         checks.invalid((*path, "metadata", "labels"), Verbatim(json_text(labels)), NOT_SELECTED)
 
 
-def _check_template(kind: str, template: Object, path: Path, checks: Checks) -> None:
-    meta, spec = template.get("metadata", {}), template.setdefault("spec", {})
-    _check_template_metadata(meta, path, checks)
-    checked = spec
-    if kind == "StatefulSet":
-        # The controller sets these two itself.
-        checked = {name: value for name, value in spec.items() if name not in ("hostname", "subdomain")}
-    check_pod_spec(checked, None, (*path, "spec"), checks)
-    if spec.get("ephemeralContainers"):
-        detail = "ephemeral containers not allowed in pod template"
-        checks.report(FORBIDDEN, (*path, "spec", "ephemeralContainers"), "", detail)
-    if kind == "StatefulSet":
-        _check_template_metadata(meta, path, checks)
-    _check_run(kind, spec, (*path, "spec"), checks)
-
-
-def _check_template_metadata(meta: Object, path: Path, checks: Checks) -> None:
+def _check_template_metadata(template: Object, path: Path, checks: Checks) -> None:
+    meta = template.get("metadata", {})
     check_labels(meta.get("labels") or {}, (*path, "labels"), checks)
     check_annotations(meta.get("annotations") or {}, (*path, "annotations"), checks)
 
 
-def _check_run(kind: str, spec: Object, path: Path, checks: Checks) -> None:
-    """Pods of a job end, those of other workloads do not."""
+def _check_ends(spec: Object, path: Path, checks: Checks) -> None:
     policy, at = spec.get("restartPolicy", ""), (*path, "restartPolicy")
-    if kind in ("Job", "CronJob"):
-        if policy in ("", ALWAYS):
-            checks.report(REQUIRED, at, "", "valid values: " + ", ".join(map(quote, JOB_RESTART_POLICIES)))
-        elif policy not in JOB_RESTART_POLICIES:
-            checks.errors.append(not_supported(at, policy, JOB_RESTART_POLICIES))
-    elif kind != "PodTemplate":
-        if policy != ALWAYS:
-            checks.errors.append(not_supported(at, policy, (ALWAYS,)))
-        if "activeDeadlineSeconds" in spec:
-            named = "ReplicaSet" if kind == "Deployment" else kind
-            detail = f"activeDeadlineSeconds in {named} is not Supported"
-            checks.report(FORBIDDEN, (*path, "activeDeadlineSeconds"), "", detail)
-
-
-def _check_cron_job_name(obj: Object, checks: Checks) -> None:
-    """The controller appends eleven characters to make a job's name."""
-    name = obj.get("metadata", {}).get("name", "")
-    if len(name.encode()) > CRON_JOB_NAME_CHARACTERS:
-        detail = f"must be no more than {CRON_JOB_NAME_CHARACTERS} characters"
-        checks.invalid(("metadata", "name"), name, detail)
+    if policy in ("", ALWAYS):
+        checks.report(REQUIRED, at, "", "valid values: " + ", ".join(map(quote, JOB_RESTART_POLICIES)))
+    elif policy not in JOB_RESTART_POLICIES:
+        checks.errors.append(not_supported(at, policy, JOB_RESTART_POLICIES))
 
 
 _SCALED = ("replicas", "minReadySeconds")
@@ -249,8 +322,10 @@ RULES: Mapping[tuple[str, str], PodKindRules] = {
     (rules.group, rules.kind.name): rules
     for rules in (
         PodRules(),
-        WorkloadRules("", "PodTemplate"),
-        WorkloadRules("", "ReplicationController", name_use=_NAMES, name_origin="format=k8s-long-name"),
+        PodTemplateRules("", "PodTemplate"),
+        ReplicationControllerRules(
+            "", "ReplicationController", name_use=_NAMES, name_origin="format=k8s-long-name"
+        ),
         WorkloadRules(
             "apps",
             "Deployment",
@@ -258,6 +333,7 @@ RULES: Mapping[tuple[str, str], PodKindRules] = {
             empty_name="deployment",
             counts_before=("replicas",),
             counts_after=("minReadySeconds",),
+            running_kind="ReplicaSet",
             name_use=_NAMES,
         ),
         WorkloadRules(
@@ -268,11 +344,12 @@ RULES: Mapping[tuple[str, str], PodKindRules] = {
             counts_before=_SCALED,
             name_use=_NAMES,
         ),
-        WorkloadRules(
+        StatefulSetRules(
             "apps",
             "StatefulSet",
             selector=True,
             empty_name="statefulset",
+            unusable="",
             counts_before=_SCALED,
             name_is_label=True,
         ),
@@ -284,12 +361,18 @@ RULES: Mapping[tuple[str, str], PodKindRules] = {
             empty_name="daemonset",
             counts_after=("minReadySeconds",),
         ),
-        WorkloadRules(
+        JobRules(
             "batch",
             "Job",
             counts_before=("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit"),
             name_use=_NAMES,
         ),
-        WorkloadRules("batch", "CronJob", name_use=_NAMES),
+        CronJobRules("batch", "CronJob", name_use=_NAMES),
     )
 }
+_WORKLOADS = {rules.kind.name: rules for rules in RULES.values() if isinstance(rules, WorkloadRules)}
+
+
+def template_of(kind: str, obj: Object) -> Object | None:
+    """The pod template of a workload; None if it has none and can do without."""
+    return _WORKLOADS[kind].template_of(obj)
