@@ -88,8 +88,10 @@ def _tolerations(finder: Finder) -> Iterator[Remedy]:
     for taint, text in _taints(finder).items():
         changed = _all_tolerating(trials.claims, taint)
         if finder.claims_work(changed):
-            text_with_toleration = f"with a toleration for the device taint {text}"
-            yield from finder.confirm(TOLERATION, text_with_toleration, text, None, Variation(changed))
+            tolerated = Variation(changed)
+            yield from finder.confirm(
+                TOLERATION, f"with a toleration for the device taint {text}", text, None, tolerated
+            )
         gone = Variation(trials.claims, without_taint=taint)
         if finder.works(gone):
             yield from finder.confirm(TAINT, f"if the device taint {text} were removed", text, None, gone)
