@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 import ssl
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +13,9 @@ from urllib3 import BaseHTTPResponse, HTTPHeaderDict, Timeout
 from urllib3.exceptions import HTTPError, ProtocolError, SSLError
 
 from cluster.access import Access
+from resourceapi import deep_json
 from resourceapi.api_client import TooLarge, Unavailable, expect
+from resourceapi.json_values import JSONError
 from resourceapi.manifests import text
 from resourceapi.shortening import shortened
 
@@ -23,8 +25,11 @@ TIMEOUT = 8.0
 ANSWER_BYTES = 8 * 1024 * 1024
 READ_BYTES = 64 * 1024
 MAX_MESSAGE = 2_000
+MAX_NAME = 100
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
+# What a header may hold; http.client would quote all of a value with anything else in its error.
+_HEADER_VALUE = re.compile(r"[\t -~\xa0-\xff]*")
 
 
 class Client:
@@ -57,7 +62,7 @@ class Client:
         :raises Unavailable: if there is no answer, or none in JSON; TooLarge if it is larger than :data:`ANSWER_BYTES`.
         """
         url = f"{path}?{urlencode(query)}" if query else path
-        content = None if body is None else json.dumps(body).encode()
+        content = None if body is None else deep_json.dumps(body).encode()
         with _failures(f"{verb} {path}"):
             try:
                 response = self._send(verb, url, content, self._timeout)
@@ -82,7 +87,7 @@ class Client:
                 if response.status != 200:
                     expect((response.status, _decoded(response, _read(response, what))), what, 200)
                 for line in _lines(response, what):
-                    yield json.loads(line)
+                    yield deep_json.loads(line)
             finally:
                 response.close()
 
@@ -95,6 +100,9 @@ class Client:
             {"Accept": self._accept, "Content-Type": MERGE_PATCH if verb == "PATCH" else JSON}
         )
         for name, value in self._access.headers():
+            if not _HEADER_VALUE.fullmatch(value):
+                reason = f"the value of the header {shortened(name, MAX_NAME)} has characters that no header can have"
+                raise Unavailable(f"{verb} {url}: {reason}", reason=reason)
             headers.add(name, value)
         return self._access.pool.request(
             verb,
@@ -144,11 +152,11 @@ def _lines(response: BaseHTTPResponse, what: str) -> Iterator[bytes]:
 def _decoded(response: BaseHTTPResponse, answer: bytes) -> Any:
     """The JSON in an answer; an error is an object with a message, also where it comes as plain text.
 
-    :raises ValueError: for what should be JSON.
+    :raises JSONError: for what should be JSON.
     """
     try:
-        value = json.loads(answer)
-    except ValueError:
+        value = deep_json.loads(answer)
+    except JSONError:
         if response.status < 400:
             raise
         message = answer.decode("utf-8", "replace").strip()
@@ -165,7 +173,9 @@ def _was_dropped(error: ProtocolError | SSLError) -> bool:
 
 def _cause(error: Exception) -> str:
     """What a request failed for, without the wrapping of the libraries."""
+    if not isinstance(error, (HTTPError, OSError, JSONError)):  # its text may quote credentials
+        return "the request has an address or a header that cannot be sent"
     reason = getattr(error, "reason", None)
     lines = str(reason if isinstance(reason, Exception) else error).strip().splitlines()
     first = lines[0] if lines else type(error).__name__
-    return first.rpartition("): ")[2] or first
+    return shortened(first.rpartition("): ")[2] or first, MAX_MESSAGE)

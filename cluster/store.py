@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
 from resourceapi.manifests import mapping, name_of, text
 from resourceapi.objects import Object
+from resourceapi.shortening import shortened
 
+_LOGGER = logging.getLogger("claimcheck")
+MAX_REASON = 200
 Value = TypeVar("Value")
 
 
@@ -55,7 +59,7 @@ class Collection(Generic[Value]):
 
     def replace(self, objects: Iterable[Object]) -> None:
         """Take these for all objects that there are; if iterating over them fails, everything stays as it was."""
-        found = {key_of(obj): value for obj in objects if (value := self._read(obj)) is not None}
+        found = {key_of(obj): value for obj in objects if (value := self._value_of(obj)) is not None}
         with self._lock:
             changes = [Change(key, before, None) for key, before in self.objects.items() if key not in found]
             changes += [Change(key, self.objects.get(key), value) for key, value in found.items()]
@@ -64,7 +68,7 @@ class Collection(Generic[Value]):
 
     def put(self, obj: Object) -> None:
         """Add an object, or replace the one with its key."""
-        self.set(key_of(obj), self._read(obj))
+        self.set(key_of(obj), self._value_of(obj))
 
     def set(self, key: str, value: Value | None) -> None:
         """Put what is to be held of an object in its place; None removes it."""
@@ -80,6 +84,16 @@ class Collection(Generic[Value]):
         with self._lock:
             self.is_listed = False
             self._apply([Change(key, before, None) for key, before in self.objects.items()])
+
+    def _value_of(self, obj: Object) -> Value | None:
+        """What is held of an object; whatever is wrong with it, the others can be read."""
+        try:
+            return self._read(obj)
+        except Exception as error:  # noqa: BLE001 - one object does not keep the others from being read
+            reason = shortened(f"{type(error).__name__}: {error}", MAX_REASON)
+            fields = {"kind": text(obj, "kind"), "name": key_of(obj), "reason": reason}
+            _LOGGER.warning("object ignored", extra={"fields": fields})
+            return None
 
     def _apply(self, changes: Iterable[Change[Value]]) -> None:
         real = [change for change in changes if change.before != change.after]

@@ -6,8 +6,7 @@ import random
 from collections.abc import Callable, Iterable
 from threading import Event
 
-from quota.reservations import Busy, Reservations
-from resourceapi.api_client import Unavailable
+from quota.reservations import Reservations
 
 INTERVAL = 10.0
 
@@ -39,11 +38,11 @@ class RecountController:
             self.recount_all(stop)
 
     def recount_all(self, stop: Event | None = None) -> None:
-        """One round; what fails is reported and tried again in the next one."""
+        """One round; whatever fails is reported and tried again in the next one."""
         try:
             wanted = set(self._namespaces_with_quota())
             stored = self._reservations.store.keys()
-        except (Unavailable, Busy) as error:
+        except Exception as error:  # noqa: BLE001 - the next round may succeed
             self._report("", error)
             return
         for namespace in sorted(wanted.union(stored)):
@@ -54,5 +53,5 @@ class RecountController:
                     self._reservations.recount(namespace)
                 else:
                     self._reservations.forget(namespace)
-            except (Unavailable, Busy) as error:
+            except Exception as error:  # noqa: BLE001 - one namespace does not end the work for others
                 self._report(namespace, error)

@@ -145,9 +145,9 @@ class Raw:
     @property
     def plain(self) -> Any:
         """The value in which numbers are numbers, whatever they looked like."""
-        import json
+        from resourceapi.deep_json import loads
 
-        return json.loads(self.text)
+        return loads(self.text)
 
     def exceeds(self, limit: int) -> bool:
         """Whether the text as sent has more than ``limit`` bytes."""

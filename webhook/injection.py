@@ -74,6 +74,8 @@ class Injection:
                 problem = self._inject(target, b64encode(self._bundle.read_bytes()).decode("ascii"))
             except (Unavailable, OSError) as error:
                 problem = str(error)
+            except Exception as error:  # noqa: BLE001 - one object does not end the work for others
+                problem = f"{type(error).__name__}: {error}"
             if problem and self._reported.get(target) != problem:
                 log(logging.WARNING, "bundle not injected", target=target.path, reason=problem)
             self._reported[target] = problem

@@ -111,7 +111,8 @@ class OpaqueParameters:
             yield invalid(path, Verbatim("..."), "has a number that is too long to be checked")
             return
         if not isinstance(value, dict):
-            yield invalid(path, _shown(value), "must be an object")
+            shown = Verbatim("...") if is_deeper(value, MAX_DEPTH) else _shown(value)
+            yield invalid(path, shown, "must be an object")
             return
         for name in ("apiVersion", "kind"):
             if not isinstance(value.get(name), str) or not value[name]:

@@ -9,6 +9,7 @@ from quota.config_maps import ConfigMapStore
 from quota.controller import RecountController
 from quota.enforcement import ObservedQuota, QuotaCheck, ReservedQuota, held_for_custom_resources
 from quota.reservations import Reservations
+from resourceapi.errors import ClaimcheckError
 from resourceapi.releases import Profile
 from serving.config_file import Config
 from serving.logs import log
@@ -53,7 +54,11 @@ def make_quota(config: Config, profile: Profile, watched: WatchedCluster) -> Quo
         namespaces.namespaces_with_quota,
         interval=config.get("quota", "recountSeconds"),
         report=lambda namespace, error: log(
-            logging.WARNING, "quota not recounted", namespace=namespace, reason=str(error)
+            logging.WARNING, "quota not recounted", namespace=namespace, reason=_reason(error)
         ),
     )
     return ReservedQuota(reservations, namespaces, controller, is_for_known_clients=not trusts_everybody)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, ClaimcheckError) else f"{type(error).__name__}: {error}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from commandline.migrate_storage.options import CLEAR, SAVE
 if TYPE_CHECKING:
     from argparse import Namespace
 
-FORMAT = {"apiVersion": "v1", "kind": "List"}
+BEGINNING = '{"apiVersion": "v1", "kind": "List", "items": [\n'
 
 
 def run(options: Namespace) -> int:
@@ -57,13 +56,17 @@ def run(options: Namespace) -> int:
 
 
 def _write(file: str, objects: list[dict[str, Any]]) -> None:
-    """Write the whole file or nothing."""
+    """Write the whole file, an object to a line, or nothing."""
+    from resourceapi import deep_json
+
     unfinished = Path(f"{file}.unfinished")
     try:
         # what drivers publish about their devices is not for everybody
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="utf-8") as output:
-            json.dump({**FORMAT, "items": objects}, output, indent=1)
+            output.write(BEGINNING)
+            output.write(",\n".join(map(deep_json.dumps, objects)))
+            output.write("\n]}\n")
             output.flush()
             os.fsync(output.fileno())
         unfinished.rename(file)
@@ -72,12 +75,14 @@ def _write(file: str, objects: list[dict[str, Any]]) -> None:
 
 
 def _read(file: str) -> list[dict[str, Any]]:
+    from resourceapi import deep_json
+
     try:
         with open(file, encoding="utf-8") as source:
-            whole = json.load(source)
+            whole = deep_json.loads(source.read())
     except OSError as error:
         raise UsageError(f"migrate-storage: {file}: {error.strerror or error}") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         whole = None
     items = whole.get("items") if isinstance(whole, dict) else None
     if not isinstance(items, list) or not all(_is_saved(item) for item in items):

@@ -12,16 +12,20 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from urllib3 import PoolManager
 
 from cluster import client
-from cluster.access import service_account
+from cluster.access import Access, service_account
 from cluster.client import Client
 from resourceapi.api_client import TooLarge, Unavailable
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, Terms, advance
 from tests.webhook.running import PATIENCE_SECONDS
 
 EVENTS = b"".join(json.dumps({"type": "ADDED", "object": number}).encode() + b"\n" for number in range(3))
+DEEP = b'{"type": "ADDED", "object": ' + b"[" * 9_999 + b"]" * 9_999 + b"}"
 ODD = {
+    "/deep": (200, DEEP),
+    "/watch?watch=deep": (200, DEEP + b"\n" + EVENTS),
     "/watch?watch=true": (200, EVENTS + b"\n"),
     "/watch?watch=large": (200, b'{"type": "' + b"x" * 2000),
     "/watch?watch=refused": (410, b'{"kind": "Status", "message": "too old"}'),
@@ -137,6 +141,37 @@ def test_events(api: Client) -> None:
     found = list(api.events("/watch", {"watch": "true"}, PATIENCE_SECONDS))
     assert [event["object"] for event in found] == [0, 1, 2]
     assert api.request("GET", "/")[0] == 200
+
+
+def test_deep_objects(api: Client) -> None:
+    """Objects of as many levels as an API server stores are read in answers and events, and can be sent."""
+    answer = api.request("GET", "/deep")[1]
+    assert answer["type"] == "ADDED"
+    events = api.events("/watch", {"watch": "deep"}, PATIENCE_SECONDS)
+    assert [event["type"] for event in events] == ["ADDED"] * 4
+    nobody = Client(Access("https://no-such-host.invalid", PoolManager(), list))
+    with pytest.raises(Unavailable, match="no-such-host"):  # which is after the body has been written
+        nobody.request("PUT", "/", answer)
+
+
+@pytest.mark.parametrize("value", ["private\nrest", "private\r\nX-Other: 1", "private\x00", "privat\u0119"])
+def test_credentials_are_not_in_errors(api: Client, tmp_path: Path, value: str) -> None:
+    """A token that no header can hold is refused in words of ours, whoever would have quoted it."""
+    (tmp_path / "token").write_text(value, "utf-8", newline="")
+    with pytest.raises(Unavailable) as caught:
+        api.request("GET", "/x")
+    assert str(caught.value) == (
+        "GET /x: the value of the header Authorization has characters that no header can have"
+    )
+    (tmp_path / "token").write_bytes(b"private \xff")
+    with pytest.raises(Unavailable) as caught:
+        api.request("GET", "/x")
+    assert caught.value.reason == "the request has an address or a header that cannot be sent"
+
+
+def test_causes_are_short() -> None:
+    """What libraries say about a failure is of bounded length."""
+    assert len(client._cause(OSError("x" * 10_000))) == client.MAX_MESSAGE
 
 
 def test_watch_that_is_left(api: Client) -> None:

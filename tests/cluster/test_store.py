@@ -219,3 +219,17 @@ def test_counts_of_a_watch_are_those_of_a_list(steps: list[tuple[str, Object]]) 
     ClaimCounts(listed).show(expected)
     listed.replace(there.values())
     assert {labels: number for labels, number in shown.numbers.items() if number} == expected.numbers
+
+
+def test_unreadable_objects_are_absent(caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever one object does to what reads it, the others are there; the log names it."""
+    collection = Collection(lambda found: {"spec": found["spec"]})
+    broken: Object = {"metadata": {"name": "broken", "namespace": "team"}}
+    collection.replace([obj("a", 1), broken, obj("b", 2)])
+    assert collection.objects == {"team/a": {"spec": 1}, "team/b": {"spec": 2}}
+    collection.put({**broken, "metadata": {"name": "a", "namespace": "team"}})
+    assert (list(collection.objects), collection.is_listed) == (["team/b"], True)
+    logged = [vars(record)["fields"] for record in caplog.records if record.message == "object ignored"]
+    assert logged == [
+        {"kind": "", "name": f"team/{name}", "reason": "KeyError: 'spec'"} for name in ("broken", "a")
+    ]

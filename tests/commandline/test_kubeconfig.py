@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from commandline.main import main
+from resourceapi.deep_json import dumps, loads
 from tests.webhook.client_certificates import write_client_certificates
 
 GROUP = "/apis/resource.k8s.io"
@@ -98,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer: dict[str, Any] = {}
         if self.headers["Authorization"] == f"Bearer {TOKEN}":
             code, answer = self.server.answer(url.path, parse_qs(url.query))
-        body = json.dumps(answer).encode()
+        body = dumps(answer).encode()
         self.send_response(code)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -117,6 +118,68 @@ def cluster() -> Iterator[FakeCluster]:
         yield server
         server.shutdown()
         thread.join()
+
+
+def _deep_claim(name: str, levels: int) -> dict[str, Any]:
+    claim = _claim(name)
+    parameters = {"a": loads("[" * levels + "1.5" + "]" * levels)}
+    claim["spec"]["devices"]["config"] = [{"opaque": {"driver": "gpu.example.com", "parameters": parameters}}]
+    return claim
+
+
+@pytest.mark.parametrize(("levels", "code"), [(1500, 0), (9900, 1)])
+def test_deep_parameters(
+    levels: int, code: int, cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Parameters of as many levels as an API server stores end no command: neither checked, explained, simulated nor saved."""
+    cluster.lists[f"{GROUP}/v1/resourceclaims"].insert(0, _deep_claim("deep", levels))
+    cluster.versions = {"v1": ("resourceclaims", "deviceclasses", "resourceslices")}
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, "devices": [{"name": "g0"}]}
+    cluster.lists[f"{GROUP}/v1/resourceslices"] = [{"metadata": {"name": "s"}, "spec": spec}]
+    cluster.lists["/api/v1/nodes"] = [{"metadata": {"name": "n1"}}]
+    config = _kubeconfig(tmp_path, _address(cluster))
+    report = _report(capsys, "--kubeconfig", config, code=code)  # more than 10 KiB are not valid
+    assert report["summary"]["valid"] == 6 - code
+    pod = tmp_path / "pod.yaml"
+    pod.write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: deep-pod, namespace: team}\nspec:\n"
+        "  resourceClaims: [{name: gpu, resourceClaimName: deep}]\n"
+        "  containers: [{name: app, image: app, resources: {claims: [{name: gpu}]}}]\n",
+        encoding="utf-8",
+    )
+    for command in ("explain", "simulate"):
+        assert main([command, "-f", str(pod), "--kubeconfig", config]) == 0
+        assert "team/deep-pod" in capsys.readouterr().out
+    file = tmp_path / "saved.json"
+    assert main(["migrate-storage", "save", str(file), "--kubeconfig", config]) == 0
+    [saved] = [item for item in loads(file.read_text())["items"] if item["metadata"]["name"] == "deep"]
+    assert dumps(saved["spec"]) == dumps(_deep_claim("deep", levels)["spec"])
+
+
+@pytest.mark.parametrize(
+    ("user", "header"),
+    [
+        ({"token": "private\nrest"}, "Authorization"),
+        ({"tokenFile": "token"}, "Authorization"),
+        ({"token": TOKEN, "as": "private\r\nrest"}, "Impersonate-User"),
+        ({"token": TOKEN, "as": "jane", "as-groups": ["private\x00"]}, "Impersonate-Group"),
+    ],
+)
+def test_credentials_are_not_shown(
+    user: dict[str, Any],
+    header: str,
+    cluster: FakeCluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What no header can hold is refused without showing it."""
+    (tmp_path / "token").write_text("private\nrest\n", encoding="utf-8")
+    config = _kubeconfig(tmp_path, _address(cluster), **user)
+    assert main(["validate", "--kubeconfig", config]) == 2
+    captured = capsys.readouterr()
+    assert "private" not in captured.out + captured.err
+    assert f"the value of the header {header} has characters that no header can have" in captured.out
 
 
 def _kubeconfig(tmp_path: Path, server: str, **user: Any) -> str:

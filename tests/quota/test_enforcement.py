@@ -11,7 +11,7 @@ from quota.cluster import ClusterNamespaces
 from quota.config_maps import ConfigMapStore
 from quota.controller import RecountController
 from quota.enforcement import ObservedQuota, ReservedQuota, held_for_custom_resources
-from quota.ledger import from_json
+from quota.ledger import Ledger, from_json
 from quota.pod_claims import ANNOTATION
 from quota.reservations import Reservations
 from resourceapi.api_client import Unavailable
@@ -188,6 +188,35 @@ def test_server_that_is_down() -> None:
     )
     controller.recount_all()
     assert reported == [": connection refused"]
+
+
+def test_one_namespace_does_not_end_the_work_for_others() -> None:
+    """Whatever happens while one namespace is recounted, the next ones are, and so is the next round."""
+    recounted: list[str] = []
+
+    class Broken(Reservations):
+        def recount(self, namespace: str) -> Ledger:
+            recounted.append(namespace)
+            if namespace == "another":
+                raise RecursionError
+            return super().recount(namespace)
+
+    setup = Setup({GPU: "1"})
+    reservations = Broken(setup.store, setup.namespaces, is_enforced=held_for_custom_resources)
+    reported: list[str] = []
+    controller = RecountController(
+        reservations, lambda: ["another", "team"], report=lambda namespace, _: reported.append(namespace)
+    )
+    controller.recount_all()
+    assert (recounted, reported) == (["another", "team"], ["another"])
+
+    def fail() -> list[str]:
+        raise KeyError("namespace")
+
+    RecountController(
+        reservations, fail, report=lambda namespace, _: reported.append(namespace)
+    ).recount_all()
+    assert reported == ["another", ""]
 
 
 def test_controller_stops() -> None:

@@ -1,0 +1,83 @@
+"""``json.loads`` and ``json.dumps`` for values that are nested more deeply than those two can follow.
+
+For JSON that an API server or Claimcheck has written; :mod:`resourceapi.json_text` reads what strangers send.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from resourceapi.go_text import json_text
+from resourceapi.json_values import MAX_DEPTH, JSONError
+
+# An API server stores objects of up to 10,000 levels; those of a list are two levels deep in it.
+_MOST_LEVELS = MAX_DEPTH + 2
+# So many at a time: far fewer than the interpreter's stack has, whoever calls.
+_LEVELS_AT_ONCE = 200
+# Strings, so that brackets in them do not count; brackets; the first letters of NaN and Infinity, which JSON does not have.
+_TOKENS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{}NI]', re.DOTALL)
+
+
+def loads(body: str | bytes) -> Any:
+    """The value of a JSON text, as ``json.loads`` returns it.
+
+    :raises JSONError: for what is not JSON, deeper than a list of the deepest objects, or has an integer of thousands of
+        digits.
+    """
+    try:
+        try:
+            return json.loads(body)
+        except RecursionError:
+            return _joined(body if isinstance(body, str) else body.decode())
+    except ValueError as error:
+        raise JSONError(str(error)) from None
+
+
+def dumps(value: Any) -> str:
+    """A value of :func:`loads` as JSON."""
+    try:
+        return json.dumps(value)
+    except RecursionError:
+        return json_text(value)
+
+
+class _Part:
+    """A part of a text, a few hundred levels deep, in which NaN stands for each part inside it."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.inner: list[Any] = []
+
+    def value(self) -> Any:
+        inner = iter(self.inner)
+        return json.loads("".join(self.pieces), parse_constant=lambda _: next(inner))
+
+
+def _joined(text: str) -> Any:
+    """Read a text part by part, the innermost first."""
+    parts, depth, start = [_Part()], 0, 0
+    for found in _TOKENS.finditer(text):
+        token = found[0]
+        if token in ("[", "{"):
+            depth += 1
+            if depth > _MOST_LEVELS:
+                raise ValueError("exceeded max depth")
+            if depth % _LEVELS_AT_ONCE == 0:
+                parts[-1].pieces += (text[start : found.start()], "NaN")
+                parts.append(_Part())
+                start = found.start()
+        elif token in ("]", "}"):
+            if depth % _LEVELS_AT_ONCE == 0 and len(parts) > 1:
+                part = parts.pop()
+                part.pieces.append(text[start : found.end()])
+                start = found.end()
+                parts[-1].inner.append(part.value())
+            depth -= 1
+        elif token in ("N", "I"):
+            raise ValueError("a number that JSON does not have")
+    if len(parts) > 1:
+        raise ValueError("unexpected end of JSON input")
+    parts[0].pieces.append(text[start:])
+    return parts[0].value()
