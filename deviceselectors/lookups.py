@@ -137,55 +137,72 @@ def unguarded(root: Node) -> list[Lookup]:
     side's error, and with `!` on either side of `||`; that of a condition counts in its branches.
     """
     found: dict[Key, Lookup] = {}
-    _collect_unguarded(root, frozenset(), found)
+    _collect_unguarded(root, frozenset(), found, _Guards())
     return list(found.values())
 
 
-def _collect_unguarded(node: Node, present: frozenset[Key], found: dict[Key, Lookup]) -> None:
+def _collect_unguarded(
+    node: Node, present: frozenset[Key], found: dict[Key, Lookup], guards: _Guards
+) -> None:
     lookup = as_lookup(node)
     if lookup is not None and not lookup.optional and lookup.key not in present:
         found.setdefault(lookup.key, lookup)
     if isinstance(node, Call) and node.target is None:
         function, args = node.function, node.args
         if function in ("_&&_", "_||_"):
-            left, right = (_present(arg, function == "_&&_") for arg in args)
-            _collect_unguarded(args[0], present | right, found)
-            _collect_unguarded(args[1], present | left, found)
+            left, right = (guards.present(arg, function == "_&&_") for arg in args)
+            _collect_unguarded(args[0], present | right, found, guards)
+            _collect_unguarded(args[1], present | left, found, guards)
             return
         if function == "_?_:_":
-            _collect_unguarded(args[0], present, found)
-            _collect_unguarded(args[1], present | _present(args[0], True), found)
-            _collect_unguarded(args[2], present | _present(args[0], False), found)
+            _collect_unguarded(args[0], present, found, guards)
+            _collect_unguarded(args[1], present | guards.present(args[0], True), found, guards)
+            _collect_unguarded(args[2], present | guards.present(args[0], False), found, guards)
             return
     for child in children(node):
-        _collect_unguarded(child, present, found)
+        _collect_unguarded(child, present, found, guards)
 
 
-def _present(node: Node, outcome: bool) -> frozenset[Key]:
-    """What a device must have for the node to give this outcome."""
-    if isinstance(node, Select) and node.test_only:
-        domain = domain_of(node.operand)
-        return (
-            frozenset(((domain[0], domain[1], node.field),))
-            if domain is not None and outcome
-            else frozenset()
-        )
-    if not isinstance(node, Call):
+class _Guards:
+    """What the parts of one expression guard; each part is read once, however many parts around it ask."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, bool], frozenset[Key]] = {}
+
+    def present(self, node: Node, outcome: bool) -> frozenset[Key]:
+        """What a device must have for the node to give this outcome."""
+        key = id(node), outcome
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._find(node, outcome)
+        return found
+
+    def _find(self, node: Node, outcome: bool) -> frozenset[Key]:
+        if isinstance(node, Select) and node.test_only:
+            domain = domain_of(node.operand)
+            return (
+                frozenset(((domain[0], domain[1], node.field),))
+                if domain is not None and outcome
+                else frozenset()
+            )
+        if not isinstance(node, Call):
+            return frozenset()
+        function = node.function
+        if function == "!_":
+            return self.present(node.args[0], not outcome)
+        if function in ("_&&_", "_||_"):
+            left, right = self.present(node.args[0], outcome), self.present(node.args[1], outcome)
+            return left | right if (function == "_&&_") == outcome else left & right
+        if not outcome:
+            return frozenset()
+        if function == "@in" and isinstance(node.args[0], Literal):
+            domain = domain_of(node.args[1])
+            return (
+                frozenset()
+                if domain is None
+                else frozenset(((domain[0], domain[1], str(node.args[0].value)),))
+            )
+        if function == "hasValue" and node.target is not None:
+            lookup = as_lookup(node.target)
+            return frozenset() if lookup is None else frozenset((lookup.key,))
         return frozenset()
-    function = node.function
-    if function == "!_":
-        return _present(node.args[0], not outcome)
-    if function in ("_&&_", "_||_"):
-        left, right = (_present(arg, outcome) for arg in node.args)
-        return left | right if (function == "_&&_") == outcome else left & right
-    if not outcome:
-        return frozenset()
-    if function == "@in" and isinstance(node.args[0], Literal):
-        domain = domain_of(node.args[1])
-        return (
-            frozenset() if domain is None else frozenset(((domain[0], domain[1], str(node.args[0].value)),))
-        )
-    if function == "hasValue" and node.target is not None:
-        lookup = as_lookup(node.target)
-        return frozenset() if lookup is None else frozenset((lookup.key,))
-    return frozenset()

@@ -91,3 +91,13 @@ def spend(expression: str) -> None:
     budget = _current.get()
     if budget is not None:
         budget.spend(expression)
+
+
+def insist() -> None:
+    """Check that somebody still waits for the answer to the request that this thread works for, if there is one.
+
+    :raises BudgetSpentError: if nobody does
+    """
+    budget = _current.get()
+    if budget is not None:
+        budget.insist()

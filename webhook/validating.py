@@ -7,7 +7,7 @@ from typing import Any
 
 from advice.lints import lint
 from conversion.paths import to_version
-from deviceselectors.request_budget import RequestBudget
+from deviceselectors.request_budget import BudgetSpentError, RequestBudget
 from quota.enforcement import RESOURCE
 from quota.reservations import Busy
 from resourceapi.api_client import Unavailable
@@ -209,14 +209,25 @@ class _Verdict:
         return obj if obj is not None and obj.has_new_spec else None
 
     def _lints(self) -> Iterator[str]:
-        """Lints are for objects that are new or have another spec; they are not repeated at every update."""
+        """Lints are for objects that are new or have another spec; they are not repeated at every update.
+
+        An object of another kind than its request's, which no API server sends, has none: where a review is answered, and
+        how long that may take, depends on the request's kind.
+        """
         obj, old = self.request.object, self.request.old
         if self.context.facts is None or obj is None or self.request.subresource:
+            return
+        if (obj.get("apiVersion"), obj.get("kind")) != (self.request.api_version, self.request.kind):
             return
         if old is not None and old.get("spec") == obj.get("spec"):
             return
         if self.caller.size > LINTED_BYTES:
             yield NOT_LINTED
             return
-        for warning in lint(obj, self.context.facts):
+        try:
+            found = list(lint(obj, self.context.facts))
+        except BudgetSpentError as error:
+            yield f"lints are skipped: {error}"
+            return
+        for warning in found:
             yield f"{warning.code}: {warning.message}"

@@ -22,6 +22,7 @@ def lint(manifest: dict[str, Any], facts: Facts, *, notes: bool = False) -> Iter
 
     :param facts: the objects that lints can refer to, all of them
     :param notes: whether to give notes as well; otherwise they are counted in ``facts``
+    :raises deviceselectors.request_budget.BudgetSpentError: if the budget within which it is linted has nothing left.
     """
     kind, api_version = manifest.get("kind"), manifest.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from advice.lints.table import UNREACHABLE, Warning
+from resourceapi.limits import SUBREQUESTS
 from resourceapi.manifests import claim_devices, entries, mapping, text
 from resourceapi.quantity import QuantityError, parse
 
@@ -18,7 +19,7 @@ def check(manifest: dict[str, Any]) -> Iterator[Warning]:
     path, devices = claim_devices(manifest)
     constraints = entries(devices, "constraints")
     for index, request in enumerate(entries(devices, "requests")):
-        alternatives = entries(request, "firstAvailable")
+        alternatives = entries(request, "firstAvailable")[:SUBREQUESTS]
         main = text(request, "name")
         selectors = [_expressions(alternative) for alternative in alternatives]
         for later in range(1, len(alternatives)):

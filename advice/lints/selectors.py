@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from advice.lints.facts import Facts
 from advice.lints.table import UNGUARDED, Warning
+from deviceselectors import request_budget
 from resourceapi.field_path import Path
 from resourceapi.manifests import entries, mapping, request_details, text
 
@@ -38,6 +39,7 @@ def _check_selectors(
     before: Expression | None = None
     for index, selector in enumerate(entries(holder, "selectors")):
         written = text(mapping(selector, "cel"), "expression")
+        request_budget.insist()
         expression = _read(written, facts)
         if expression is None:
             continue

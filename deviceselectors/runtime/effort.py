@@ -9,6 +9,8 @@ expression made. An evaluation that needs more of them than any sensible one end
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from deviceselectors.runtime.values import out_of_memory
 
@@ -18,6 +20,8 @@ LIMIT = 5_000_000
 
 class _Account(threading.local):
     spent = 0
+    is_shared = False
+    was_too_much = False
 
 
 _account = _Account()
@@ -25,7 +29,8 @@ _account = _Account()
 
 def begin() -> None:
     """Begins a new evaluation (or the making of a program) in this thread."""
-    _account.spent = 0
+    if not _account.is_shared:
+        _account.spent = 0
 
 
 def spend(steps: int) -> None:
@@ -35,6 +40,7 @@ def spend(steps: int) -> None:
     """
     total = _account.spent + steps
     if total > LIMIT:
+        _account.was_too_much = True
         raise out_of_memory()
     _account.spent = total
 
@@ -42,3 +48,16 @@ def spend(steps: int) -> None:
 def spent() -> int:
     """The steps since the beginning."""
     return _account.spent
+
+
+@contextmanager
+def shared(steps: int) -> Iterator[Callable[[], bool]]:
+    """Give all evaluations in a ``with`` block of this thread so many steps together.
+
+    :returns: a function that tells whether any of them needed more.
+    """
+    _account.spent, _account.is_shared, _account.was_too_much = LIMIT - steps, True, False
+    try:
+        yield lambda: _account.was_too_much
+    finally:
+        _account.spent, _account.is_shared = 0, False

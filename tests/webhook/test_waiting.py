@@ -403,3 +403,39 @@ def test_no_lints_of_large_reviews() -> None:
     assert len(found[LINTED_BYTES]) == 1
     assert found[LINTED_BYTES] != [NOT_LINTED]
     assert found[LINTED_BYTES + 1] == [NOT_LINTED]
+
+
+def with_lints() -> Context:
+    linting = context()
+    linting.facts = Facts(linting.server.profile)
+    return linting
+
+
+@pytest.mark.parametrize(
+    ("group", "kind"),
+    [("", "ConfigMap"), ("resource.k8s.io", "ResourceSlice"), ("example.com", "ResourceClaim")],
+)
+def test_no_lints_of_an_object_of_another_kind(group: str, kind: str, compiled: list[str]) -> None:
+    """Nothing in a review is compiled on the event loop because of the kind that its object claims to have."""
+    review = json.loads(with_expressions(30, 100, tag=f"as {kind}"))
+    review["request"]["kind"] = {"group": group, "version": "v1", "kind": kind}
+    validate(review, with_lints())
+    assert compiled == []
+
+
+def test_lints_end_with_the_budget(compiled: list[str]) -> None:
+    """When time runs out during the lints there are none, and one warning in their place; the verdict stays."""
+    review = json.loads(with_expressions(10, tag="lint"))
+    (request,) = review["request"]["object"]["spec"]["devices"]["requests"]
+    for selector in request["exactly"]["selectors"]:
+        selector["cel"]["expression"] += " || true"
+    for seconds, number, warning in (
+        (1000, 20, "CC013: the selector is true for every device"),
+        (20, 14, "lints are skipped: the review takes longer than 20 s"),
+    ):
+        compiled.clear()
+        budget = RequestBudget(seconds, 2**30, Ticking())
+        with within(budget):
+            response = validate(review, with_lints(), Caller("", budget))["response"]
+        assert (response["allowed"], response["warnings"]) == (True, [warning])
+        assert len(compiled) == number
