@@ -2,7 +2,8 @@
 
 API servers store custom resources under other keys than built-in ones, so objects of one are not visible in the other.
 All objects are therefore saved before the change and created again after it, with their status. As nothing may allocate
-devices in between, a running scheduler is an error.
+devices in between, a running scheduler is an error. Objects of diagnostic kinds are left alone: they ask for one report,
+which they got when they were made.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def _renewed(api: Api, name: str) -> str:
 
 
 def saved(api: Api) -> Iterator[Object]:
-    """All DRA objects of a cluster, each in the newest version that it serves.
+    """All DRA objects of a cluster but those of diagnostic kinds, each in the newest version that it serves.
 
     :raises Refused: if some cannot be read.
     """
@@ -187,8 +188,13 @@ def _wanted(objects: Iterable[Object], served: Mapping[str, str]) -> dict[Key, O
     wanted: dict[Key, Object] = {}
     for obj in objects:
         kind = text(obj, "kind")
+        if KINDS[kind].diagnostic:
+            continue
         if kind not in served:
-            raise Refused(f"{key_of(obj)}: the cluster does not serve {kind}")
+            raise Refused(
+                f"{key_of(obj)}: the cluster does not serve {kind}: apply its CRD, or switch it on in the API server "
+                "(--runtime-config, --feature-gates), or remove the objects of this kind from the file; then repeat the command"
+            )
         wanted[key_of(obj)] = _in_version(obj, served[kind])
     return wanted
 
@@ -212,8 +218,8 @@ def _discovered(api: Api) -> Discovery:
 
 
 def _served(api: Api) -> dict[str, str]:
-    """The newest version of each kind that a cluster serves."""
-    return {kind.name: version for kind, version in _discovered(api).kinds()}
+    """The newest version of each kind that a cluster serves, diagnostic kinds left out."""
+    return {kind.name: version for kind, version in _discovered(api).kinds() if not kind.diagnostic}
 
 
 def _check_discovery(api: Api) -> None:

@@ -30,7 +30,8 @@ RESOURCES = {kind.resource: kind.name for kind in KINDS.values()}
 
 
 class FakeCluster:
-    """Serves the group in v1, as an API server does: uids are its own, a status is written apart."""
+    """Serves the group in v1, and requests for reports in v1alpha3, as an API server does: uids are its own, a status is
+    written apart."""
 
     def __init__(self, *objects: Object) -> None:
         self.objects = {key_of(obj): obj for obj in objects}
@@ -39,6 +40,7 @@ class FakeCluster:
         self.refuses = ""
         self.refusal = "exceeded quota"
         self.only_discovered: list[str] = []
+        self.not_served = ""
 
     def request(
         self, verb: str, path: str, body: object = None, query: Mapping[str, str] | None = None
@@ -47,12 +49,17 @@ class FakeCluster:
             times = self.leases.get(path.removeprefix(LEASES), [])
             return (200, {"spec": {"renewTime": times.pop(0)}}) if times else (404, {"message": "not found"})
         if path == f"/apis/{GROUP}":
-            return 200, {"versions": [{"version": name} for name in ("v1", *self.only_discovered)]}
+            return 200, {
+                "versions": [{"version": name} for name in ("v1", "v1alpha3", *self.only_discovered)]
+            }
         if path.rpartition("/")[2] in self.only_discovered:
             return 404, {"message": "the server could not find the requested resource"}
-        parts = path.removeprefix(f"/apis/{GROUP}/v1").strip("/").split("/")
-        if parts == [""]:
-            return 200, {"resources": [{"name": name} for name in RESOURCES]}
+        version, *parts = path.removeprefix(f"/apis/{GROUP}/").split("/")
+        if not parts:
+            served = [kind for kind in KINDS.values() if next(iter(kind.versions)) == version]
+            return 200, {
+                "resources": [{"name": kind.resource} for kind in served if kind.name != self.not_served]
+            }
         namespace = parts[1] if parts[0] == "namespaces" else ""
         resource, *rest = parts[2:] if namespace else parts
         if verb == "GET":
@@ -120,6 +127,15 @@ def a_class(name: str) -> Object:
     }
 
 
+def a_request_for_a_report() -> Object:
+    return {
+        "apiVersion": f"{GROUP}/v1alpha3",
+        "kind": "ResourcePoolStatusRequest",
+        "metadata": {"name": "report", "uid": "old"},
+        "spec": {"driver": "d.example.com"},
+    }
+
+
 def quiet(_: str) -> None:
     """Tells nobody."""
 
@@ -177,6 +193,32 @@ def test_what_was_left_behind_goes() -> None:
         "deleted ResourceClaim n/old",
         "deleted ResourceClaim n/used",
     ]
+
+
+def test_requests_for_reports_are_left_alone() -> None:
+    """They were answered when they were made: they are not saved, restored or deleted, whatever either cluster serves."""
+    report = a_request_for_a_report()
+    cluster = FakeCluster(a_class("c"), report)
+    objects = list(saved(cluster))
+    assert [key_of(obj) for obj in objects] == [Key("DeviceClass", "", "c")]
+    assert clear(cluster, objects, quiet) == 1
+    assert list(cluster.objects) == [key_of(report)]
+    assert restore(cluster, [*objects, report], quiet) == 1
+    cluster.not_served = "ResourcePoolStatusRequest"
+    assert restore(cluster, [*objects, report], quiet) == 1
+
+
+def test_kinds_that_are_not_served() -> None:
+    """Nothing is restored, and the message says what to do."""
+    target = FakeCluster()
+    target.not_served = "DeviceClass"
+    with pytest.raises(Refused) as raised:
+        restore(target, [a_claim("a"), a_class("c")], quiet)
+    assert str(raised.value) == (
+        "DeviceClass c: the cluster does not serve DeviceClass: apply its CRD, or switch it on in the API server "
+        "(--runtime-config, --feature-gates), or remove the objects of this kind from the file; then repeat the command"
+    )
+    assert target.writes == []
 
 
 def test_it_goes_on_after_a_refusal() -> None:
