@@ -16,6 +16,8 @@ DEVICE_FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 NAMES = ("device", "quantity", "semver")
 # Names that the server declares if the gate is on (k8s.io/dynamic-resource-allocation, cel package).
 GATED = {"allowMultipleAllocations": "DRAConsumableCapacity", "includes": "DRAListTypeAttributes"}
+# A string, or what follows a quote that nothing closes: no character is looked at twice.
+STRING = re.compile(r"([\"'])(?:(?!\1)[^\\]|\\.)*+(\1)?")
 EXPRESSION = r"(cel|derivedAttributes\[\])\.expression$"
 
 
@@ -67,7 +69,7 @@ def _gated(problem: Problem) -> str:
 
 def _unbalanced(problem: Problem) -> str:
     """Brackets outside of texts that do not match."""
-    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(problem))
+    bare = _without_strings(_expression(problem))
     for opening, closing in ("()", "[]", "{}"):
         missing = bare.count(opening) - bare.count(closing)
         if missing:
@@ -77,12 +79,12 @@ def _unbalanced(problem: Problem) -> str:
 
 
 def _single_equals(problem: Problem) -> str:
-    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(problem))
+    bare = _without_strings(_expression(problem))
     return "write `==` for equality" if re.search(r"[^=!<>]=[^=]", bare) else ""
 
 
 def _words(problem: Problem) -> str:
-    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", "", _expression(problem))
+    bare = _without_strings(_expression(problem))
     matched = re.search(r"\b(and|or|not|AND|OR|NOT)\b", bare)
     if not matched:
         return ""
@@ -92,6 +94,10 @@ def _words(problem: Problem) -> str:
 
 def _expression(problem: Problem) -> str:
     return problem.value if isinstance(problem.value, str) else ""
+
+
+def _without_strings(expression: str) -> str:
+    return STRING.sub(lambda found: "" if found[2] else found[0], expression)
 
 
 WRONG = (INVALID,)

@@ -6,6 +6,7 @@ import pytest
 
 from advice.hints import hint_for
 from advice.hints.problem import Problem
+from advice.hints.selectors import STRING
 from resourceapi.field_errors import FORBIDDEN, INVALID
 from resourceapi.releases import Profile
 
@@ -126,3 +127,10 @@ def test_cost() -> None:
     name, text = _hint("true", FORBIDDEN, "Forbidden: too complex, exceeds cost limit")
     assert name == "too-complex"
     assert "without nested loops" in text
+
+
+@pytest.mark.parametrize("expression", ['\\"' * 5000, '"' + "\\'" * 5000])
+def test_quotes_that_nothing_closes_are_read_once(expression: str) -> None:
+    """The search does not start again at each quote in a string that does not end."""
+    assert len(list(STRING.finditer(expression))) == 1
+    assert _hint(expression + " = 1")[0] == "single-equals"
