@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from conversion.hub import hub_object
-from deviceselectors.device_properties import DeviceProperties, properties_key
+from deviceselectors.device_properties import DeviceGroup, DeviceProperties, properties_key
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.objects import EMPTY, Object
 
 if TYPE_CHECKING:
-    from deviceselectors.runtime.device import Device
     from resourceapi.schema import Schema
 
 
@@ -27,17 +26,7 @@ class DeviceName(NamedTuple):
         return "/".join(filter(None, self))
 
 
-class DeviceGroup:
-    """Devices with the same properties, which no selector can tell apart."""
-
-    __slots__ = ("device", "members")
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self.members: list[DeviceName] = []
-
-    def __len__(self) -> int:
-        return len(self.members)
+NamedGroup = DeviceGroup[list[DeviceName]]
 
 
 class DeviceInventory:
@@ -45,7 +34,7 @@ class DeviceInventory:
 
     def __init__(self) -> None:
         self._pools: dict[tuple[str, str], tuple[int, list[Object]]] = {}
-        self._groups: list[DeviceGroup] | None = None
+        self._groups: list[NamedGroup] | None = None
 
     def add(self, spec: Object) -> None:
         """Add the devices of a slice's spec, of v1 in normal form."""
@@ -61,21 +50,21 @@ class DeviceInventory:
             specs.append(spec)
 
     @property
-    def groups(self) -> list[DeviceGroup]:
+    def groups(self) -> list[NamedGroup]:
         """All devices by their properties."""
         if self._groups is None:
-            found: dict[str, DeviceGroup] = {}
+            found: dict[str, NamedGroup] = {}
             for driver, pool, device in self._devices():
                 key = properties_key(driver, device)
                 group = found.get(key)
                 if group is None:
-                    group = found[key] = DeviceGroup(DeviceProperties(driver, device).prepared)
+                    group = found[key] = DeviceGroup(DeviceProperties(driver, device), [])
                 group.members.append(DeviceName(driver, pool, device.get("name") or ""))
             self._groups = list(found.values())
         return self._groups
 
     def __len__(self) -> int:
-        return sum(map(len, self.groups))
+        return sum(len(group.members) for group in self.groups)
 
     def _devices(self) -> Iterator[tuple[str, str, Object]]:
         for (driver, pool), (_, specs) in self._pools.items():

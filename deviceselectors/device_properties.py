@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from resourceapi.amounts import values_of
 from resourceapi.canonical import canonical
@@ -63,3 +64,19 @@ class DeviceProperties:
             "capacity": {name: {"value": str(total)} for name, total in values_of(self.capacity).items()},
         }
         return prepare_device(device, self.driver)
+
+
+Members = TypeVar("Members", bound=Sized)
+
+
+class DeviceGroup(Generic[Members]):
+    """Devices with the same properties, which no selector can tell apart.
+
+    :param members: which devices they are, in the way in which its maker keeps them.
+    """
+
+    __slots__ = ("members", "properties")
+
+    def __init__(self, properties: DeviceProperties, members: Members) -> None:
+        self.properties = properties
+        self.members = members

@@ -14,7 +14,7 @@ from deviceselectors.explaining import Explainer
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
-from webhook.devices import DeviceGroup
+from webhook.devices import PlacedGroup
 
 
 class OverBudget(Exception):
@@ -37,12 +37,12 @@ class Search:
 
     def __init__(self, demand: Demand, environment: Environment, fractional: bool) -> None:
         self.demand = demand
-        self.matched: list[DeviceGroup] = []
+        self.matched: list[PlacedGroup] = []
         self._environment = environment
         self._fractional = fractional
         self._size = 100 + sum(map(len, (*demand.class_selectors, *demand.selectors)))
-        self._outcomes: dict[DeviceGroup, bool] = {}
-        self._groups: list[DeviceGroup] = []
+        self._outcomes: dict[PlacedGroup, bool] = {}
+        self._groups: list[PlacedGroup] = []
         self._revision = -1
         self._position = 0
         self._programs: list[Program | None] | None = None
@@ -55,7 +55,7 @@ class Search:
         """About how much memory it takes."""
         return len(self._outcomes) + self._size
 
-    def refresh(self, groups: list[DeviceGroup], revision: int) -> None:
+    def refresh(self, groups: list[PlacedGroup], revision: int) -> None:
         """Look at other groups, of which some may be known."""
         if revision == self._revision:
             return
@@ -116,7 +116,7 @@ class Search:
             pass
         return sum(len(group.members) for group in self.matched)
 
-    def explain(self, group: DeviceGroup, deadline: float) -> str:
+    def explain(self, group: PlacedGroup, deadline: float) -> str:
         """Why a kind of device does not fulfil the demand, as far as expressions tell.
 
         :raises OverBudget: if there is no time for that.
@@ -140,7 +140,7 @@ class Search:
         for expression in self.demand.selectors:
             yield compile_expression(expression, self._environment)
 
-    def _fulfils(self, group: DeviceGroup, deadline: float) -> bool:
+    def _fulfils(self, group: PlacedGroup, deadline: float) -> bool:
         if self._programs is None:
             self._programs = list(self._make_programs(deadline))
         try:

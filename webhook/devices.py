@@ -14,7 +14,7 @@ from allocator.features import Features
 from allocator.scheduling import SchedulingState
 from cluster.store import Change, Collection
 from conversion.hub import hub_object
-from deviceselectors.device_properties import DeviceProperties
+from deviceselectors.device_properties import DeviceGroup, DeviceProperties
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE
 from resourceapi.manifests import name_of, text
@@ -29,17 +29,8 @@ V1 = "resource.k8s.io/v1"
 _MANY_DEVICES = 1_000
 
 
-class DeviceGroup:
-    """Devices with the same properties; ``members`` says of which node each is.
-
-    A device that is not of one node only is of the node ''.
-    """
-
-    __slots__ = ("members", "properties")
-
-    def __init__(self, properties: DeviceProperties) -> None:
-        self.properties = properties
-        self.members: dict[DeviceId, str] = {}
+PlacedGroup = DeviceGroup[dict[DeviceId, str]]
+"""A group that says of which node each device is; one that is not of one node only is of the node ''."""
 
 
 class DeviceIndex:
@@ -63,7 +54,7 @@ class DeviceIndex:
         self.nodes = nodes
         self.fitting = Fitting(profile.gates, nodes)
         self.revision = 0
-        self.groups: dict[DeviceProperties, DeviceGroup] = {}
+        self.groups: dict[DeviceProperties, PlacedGroup] = {}
         self._pools: dict[PoolId, dict[str, Slice]] = {}
         self._indexed: dict[PoolId, list[tuple[DeviceProperties, DeviceId]]] = {}
         self._incomplete: set[PoolId] = set()
@@ -139,7 +130,7 @@ class DeviceIndex:
         properties = device.shape.properties
         group = self.groups.get(properties)
         if group is None:
-            group = self.groups[properties] = DeviceGroup(properties)
+            group = self.groups[properties] = DeviceGroup(properties, {})
         group.members[device.id] = device.placement.get("nodeName") or ""
         return properties, device.id
 

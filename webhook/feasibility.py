@@ -19,7 +19,7 @@ from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from serving.logs import log
 from webhook.device_search import Demand, OverBudget, Search, expressions
-from webhook.devices import DeviceGroup, DeviceIndex
+from webhook.devices import DeviceIndex, PlacedGroup
 
 # What a review may wait for this, which it could do without.  Where more is needed, the next review of the same
 # selectors goes on from there.
@@ -63,7 +63,7 @@ class Feasibility:
         self._devices = devices
         self._searches: OrderedDict[Demand, Search] = OrderedDict()
         self._reasons: dict[tuple[str, Demand, int], str] = {}
-        self._groups: list[DeviceGroup] = []
+        self._groups: list[PlacedGroup] = []
         self._revision = -1
         self._environment = Environment(
             consumable_capacity=CONSUMABLE_CAPACITY in gates, list_attributes=LIST_ATTRIBUTES in gates
@@ -128,7 +128,7 @@ class Feasibility:
             self._reasons.clear()
         return self._reasons
 
-    def _current_groups(self) -> list[DeviceGroup]:
+    def _current_groups(self) -> list[PlacedGroup]:
         if self._revision != self._devices.revision:
             self._revision = self._devices.revision
             self._groups = list(self._devices.groups.values())

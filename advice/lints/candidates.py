@@ -13,7 +13,7 @@ from deviceselectors.lookups import ATTRIBUTES, Key, Lookup
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError
 
 if TYPE_CHECKING:
-    from advice.device_inventory import DeviceGroup, DeviceInventory
+    from advice.device_inventory import DeviceInventory, NamedGroup
     from advice.lints.expressions import Expression
     from deviceselectors.runtime.device import Device
 
@@ -44,7 +44,8 @@ class Evaluations:
     """The results of selectors on the devices of an inventory: each selector is evaluated once per group."""
 
     def __init__(self, inventory: DeviceInventory) -> None:
-        self.groups: list[DeviceGroup] = inventory.groups
+        self.groups: list[NamedGroup] = inventory.groups
+        self._devices = [group.properties.prepared for group in self.groups]
         self.everything = self._candidates(list(range(len(self.groups))))
         self._outcomes: dict[str, bytearray] = {}
         self._present: dict[Key, bytes] = {}
@@ -69,7 +70,7 @@ class Evaluations:
         """The devices of these drivers, or all devices if these drivers have none."""
         found = self._drivers.get(drivers)
         if found is None:
-            indexes = [index for index, group in enumerate(self.groups) if group.device.driver in drivers]
+            indexes = [index for index, device in enumerate(self._devices) if device.driver in drivers]
             found = self._drivers[drivers] = self._candidates(indexes) if indexes else self.everything
         return found
 
@@ -120,7 +121,7 @@ class Evaluations:
     def gives_version(self, lookup: Lookup, among: Candidates) -> bool:
         """Whether the attribute is a version on any of the devices."""
         for index in among.indexes:
-            entries = self.groups[index].device.attributes.get(lookup.domain)
+            entries = self._devices[index].attributes.get(lookup.domain)
             if entries is not None and isinstance(entries.get(lookup.name), Semver):
                 return True
         return False
@@ -139,15 +140,15 @@ class Evaluations:
         except ProgramError:
             return bytearray([FAILED]) * len(self.groups)
         outcomes = bytearray(len(self.groups))
-        for index, group in enumerate(self.groups):
+        for index, device in enumerate(self._devices):
             try:
-                outcomes[index] = MATCH if program.matches(group.device) else NO_MATCH
+                outcomes[index] = MATCH if program.matches(device) else NO_MATCH
             except EvaluationError:
                 outcomes[index] = FAILED
         return outcomes
 
     def _count(self, indexes: Iterable[int]) -> int:
-        return sum(len(self.groups[index]) for index in indexes)
+        return sum(len(self.groups[index].members) for index in indexes)
 
     def _presence(self, lookup: Lookup) -> bytes:
         """For each group, 1 if its devices have the attribute or capacity, else 0."""
@@ -155,7 +156,7 @@ class Evaluations:
         if found is None:
             if len(self._present) >= _MAX_CACHED:
                 self._present.clear()
-            found = self._present[lookup.key] = bytes([_has(group.device, lookup) for group in self.groups])
+            found = self._present[lookup.key] = bytes([_has(device, lookup) for device in self._devices])
         return found
 
     def _rare(self, lookup: Lookup, having: int, total: int) -> Remark:
@@ -180,8 +181,8 @@ class Evaluations:
         found = self._names.get(map_)
         if found is None:
             found = self._names[map_] = {}
-            for group in self.groups:
-                domains = group.device.attributes if map_ == ATTRIBUTES else group.device.capacity
+            for device in self._devices:
+                domains = device.attributes if map_ == ATTRIBUTES else device.capacity
                 for domain, entries in domains.items():
                     found.setdefault(domain, set()).update(entries)
         return found
@@ -219,8 +220,8 @@ class Evaluations:
         """Why a device of the largest group does not match the selector."""
         from deviceselectors.explaining import Explainer
 
-        most = max(among.indexes, key=lambda index: len(self.groups[index]))
-        reasons = Explainer(expression.root).explain(self.groups[most].device)
+        most = max(among.indexes, key=lambda index: len(self.groups[index].members))
+        reasons = Explainer(expression.root).explain(self._devices[most])
         return f"for example {self.groups[most].members[0]}: {reasons[0]}" if reasons else ""
 
 

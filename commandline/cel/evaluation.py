@@ -159,9 +159,10 @@ def _evaluate(expression: str, inventory: DeviceInventory, *, derived: bool) -> 
     explainer = Explainer(root)
     found: dict[tuple[Any, ...], Group] = {}
     for devices in inventory.groups:
-        result = program.evaluate(devices.device)
+        device = devices.properties.prepared
+        result = program.evaluate(device)
         outcome = _outcome(result, derived)
-        reasons = [] if outcome == MATCH else explainer.explain(devices.device)
+        reasons = [] if outcome == MATCH else explainer.explain(device)
         key = (outcome, repr(result.value), result.error, *map(str, reasons))
         group = found.setdefault(key, Group(outcome, result.value, result.error, reasons))
         group.add(devices.members, result.cost)

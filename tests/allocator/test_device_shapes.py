@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_origin
 
 import pytest
 
+from advice.device_inventory import NamedGroup
 from allocator.device_shapes import ShapeRegistry
-from deviceselectors.device_properties import properties_key
+from deviceselectors.device_properties import DeviceGroup, properties_key
 from resourceapi.objects import Object
 from tests.allocator.objects import DRIVER, device, draws, slice_of
+from webhook.devices import PlacedGroup
 
 PLAIN: Object = {"attributes": {"model": "x"}, "capacity": {"memory": {"value": "1"}}}
 
@@ -76,3 +78,8 @@ def test_the_stable_allocator_hides_sharing() -> None:
         properties = ShapeRegistry(stable=stable).of_device(DRIVER, one).properties
         assert properties.multiple
         assert properties.prepared.multiple is not stable
+
+
+def test_one_notion_of_a_device_group() -> None:
+    """The inventory of files and the index of the cluster group devices in the same class."""
+    assert get_origin(NamedGroup) is get_origin(PlacedGroup) is DeviceGroup
