@@ -15,7 +15,7 @@ from documents.editing import rewrite
 from documents.sources import decode, find_files, read_file
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP, SCHEMAS, SCHEMAS_WITH_PROPOSALS
-from resourceapi.releases import PROPOSALS
+from resourceapi.releases import PROPOSALS, split_api_version
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -68,7 +68,7 @@ class _Conversion:
         for document in parse(text, file):
             if isinstance(document, DocumentError):
                 yield document
-            elif _is_of_group(document.value):
+            elif _is_of_group(document.value) and not _has_only_version(document.value):
                 try:
                     converted = convert_document(_readable(document.value), self.version, self.schemas)
                 except ConversionError as error:
@@ -100,6 +100,11 @@ def _readable(value: dict[str, Any]) -> dict[str, Any]:
     if value["apiVersion"] == f"{GROUP}/v1alpha3" and "v1alpha3" not in KINDS[value["kind"]].versions:
         return {**value, "apiVersion": f"{GROUP}/v1beta1"}
     return value
+
+
+def _has_only_version(value: dict[str, Any]) -> bool:
+    """Whether it is in the only version of its kind: there is nothing to convert it to."""
+    return [split_api_version(value["apiVersion"])[1]] == list(KINDS[value["kind"]].versions)
 
 
 def _is_of_group(value: dict[str, Any]) -> bool:

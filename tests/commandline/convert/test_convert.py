@@ -52,6 +52,23 @@ def test_comments_and_layout_stay(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == V1
 
 
+REPORT = """apiVersion: resource.k8s.io/v1alpha3
+kind: ResourcePoolStatusRequest
+metadata:   {name: report}
+spec: {driver: gpu.example.com}
+"""
+
+
+def test_kinds_with_one_version_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is nothing to convert them to, so they do not keep a file from being converted."""
+    file = tmp_path / "mixed.yaml"
+    file.write_text(f"{V1BETA1}---\n{REPORT}", encoding="utf-8")
+    assert main(["convert", "--to", "v1", "--in-place", str(file)]) == 0
+    assert file.read_text(encoding="utf-8") == f"{V1}---\n{REPORT}"
+    assert _convert(tmp_path, REPORT.replace("v1alpha3", "v1beta1"), "--to", "v1") == 1
+    assert "ResourcePoolStatusRequest has no version v1beta1 (it has v1alpha3)" in capsys.readouterr().err
+
+
 def test_version_with_its_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--to` takes what an apiVersion is, too."""
     assert _convert(tmp_path, V1BETA1, "--to", "resource.k8s.io/v1") == 0
