@@ -17,6 +17,7 @@ from conversion.crd_list_keys import without_empty_list_keys
 from conversion.documents import ConversionError, convert_document
 from resourceapi.api_client import Api, Listing, Unavailable
 from resourceapi.decoding import DecodingError
+from resourceapi.deep_json import equal
 from resourceapi.errors import ClaimcheckError
 from resourceapi.kinds import CLAIM, KINDS, Kind
 from resourceapi.manifests import mapping, name_of, text
@@ -159,7 +160,7 @@ def key_of(obj: Object) -> Key:
 
 def same(one: Object, other: Object) -> bool:
     """Whether two objects of one version have the same content, whether CRDs or the built-in API serve them."""
-    return _content(one) == _content(other)
+    return equal(_content(one), _content(other))
 
 
 def _content(obj: Object) -> Object:

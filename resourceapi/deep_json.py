@@ -1,4 +1,4 @@
-"""``json.loads`` and ``json.dumps`` for values that are nested more deeply than those two can follow.
+"""``json.loads``, ``json.dumps`` and ``==`` for values that are nested more deeply than those can follow.
 
 For JSON that an API server or Claimcheck has written; :mod:`resourceapi.json_text` reads what strangers send.
 """
@@ -41,6 +41,28 @@ def dumps(value: Any) -> str:
         return json.dumps(value)
     except RecursionError:
         return json_text(value)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two values of :func:`loads` are equal (``==``)."""
+    try:
+        return bool(one == other)
+    except RecursionError:
+        pass
+    pending = [(one, other)]
+    while pending:
+        one, other = pending.pop()
+        if isinstance(one, dict) and isinstance(other, dict):
+            if one.keys() != other.keys():
+                return False
+            pending.extend((member, other[key]) for key, member in one.items())
+        elif isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return False
+            pending.extend(zip(one, other, strict=True))
+        elif one != other:
+            return False
+    return True
 
 
 class _Part:

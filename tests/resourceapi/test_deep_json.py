@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resourceapi import deep_json
-from resourceapi.deep_json import dumps, loads
+from resourceapi.deep_json import dumps, equal, loads
 from resourceapi.json_values import JSONError
 
 JSON = st.recursive(
@@ -46,6 +46,23 @@ def test_deep_values(levels: int) -> None:
         number, value = value["a"]
         assert (type(number), number) == (float, 1.5)
     assert value == "x"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ('{"a": 1, "b": [2]}', '{"b": [2], "a": 1}', True),
+        ('{"a": 1}', '{"a": 2}', False),
+        ('{"a": 1}', '{"b": 1}', False),
+        ("[1]", "[1, 2]", False),
+        ("[1]", "{}", False),
+    ],
+)
+def test_equal(one: str, other: str, expected: bool) -> None:
+    """The order of members does not count, whatever the depth."""
+    for levels in (0, 5000):
+        nested = [loads("[" * levels + text + "]" * levels) for text in (one, other)]
+        assert equal(*nested) == expected
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,11 @@ from cluster.storage_migration import (
     clear,
     key_of,
     restore,
+    same,
     saved,
 )
 from commandline.main import main
+from resourceapi.deep_json import loads
 from resourceapi.kinds import KINDS
 from resourceapi.objects import Object
 
@@ -371,3 +373,21 @@ def test_what_a_server_says_steers_no_terminal(
     for text in (out, err):
         assert "\x1b" not in text
         assert not any(line.startswith("::") for line in text.splitlines())
+
+
+def test_deep_parameters_are_compared() -> None:
+    """Objects are the same or not at any depth of their parameters."""
+
+    def claim(innermost: int) -> Object:
+        parameters = {"a": loads("[" * 5000 + str(innermost) + "]" * 5000)}
+        config = [{"opaque": {"driver": "gpu.example.com", "parameters": parameters}}]
+        requests = [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]
+        return {
+            "apiVersion": f"{GROUP}/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": "deep", "namespace": "team"},
+            "spec": {"devices": {"requests": requests, "config": config}},
+        }
+
+    assert same(claim(1), claim(1))
+    assert not same(claim(1), claim(2))
