@@ -72,21 +72,34 @@ def _read(document: Object, kind: str, version: str, schemas: Mapping[str, Schem
 
 def _without_nulls(value: Any) -> Any:
     """The value without members that are null, which mean the same as absent ones."""
-    if isinstance(value, dict):
-        if not any(_has_null(member) for member in value.values()):
-            return value
-        return {key: _without_nulls(member) for key, member in value.items() if member is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    return value
+    if not _has_null(value):
+        return value
+    whole = [value]
+    pending: list[Any] = [whole]
+    while pending:  # no recursion, since parameters can be nested deeply
+        container = pending.pop()
+        members = container.items() if isinstance(container, dict) else enumerate(container)
+        for key, member in list(members):
+            if isinstance(member, dict):
+                container[key] = {name: each for name, each in member.items() if each is not None}
+            elif isinstance(member, list):
+                container[key] = list(member)
+            else:
+                continue
+            pending.append(container[key])
+    return whole[0]
 
 
 def _has_null(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(map(_has_null, value.values()))
-    if isinstance(value, list):
-        return any(map(_has_null, value))
-    return value is None
+    pending = [value]
+    for member in pending:  # which grows
+        if isinstance(member, dict):
+            pending.extend(member.values())
+        elif isinstance(member, list):
+            pending.extend(member)
+        elif member is None:
+            return True
+    return False
 
 
 def _differences(one: Any, other: Any, path: Path) -> Iterator[Path]:

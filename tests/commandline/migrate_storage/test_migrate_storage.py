@@ -23,6 +23,7 @@ from cluster.storage_migration import (
     saved,
 )
 from commandline.main import main
+from conversion.documents import convert_document
 from resourceapi.deep_json import loads
 from resourceapi.kinds import KINDS
 from resourceapi.objects import Object
@@ -375,8 +376,8 @@ def test_what_a_server_says_steers_no_terminal(
         assert not any(line.startswith("::") for line in text.splitlines())
 
 
-def test_deep_parameters_are_compared() -> None:
-    """Objects are the same or not at any depth of their parameters."""
+def test_deep_parameters_are_compared_and_converted() -> None:
+    """Objects are the same or not at any depth of their parameters, and can be had in another version."""
 
     def claim(innermost: int) -> Object:
         parameters = {"a": loads("[" * 5000 + str(innermost) + "]" * 5000)}
@@ -391,3 +392,5 @@ def test_deep_parameters_are_compared() -> None:
 
     assert same(claim(1), claim(1))
     assert not same(claim(1), claim(2))
+    for obj in (claim(1), {**claim(1), "status": None}):
+        assert same(convert_document(convert_document(obj, "v1beta1"), "v1"), claim(1))
