@@ -136,7 +136,7 @@ class AdmissionObject:
         try:
             return {"metadata": {}, **self.hub}
         except (BadRequest, DecodingError) as error:
-            raise WebhookError(f"request.object cannot be decoded: {error}") from None
+            raise WebhookError(f"request.object: {error}") from None
 
     def _handle(self, request: Request, decode: Decode | None = None) -> Answer:
         try:

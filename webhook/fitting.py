@@ -229,7 +229,8 @@ def _problem(cluster: SchedulingState, spec: Object) -> str:
     names = ", ".join(_name(spec, part) for part in parts)
     if reason:
         return f"kube-scheduler will give up on its pods because of {names}: {reason}"
-    return f"no node can satisfy this together, even if nobody else used its devices: {names}"
+    these = "this" if len(parts) == 1 else "these together"
+    return f"no node can satisfy {these}, even if nobody else used its devices: {names}"
 
 
 def _refusal(cluster: SchedulingState, spec: Object) -> str | None:

@@ -69,4 +69,4 @@ class LabelGuard:
             parts.append("users " + ", ".join(sorted(self._users)))
         if self._groups:
             parts.append("groups " + ", ".join(sorted(self._groups)))
-        return f" (only {' and '.join(parts)} may)" if parts else ""
+        return f"; allowed: {' and '.join(parts)}" if parts else ""

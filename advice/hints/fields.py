@@ -135,12 +135,12 @@ def _elsewhere(problem: Problem) -> str:
     """A key that the kind has, but in another place: most often it is indented wrongly."""
     if problem.schema is None:
         return ""
-    places = schema_walk.places_of(problem.schema, problem.kind, problem.key)
+    places = schema_walk.structs_with(problem.schema, problem.kind, problem.key)
     here = render(problem.path[:-1]) if len(problem.path) > 1 else ""
     places = sorted(places, key=lambda place: (not _is_near(place, here), place.count("."), place))
     if not places or len(places) > 6:
         return ""
-    shown = " or ".join(f"`{place}`" for place in places[:2])
+    shown = " or ".join(f"`{place}`" if place else "the object itself" for place in places[:2])
     return f"check the indentation: `{problem.key}` is a field of {shown}"
 
 

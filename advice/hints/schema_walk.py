@@ -49,8 +49,8 @@ def type_at(schema: Schema, kind: str, path: Path) -> Type | None:
     return type
 
 
-def places_of(schema: Schema, kind: str, name: str) -> list[str]:
-    """Where in a kind there is a field of this name: ``spec.devices.requests[].exactly.count``."""
+def structs_with(schema: Schema, kind: str, name: str) -> list[str]:
+    """Where a kind has a struct with a field of this name: ``spec.devices.requests[].exactly``; empty for the kind itself."""
     found: list[str] = []
     if kind in schema:
         _collect(schema, schema[kind], name, "", set(), found)
@@ -64,7 +64,7 @@ def _collect(
     for field in fields_of(schema, struct):
         place = f"{prefix}.{field.name}" if prefix else field.name
         if field.name == name:
-            found.append(place)
+            found.append(prefix)
         type = field.type
         while type.element is not None:
             place += "[]" if type.kind == "list" else "[…]"

@@ -234,7 +234,7 @@ def test_label_is_guarded(environment: Environment, namespace: str, change: str,
         'Error from server (Forbidden): admission webhook "namespaces.claimcheck.example.com" denied the request: '
         f"namespaces \"{namespace}\" is forbidden: user 'jane' may not {what}"
     )
-    assert "(only users system:serviceaccount:infra:deployer and groups " in refused.errors
+    assert "; allowed: users system:serviceaccount:infra:deployer and groups " in refused.errors
     assert label(environment, namespace, change, "--dry-run=server", user=DEPLOYER).code == 0
     assert environment.kubectl("label", "ns", namespace, change, "--overwrite", "--dry-run=server").code == 0
 
@@ -361,7 +361,7 @@ def test_demands_that_clash_are_warned_about(environment: Environment) -> None:
     obj = claim(count=3)
     more = copy.deepcopy(obj["spec"]["devices"]["requests"][0])
     obj["spec"]["devices"]["requests"].append({**more, "name": "more"})
-    wanted = "spec: no node can satisfy this together, even if nobody else used its devices: request 'main', request 'more'"
+    wanted = "spec: no node can satisfy these together, even if nobody else used its devices: request 'main', request 'more'"
     until(lambda: create(environment, obj).warnings == [wanted])
 
 

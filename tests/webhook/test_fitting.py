@@ -54,7 +54,7 @@ SLICES = [
     slice_of("node-2", at_root("gpu-0", "a"), at_root("gpu-1", "b")),
 ]
 NODES = ("node-1", "node-2")
-TOGETHER = "spec: no node can satisfy this together, even if nobody else used its devices: "
+TOGETHER = "spec: no node can satisfy these together, even if nobody else used its devices: "
 
 
 @pytest.fixture
@@ -101,6 +101,22 @@ IMPOSSIBLE = {
         TOGETHER + "request 'r0', request 'r2'",
     ),
 }
+
+
+def test_one_request_is_not_together(policy: Feasibility, known: DeviceIndex) -> None:
+    """A single request that no node can satisfy: its devices take the same counters."""
+    used = {"consumesCounters": [{"counterSet": "memory", "counters": {"memory": {"value": "1"}}}]}
+    for name in NODES:
+        devices = [{**at_root(f"gpu-{index}", "a"), **used} for index in range(2)]
+        pool = {"name": name, "generation": 1, "resourceSliceCount": 2}
+        counters = slice_of(name)
+        counters["metadata"]["name"] += "-counters"
+        counters["spec"]["sharedCounters"] = [{"name": "memory", "counters": {"memory": {"value": "1"}}}]
+        for each in (slice_of(name, *devices), counters):
+            each["spec"]["pool"] = pool
+            known.slices.put(each)
+    expected = "spec: no node can satisfy this, even if nobody else used its devices: request 'r'"
+    assert warnings(policy, one("gpu", count=2)) == [expected]
 
 
 @pytest.mark.parametrize("name", IMPOSSIBLE)

@@ -75,8 +75,8 @@ def test_others_may_not_change_it(name: str, subresource: str) -> None:
     status = refused["status"]
     assert (status["code"], status["reason"]) == (403, "Forbidden")
     assert status["message"] == (
-        f"namespaces \"team\" is forbidden: user 'jane' {what}, which grants admin access to devices (only "
-        f"users admin, {DEPLOYER} and groups cluster-admins may)"
+        f"namespaces \"team\" is forbidden: user 'jane' {what}, which grants admin access to devices; "
+        f"allowed: users admin, {DEPLOYER} and groups cluster-admins"
     )
     assert refused["auditAnnotations"] == {"admin-access-label": "refused"}
 
