@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from resourceapi.go_text import json_text
 from resourceapi.json_values import MAX_DEPTH, JSONError
@@ -23,12 +23,12 @@ _TOKENS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{}NI]', re.DOTALL)
 def loads(body: str | bytes) -> Any:
     """The value of a JSON text, as ``json.loads`` returns it.
 
-    :raises JSONError: for what is not JSON, deeper than a list of the deepest objects, or has an integer of thousands of
-        digits.
+    :raises JSONError: for what is not JSON, or has an integer of thousands of digits; for what is deeper than a list of the
+        deepest objects, unless the interpreter can follow it.
     """
     try:
         try:
-            return json.loads(body)
+            return json.loads(body, parse_constant=_refuse)
         except RecursionError:
             return _joined(body if isinstance(body, str) else body.decode())
     except ValueError as error:
@@ -65,6 +65,10 @@ def equal(one: Any, other: Any) -> bool:
     return True
 
 
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is a number that JSON does not have")
+
+
 class _Part:
     """A part of a text, a few hundred levels deep, in which NaN stands for each part inside it."""
 
@@ -98,7 +102,7 @@ def _joined(text: str) -> Any:
                 parts[-1].inner.append(part.value())
             depth -= 1
         elif token in ("N", "I"):
-            raise ValueError("a number that JSON does not have")
+            _refuse("NaN" if token == "N" else "Infinity")
     if len(parts) > 1:
         raise ValueError("unexpected end of JSON input")
     parts[0].pieces.append(text[start:])

@@ -49,7 +49,10 @@ def serve(application: Application) -> None:
         metrics = Path(runtime, "metrics")
         metrics.mkdir()
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics)
-        _Supervisor(application, listener, Path(runtime)).run()
+        try:
+            _Supervisor(application, listener, Path(runtime)).run()
+        finally:  # the directory goes, and other metrics of this process must not look for it
+            del os.environ["PROMETHEUS_MULTIPROC_DIR"]
 
 
 def _listen(application: Application) -> socket.socket:

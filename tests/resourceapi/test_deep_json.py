@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -65,9 +67,21 @@ def test_equal(one: str, other: str, expected: bool) -> None:
         assert equal(*nested) == expected
 
 
+@pytest.fixture
+def usual_recursion() -> Iterator[None]:
+    """As deep as Python goes by itself: whoever has parsed CEL may go deeper."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+@pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize(
     "text",
     [
+        "NaN",
+        "[-Infinity]",
         "[" * 1500,
         "[" * 1500 + "]" * 1499,
         "[" * 1500 + "]" * 1501,
