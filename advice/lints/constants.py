@@ -18,9 +18,9 @@ _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _SIGNS = {"_==_": "==", "_!=_": "!=", "_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _LOGIC = frozenset(("_&&_", "_||_", "_?_:_"))
-# What computing the parts of one expression may take. Strangers' expressions come here on the service's event loop.
+# So many parts of an expression are computed, in so many steps each. Strangers' expressions come here on the service's event loop.
 _MOST_COMPUTED = 16
-_MOST_STEPS = 2_000
+_MOST_STEPS = 500
 
 Scalar = bool | int | float | str | bytes | None
 Atom = tuple[str, str, tuple[Scalar, ...]]
@@ -43,7 +43,7 @@ def outcome(root: Node) -> Constant | None:
 
     The time grows with the size of the expression only: each part is read once.
     """
-    with effort.shared(_MOST_STEPS) as was_too_much:
+    with effort.limited(_MOST_STEPS) as was_too_much:
         return _outcome(root, _Computer(was_too_much))
 
 

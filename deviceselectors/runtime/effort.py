@@ -20,7 +20,7 @@ LIMIT = 5_000_000
 
 class _Account(threading.local):
     spent = 0
-    is_shared = False
+    limit = LIMIT
     was_too_much = False
 
 
@@ -29,8 +29,7 @@ _account = _Account()
 
 def begin() -> None:
     """Begins a new evaluation (or the making of a program) in this thread."""
-    if not _account.is_shared:
-        _account.spent = 0
+    _account.spent = 0
 
 
 def spend(steps: int) -> None:
@@ -39,7 +38,7 @@ def spend(steps: int) -> None:
     :raises CelPanic: when they are too many
     """
     total = _account.spent + steps
-    if total > LIMIT:
+    if total > _account.limit:
         _account.was_too_much = True
         raise out_of_memory()
     _account.spent = total
@@ -51,13 +50,13 @@ def spent() -> int:
 
 
 @contextmanager
-def shared(steps: int) -> Iterator[Callable[[], bool]]:
-    """Give all evaluations in a ``with`` block of this thread so many steps together.
+def limited(steps: int) -> Iterator[Callable[[], bool]]:
+    """Give each evaluation in a ``with`` block of this thread so many steps.
 
     :returns: a function that tells whether any of them needed more.
     """
-    _account.spent, _account.is_shared, _account.was_too_much = LIMIT - steps, True, False
+    _account.limit, _account.was_too_much = steps, False
     try:
         yield lambda: _account.was_too_much
     finally:
-        _account.spent, _account.is_shared = 0, False
+        _account.limit = LIMIT
