@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from time import monotonic
 from typing import Any
@@ -44,19 +44,16 @@ class ClusterNamespaces:
         api: Api,
         server: Server,
         *,
-        watched_classes: Mapping[str, Object] | None = None,
         lifetime: float = 2.0,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """Ask an API server.
 
         :param server: the server to agree with; its release and gates decide what is counted.
-        :param watched_classes: the DeviceClasses if others watch them; they are not listed then.
         :param lifetime: seconds for which quotas and classes are cached.
         """
         self._api = api
         self._server = server
-        self._watched_classes = watched_classes
         self._lifetime = lifetime
         self._clock = clock
         self._cache: dict[str, tuple[float, Any]] = {}
@@ -142,9 +139,10 @@ class ClusterNamespaces:
         return content
 
     def _classes(self, path: str) -> Iterable[Object]:
-        """The classes; none where there is no such kind (yet)."""
-        if self._watched_classes is not None:
-            return list(self._watched_classes.values())
+        """The classes; none where there is no such kind (yet).
+
+        They are listed although others may watch them: a watch can be behind, and then a limit would not be counted.
+        """
         code, _ = self._api.request("GET", path, query={"limit": "1"})
         return () if code == 404 else Listing(self._api, path)
 

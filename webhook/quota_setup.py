@@ -14,7 +14,7 @@ from resourceapi.releases import Profile
 from serving.config_file import Config
 from serving.logs import log
 from validation.server import Server
-from webhook.cluster import DEVICES, WatchedCluster
+from webhook.cluster import WatchedCluster
 from webhook.cluster_setup import make_client, own_namespace
 from webhook.context import OFF
 
@@ -37,8 +37,7 @@ def make_quota(config: Config, profile: Profile, watched: WatchedCluster) -> Quo
     if not trusts_everybody and config.get("tls", "clientAuthorityFile") is None:
         raise config.error(("quota", "mode"), _NO_CLIENTS)
     api = make_client(config)
-    classes = watched.devices.device_classes.objects if DEVICES in watched.parts else None
-    namespaces = ClusterNamespaces(api, Server(profile), watched_classes=classes)
+    namespaces = ClusterNamespaces(api, Server(profile))
     if not reserves:
         return ObservedQuota(namespaces, is_for_known_clients=not trusts_everybody)
     store = ConfigMapStore(api, own_namespace(config, "quota", "namespace"))

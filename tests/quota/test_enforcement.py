@@ -241,16 +241,6 @@ def test_quotas_and_classes_are_remembered() -> None:
     assert [path for _, path in setup.api.requests].count(QUOTAS) == 2
 
 
-def test_watched_classes_are_not_listed() -> None:
-    """Where DeviceClasses are watched, extended resources come from what is held of them."""
-    setup = Setup({"requests.example.com/gpu": "1"})
-    classes = {"gpu": {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}}}
-    namespaces = ClusterNamespaces(setup.api, Server(Profile("1.37")), watched_classes=classes)
-    check = ObservedQuota(namespaces)
-    assert check.check("team", claim(exactly("r", "gpu", 2), uid="a"), dry_run=False) is not None
-    assert CLASSES not in [path for _, path in setup.api.requests]
-
-
 def test_stored_claims_without_defaults() -> None:
     """What a CRD has stored without defaults counts as if it had them."""
     setup = Setup({GPU: "1"})
