@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from allocator.capacity_requests import DeviceCapacities, added
+from allocator.capacity_requests import DeviceCapacities
 from allocator.compatibility_groups import Groups
 from allocator.devices import Device, DeviceId, PoolId
 from allocator.features import Features
+from resourceapi.amounts import added
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
+
+
+def allocation_of(claim: Object) -> Object | None:
+    """The `status.allocation` of a claim, if it has one."""
+    allocation: Object | None = (claim.get("status") or {}).get("allocation")
+    return allocation
 
 
 class AllocatedState:

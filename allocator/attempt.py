@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from allocator.attempt_state import AttemptState, Taken
 from allocator.bounded_cache import remember
-from allocator.capacity_requests import added
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import RefusedDeviceError
@@ -21,6 +20,7 @@ from allocator.rules.node_operations import NodeOperations
 from allocator.rules.placement import Placement
 from allocator.rules.taints import Taints
 from allocator.selection import Selectors
+from resourceapi.amounts import added
 
 
 def selects_shape(alternative: Alternative, device: Device, features: Features, selectors: Selectors) -> bool:

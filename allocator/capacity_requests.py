@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from allocator.bounded_cache import remember
-from resourceapi.amounts import value_of, values_of
+from resourceapi.amounts import added, value_of, values_of
 from resourceapi.go_text import quote
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
@@ -121,14 +121,6 @@ def has_room(taken: Amounts, capacities: Mapping[str, Object], in_use: Iterable[
         if amounts:
             totals = added(totals, amounts)
     return all(totals[name].cmp(value_of(capacities[name])) <= 0 for name in taken)
-
-
-def added(one: Amounts, other: Amounts) -> dict[str, Quantity]:
-    """The sum, name by name."""
-    total = dict(one)
-    for name, amount in other.items():
-        total[name] = total[name].add(amount) if name in total else amount
-    return total
 
 
 def _of_one(

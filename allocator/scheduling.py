@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from allocator.allocated import AllocatedState
+from allocator.allocated import AllocatedState, allocation_of
 from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.best_fit import BestPlans, Proposal, Rank, best
@@ -57,7 +57,7 @@ class _PodClaims(NamedTuple):
 
     @classmethod
     def of(cls, claims: Sequence[Object]) -> _PodClaims:
-        unallocated = [claim for claim in claims if _allocation(claim) is None]
+        unallocated = [claim for claim in claims if allocation_of(claim) is None]
         return cls(unallocated, [found for claim in claims if (found := _node_selector(claim)) is not None])
 
     def is_away_from(self, node: Object) -> bool:
@@ -143,7 +143,7 @@ class SchedulingState:
 
     def put_claim(self, claim: Object) -> None:
         """Take in a claim that is new or has changed: what it holds now counts, what it held before does not."""
-        before, now = self._held.get(_key(claim)), _allocation(claim)
+        before, now = self._held.get(_key(claim)), allocation_of(claim)
         if before == now:
             return
         if before is not None:
@@ -158,7 +158,7 @@ class SchedulingState:
 
     def hold(self, claim: Object) -> None:
         """Count what a claim holds, if it is allocated."""
-        allocation = _allocation(claim)
+        allocation = allocation_of(claim)
         if allocation is not None:
             self._held[_key(claim)] = allocation
             self.allocated.add(allocation)
@@ -342,10 +342,5 @@ def _key(claim: Object) -> str:
     return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
 
 
-def _allocation(claim: Object) -> Object | None:
-    allocation: Object | None = (claim.get("status") or {}).get("allocation")
-    return allocation
-
-
 def _node_selector(claim: Object) -> Object | None:
-    return (_allocation(claim) or {}).get("nodeSelector")
+    return (allocation_of(claim) or {}).get("nodeSelector")

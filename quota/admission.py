@@ -9,6 +9,7 @@ from quota import amounts
 from quota.amounts import Amounts
 from quota.evaluators import Evaluator
 from quota.resource_quotas import ResourceQuota
+from resourceapi.amounts import added
 from resourceapi.objects import Object
 from resourceapi.quantity import ZERO, Quantity
 
@@ -58,7 +59,7 @@ def admit(quotas: Sequence[ResourceQuota], evaluator: Evaluator, obj: Object, co
     charged: list[ResourceQuota] = []
     for quota, is_concerned in zip(quotas, concerned, strict=True):
         requested = amounts.only(usage, quota.hard) if is_concerned else {}
-        used = amounts.added(quota.used, requested)
+        used = added(quota.used, requested)
         exceeded = amounts.exceeding(amounts.only(used, requested), quota.hard)
         if exceeded:
             message, shortages = _message(quota, requested, exceeded), _shortages(quota, requested, exceeded)

@@ -24,14 +24,6 @@ def written(amounts: Amounts) -> dict[str, str]:
     return {name: str(amounts[name]) for name in sorted(amounts)}
 
 
-def added(one: Amounts, other: Amounts) -> Amounts:
-    """The sum, name by name."""
-    total = dict(one)
-    for name, amount in other.items():
-        total[name] = total[name].add(amount) if name in total else amount
-    return total
-
-
 def largest(one: Amounts, other: Amounts) -> Amounts:
     """The larger of both amounts of each name."""
     found = dict(one)

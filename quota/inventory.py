@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from quota import amounts
 from quota.amounts import Amounts
 from quota.device_classes import ExtendedResources
 from quota.explanation import User
 from quota.namespace import HUB, Namespace
 from quota.resource_quotas import ResourceQuota, from_object, review
 from resourceapi import kinds
+from resourceapi.amounts import added
 from resourceapi.decoding import DecodingError
 from resourceapi.manifests import displayed_name, group_of, namespace_of
 from resourceapi.model.versions import GROUP
@@ -79,7 +79,7 @@ class Inventory:
         for namespace, content in self._namespaces.items():
             total: Amounts = {}
             for usage in self._users.get(namespace, {}).values():
-                total = amounts.added(total, usage)
+                total = added(total, usage)
             content.quotas = tuple(_with_usage(quota, total) for quota in content.quotas)
             self.before.update(((namespace, quota.name), quota.used) for quota in content.quotas)
 
@@ -108,7 +108,7 @@ class Inventory:
     def note_user(self, namespace: str, kind: str, name: str, usage: Amounts) -> None:
         """Remember which object usage is charged to; usage of the same object adds up."""
         users = self._users.setdefault(namespace, {})
-        users[kind, name] = amounts.added(users.get((kind, name), {}), usage)
+        users[kind, name] = added(users.get((kind, name), {}), usage)
 
     def users_of(self, namespace: str, resource: str) -> list[User]:
         """The objects that use a resource, with their amounts."""

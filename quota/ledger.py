@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from quota import amounts
 from quota.amounts import Amounts
+from resourceapi.amounts import added
 from resourceapi.quantity import Quantity
 
 # How many users of a resource are kept by name, the largest, to be named in refusals.
@@ -58,7 +59,7 @@ class Ledger(NamedTuple):
                 by_name[entry.name or entry.uid] = amounts.largest(so_far, entry.usage)
         total = self.counted
         for usage in by_name.values():
-            total = amounts.added(total, usage)
+            total = added(total, usage)
         return total
 
     def users_of(self, resource: str) -> list[Charged]:
@@ -86,7 +87,7 @@ class Ledger(NamedTuple):
         stored = list(found)
         counted: Amounts = {}
         for entry in stored:
-            counted = amounts.added(counted, entry.usage)
+            counted = added(counted, entry.usage)
         settled = {entry.uid for entry in stored}.union(expired)
         left = {uid: entry for uid, entry in self.reserved.items() if uid not in settled}
         waited = {uid: ages.get(uid, self.waited.get(uid, 0.0)) for uid in left}

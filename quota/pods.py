@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from quota import amounts
 from quota.amounts import Amounts
 from quota.names import COUNT, IMPLICIT_PREFIX, REQUESTS
+from resourceapi.amounts import added
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
@@ -84,7 +85,7 @@ def _total(spec: Object, kind: str, profile: Profile) -> Amounts:
         overhead = {
             name: more for name, more in overhead.items() if name in total and not total[name].is_zero()
         }
-    return amounts.added(total, overhead)
+    return added(total, overhead)
 
 
 def _decoded(container: Object) -> Object:

@@ -1,4 +1,4 @@
-"""The quantities of capacities and counters, each of which is an object with a `value`."""
+"""Quantities by name; those of capacities and counters are objects with a `value`."""
 
 from __future__ import annotations
 
@@ -17,3 +17,11 @@ def value_of(entry: Object | None) -> Quantity:
 def values_of(entries: Mapping[str, Object] | None) -> dict[str, Quantity]:
     """The quantities of capacities or counters by name."""
     return {name: value_of(entry) for name, entry in (entries or EMPTY).items()}
+
+
+def added(one: Mapping[str, Quantity], other: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    """The sum, name by name."""
+    total = dict(one)
+    for name, amount in other.items():
+        total[name] = total[name].add(amount) if name in total else amount
+    return total

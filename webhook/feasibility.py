@@ -14,6 +14,7 @@ from time import perf_counter
 
 from deviceselectors.environment import Environment
 from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES
+from resourceapi.counting import number
 from resourceapi.field_path import Path
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
@@ -168,8 +169,8 @@ class _Inventory:
         of_class = self._owner.search(Demand(demand.class_selectors, (), ()))
         if not of_class.reach(1, deadline):
             example = self._example(of_class, self._owner.search(Demand((), (), ())))
-            return f"none of {_devices(self._owner.count())} is of class {class_name!r}{example}"
-        among = f"{_devices(of_class.total(deadline))} of class {class_name!r}"
+            return f"none of {number(self._owner.count(), 'device')} is of class {class_name!r}{example}"
+        among = f"{number(of_class.total(deadline), 'device')} of class {class_name!r}"
         selected = self._owner.search(Demand(demand.class_selectors, demand.selectors, ()))
         if not selected.reach(1, deadline):
             return f"none of {among} matches the selectors{self._example(selected, of_class)}"
@@ -217,7 +218,3 @@ def _impossible(details: Object, inventory: _Inventory, classes: Mapping[str, Ob
         return f"there is no DeviceClass {name!r}"
     wanted = 1 if details.get("allocationMode") == ALL else details.get("count") or 1
     return inventory.impossible(name, details, device_class, wanted)
-
-
-def _devices(count: int) -> str:
-    return "1 device" if count == 1 else f"{count:,} devices"

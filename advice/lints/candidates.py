@@ -11,6 +11,7 @@ from deviceselectors.environment import Environment
 from deviceselectors.libraries.semver import Semver
 from deviceselectors.lookups import ATTRIBUTES, Key, Lookup
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError
+from resourceapi.counting import number
 
 if TYPE_CHECKING:
     from advice.device_inventory import DeviceInventory, NamedGroup
@@ -164,10 +165,12 @@ class Evaluations:
         what = f'the {noun} "{lookup.name}" in the domain "{lookup.domain}"'
         lint, hint = RARE, ""
         if having:
-            message = f"{having:,} of {_devices(total)} {'has' if having == 1 else 'have'} {what}"
+            message = f"{having:,} of {number(total, 'device')} {'has' if having == 1 else 'have'} {what}"
         else:
             message = (
-                f"none of {_devices(total)} has {what}" if total > 1 else f"the only device has no {what[4:]}"
+                f"none of {number(total, 'device')} has {what}"
+                if total > 1
+                else f"the only device has no {what[4:]}"
             )
             if self._is_attribute(lookup.domain):
                 lint = TYPE_LOOKUP
@@ -210,7 +213,7 @@ class Evaluations:
     def _unsatisfied(self, expression: Expression, among: Candidates) -> Remark:
         total = among.total
         message = (
-            f"none of {_devices(total)} satisfies the selector"
+            f"none of {number(total, 'device')} satisfies the selector"
             if total > 1
             else "the only device does not satisfy the selector"
         )
@@ -234,11 +237,7 @@ def _has(device: Device, lookup: Lookup) -> bool:
 def _unguarded(lookup: Lookup, failing: int, total: int) -> Remark:
     noun = "attribute" if lookup.map == ATTRIBUTES else "capacity"
     message = (
-        f'{failing:,} of {_devices(total)} {"has" if failing == 1 else "have"} no {noun} "{lookup.name}" in the domain '
+        f'{failing:,} of {number(total, "device")} {"has" if failing == 1 else "have"} no {noun} "{lookup.name}" in the domain '
         f'"{lookup.domain}": the selector fails there, and the pod is not scheduled'
     )
     return Remark(UNGUARDED, lookup.position, lookup.length, message, guard(lookup))
-
-
-def _devices(count: int) -> str:
-    return "1 device" if count == 1 else f"{count:,} devices"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from allocator.allocated import allocation_of
 from allocator.demand import Alternative, ClaimDemand
 from allocator.explaining.changes import requests_of, with_alternatives
-from allocator.explaining.snapshot import allocation_of, full_name
+from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Trials, Undecided, Variation
 from allocator.results import rank_in
 from allocator.scheduling import NodeAnswer

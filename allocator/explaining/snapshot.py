@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from allocator.allocated import allocation_of
 from allocator.demand import ClaimDemand, name_of, read_claim
 from allocator.devices import DeviceId, PoolId, node_name
 from allocator.features import Features
@@ -19,12 +20,6 @@ def full_name(obj: Object) -> str:
     """`namespace/name`, or the name of an object without a namespace."""
     metadata = obj.get("metadata") or {}
     return "/".join(part for part in (metadata.get("namespace"), metadata.get("name")) if part)
-
-
-def allocation_of(claim: Object) -> Object | None:
-    """The `status.allocation` of a claim, if it has one."""
-    allocation: Object | None = (claim.get("status") or {}).get("allocation")
-    return allocation
 
 
 def results_of(claim: Object) -> list[Object]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from allocator.explaining.snapshot import Change, Snapshot, Taint, allocation_of, full_name
+from allocator.allocated import allocation_of
+from allocator.explaining.snapshot import Change, Snapshot, Taint, full_name
 from allocator.features import Features
 from allocator.scheduling import Mode, NodeAnswer
 from allocator.scheduling_outcome import SchedulingOutcome, outcome_of

@@ -9,7 +9,6 @@ from allocator.capacity_requests import (
     CapacityError,
     DeviceCapacities,
     Share,
-    added,
     request_key,
     share_of,
 )
@@ -17,6 +16,7 @@ from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import AllocationError
 from allocator.rules.rule import Evidence, Objection, Rule, named
+from resourceapi.amounts import added
 from resourceapi.objects import Object
 
 

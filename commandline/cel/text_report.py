@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 
 from commandline.cel.evaluation import FAILED, MATCH, NO_MATCH, Evaluation, Group
-from commandline.reports.writing import number
 from deviceselectors.cost import UNLIMITED
+from resourceapi.counting import number
 
 #: Groups, and devices of a group, that are listed; of the others only the number is shown.
 MAX_GROUPS, MAX_DEVICES = 20, 4

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from allocator.allocated import allocation_of
 from allocator.explaining.explanation import FITS, UNDECIDED, Explanation, explain
-from allocator.explaining.snapshot import Snapshot, allocation_of
+from allocator.explaining.snapshot import Snapshot
 from allocator.pod_nodes import excluded, host_name, named_node, passed_over
 from cluster.workloads import Workload
 from commandline.results import Failure

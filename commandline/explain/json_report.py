@@ -11,6 +11,7 @@ from allocator.explaining.constraint_checks import ConstraintCheck
 from allocator.explaining.explanation import FITS, Explanation, NodeKind, RequestSteps, Total
 from allocator.explaining.finder import Remedy
 from allocator.explaining.steps import Rejection, Step
+from commandline.reports.allocations import device_documents
 from commandline.reports.writing import failure_documents
 
 if TYPE_CHECKING:
@@ -80,12 +81,9 @@ def _error(error: NodeAnswer, errors: Sequence[NodeAnswer]) -> Json:
 
 def _placement(explanation: Explanation) -> Json:
     assert explanation.placed is not None
-    devices = [
-        {"claim": claim.name, **{key: each[key] for key in ("request", "driver", "pool", "device")}}
-        for claim, result in zip(explanation.demand, explanation.placed.result or (), strict=True)
-        for each in result["devices"].get("results", ())
-    ]
-    return {"node": explanation.placed.node, "devices": devices}
+    names = (claim.name for claim in explanation.demand)
+    results = zip(names, explanation.placed.result or (), strict=True)
+    return {"node": explanation.placed.node, "devices": device_documents(results)}
 
 
 def _total(total: Total) -> Json:

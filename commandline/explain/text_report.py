@@ -24,7 +24,8 @@ from allocator.explaining.finder import Remedy
 from allocator.explaining.steps import POOL, Rejection, Step
 from allocator.rules import RULES
 from allocator.scheduling_outcome import enough_nodes
-from commandline.reports.writing import failure_lines, number
+from commandline.reports.writing import failure_lines
+from resourceapi.counting import number
 
 if TYPE_CHECKING:
     from commandline.explain.explanations import Answer, Explained

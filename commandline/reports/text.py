@@ -6,8 +6,8 @@ from typing import TextIO
 
 from advice.findings import ERROR, NOTE, WARNING, Finding, Result
 from commandline.reports.escaping import on_one_line, printable, without_commands
-from commandline.reports.writing import number
 from commandline.results import Outcome
+from resourceapi.counting import number
 
 RED, YELLOW, CYAN, BLUE, BOLD = "31", "33", "36", "34", "1"
 # Longer lines are cut to this many characters around the column they are shown for.

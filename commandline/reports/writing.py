@@ -46,11 +46,6 @@ def failure_documents(failures: Iterable[Failure]) -> list[dict[str, str]]:
     return [{"file": failure.file, "message": failure.message} for failure in failures]
 
 
-def number(count: int, noun: str) -> str:
-    """`1 object`, `2,000 objects`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def table(rows: Sequence[Sequence[str]], left: Iterable[int] = (0,)) -> Iterator[str]:
     """Indented lines with aligned columns; all rows have the same number of cells.
 

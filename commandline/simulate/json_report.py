@@ -7,6 +7,7 @@ from typing import Any
 from allocator.expansion import Expansion
 from allocator.fitting.fragmentation import Fragmentation
 from allocator.simulation import Placement
+from commandline.reports.allocations import device_documents
 from commandline.reports.writing import failure_documents
 from commandline.simulate.runs import Report, Run
 
@@ -46,11 +47,7 @@ def _placement(placement: Placement) -> Json:
     if placement.undecided:
         document["undecided"] = True
     if placement.node:
-        document["devices"] = [
-            {"claim": claim, **{key: each[key] for key in ("request", "driver", "pool", "device")}}
-            for claim, result in placement.results.items()
-            for each in result["devices"].get("results", ())
-        ]
+        document["devices"] = device_documents(placement.results.items())
     return document
 
 

@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 
-from quota import amounts
 from quota.amounts import Amounts
 from quota.device_classes import ExtendedResources
 from quota.evaluators import ClaimEvaluator, Evaluator
@@ -14,6 +13,7 @@ from quota.ledger import Charged
 from quota.names import devices_of
 from quota.resource_quotas import ResourceQuota
 from quota.store import Conflict, Stored
+from resourceapi.amounts import added
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
@@ -114,7 +114,7 @@ class Cluster:
         """The devices of all stored claims."""
         total: Amounts = {}
         for stored in self._claims.values():
-            total = amounts.added(total, self._evaluator.usage(stored))
+            total = added(total, self._evaluator.usage(stored))
         return total[GPU].value() if GPU in total else 0
 
     # --- as reservations see it ------------------------------------------------------------------------------
