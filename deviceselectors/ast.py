@@ -34,6 +34,12 @@ class Node:
         self.type: Type | None = None
 
 
+def type_of_node(node: Node) -> Type:
+    """The static type of a node that has been checked."""
+    assert node.type is not None
+    return node.type
+
+
 class Literal(Node):
     """A constant. `literal_type` tells an int from a uint: both have an int as `value`.
 

@@ -19,6 +19,7 @@ from deviceselectors.ast import (
     Node,
     Select,
     StructLiteral,
+    type_of_node,
 )
 from deviceselectors.declarations import (
     DEVICE_TYPE,
@@ -257,15 +258,10 @@ class _Checker(OverloadResolver):
 
     def _check_optional_value(self, value: Node) -> Type:
         """The type that the value of an entry with a question mark adds to the collection."""
-        t, was_optional = _unwrap_optional(self._type_of(value))
+        t, was_optional = _unwrap_optional(type_of_node(value))
         if not was_optional and not is_dyn(t):
             self.mismatch(value, optional_of(t), t)
         return t
-
-    @staticmethod
-    def _type_of(node: Node) -> Type:
-        assert node.type is not None
-        return node.type
 
     def _check_list(self, node: ListLiteral) -> Type:
         element: Type | None = None

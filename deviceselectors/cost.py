@@ -19,10 +19,11 @@ from deviceselectors.ast import (
     Node,
     Select,
     StructLiteral,
+    type_of_node,
 )
 from deviceselectors.ast import MAP as MAP_NODE
 from deviceselectors.libraries import known
-from deviceselectors.libraries.estimates import LIST_COST, Argument, type_of_node
+from deviceselectors.libraries.estimates import LIST_COST, Argument
 from deviceselectors.sizes import (
     NO_PATH,
     ONE,

@@ -6,7 +6,7 @@ validators that kube-apiserver adds to its CEL environments since 1.29.
 
 from __future__ import annotations
 
-from deviceselectors.ast import Call, ListLiteral, MapLiteral, Node
+from deviceselectors.ast import Call, ListLiteral, MapLiteral, Node, type_of_node
 from deviceselectors.issues import Issues, ServerPanicError
 from deviceselectors.libraries import known
 from deviceselectors.types import Type
@@ -31,15 +31,10 @@ def validate_collection(node: Node, issues: Issues) -> None:
         _check_map(node, issues)
 
 
-def _type_of(node: Node) -> Type:
-    assert node.type is not None
-    return node.type
-
-
 def _check_list(node: ListLiteral, issues: Issues) -> None:
     expected: Type | None = None
     for index, element in enumerate(node.elements):
-        t = _type_of(element)
+        t = type_of_node(element)
         if index in node.optionals:
             t = _optional_value(t)
         if expected is None:
@@ -52,7 +47,7 @@ def _check_list(node: ListLiteral, issues: Issues) -> None:
 def _check_map(node: MapLiteral, issues: Issues) -> None:
     expected: tuple[Type, Type] | None = None
     for entry in node.entries:
-        key, value = _type_of(entry.key), _type_of(entry.value)
+        key, value = type_of_node(entry.key), type_of_node(entry.value)
         if entry.optional:
             value = _optional_value(value)
         if expected is None:

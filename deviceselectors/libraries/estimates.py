@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from deviceselectors.ast import Literal, Node
+from deviceselectors.ast import Literal, Node, type_of_node
 from deviceselectors.sizes import TRAVERSAL, UNKNOWN, UNLIMITED, Path, Size, add, multiply, scale
 from deviceselectors.types import BYTES, INT, STRING, Type
 
@@ -17,12 +17,6 @@ LIST_COST = 10
 _REGEX = 0.25
 
 _Estimated = tuple[int, Size | None]
-
-
-def type_of_node(node: Node) -> Type:
-    """The static type of a node that has been checked."""
-    assert node.type is not None
-    return node.type
 
 
 class Argument:

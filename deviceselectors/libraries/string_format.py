@@ -10,10 +10,9 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from deviceselectors import types as static
-from deviceselectors.ast import ListLiteral, Literal, MapLiteral, Node
+from deviceselectors.ast import ListLiteral, Literal, MapLiteral, Node, type_of_node
 from deviceselectors.libraries import actual_costs, estimates
 from deviceselectors.libraries.conversions import to_string
-from deviceselectors.libraries.estimates import type_of_node
 from deviceselectors.libraries.function import Function, Overload
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.showing import checked_length
