@@ -6,28 +6,26 @@ from resourceapi.equality import equal
 from resourceapi.kinds import DEVICE_CLASS
 from resourceapi.model import classes as model
 from resourceapi.model.formats import LONG_NAME
-from resourceapi.objects import EMPTY, Object
+from resourceapi.objects import Object
 from validation.checks import Checks
 from validation.configuration import check_configuration, check_selectors
-from validation.kind_rules import DeviceKindRules
-from validation.object_meta import check_metadata_update
+from validation.kind_rules import ChangeableSpecRules
 
 
-class DeviceClassRules(DeviceKindRules):
+class DeviceClassRules(ChangeableSpecRules):
     """DeviceClass."""
 
     kind = DEVICE_CLASS
     name_origin = LONG_NAME.origin
 
-    def check_spec(self, spec: Object, checks: Checks) -> None:
-        """The spec of a new class."""
-        _check_spec(spec, None, checks)
+    def check_either_spec(self, spec: Object, old: Object | None, checks: Checks) -> None:
+        """A new or changed class; selectors and configs that stay exactly as they were are not compiled or measured again."""
+        _check_spec(spec, old, checks)
 
     def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
-        """A changed class; selectors and configs that stay exactly as they were are not compiled or measured again."""
+        """The name is checked again."""
         self.check_own_metadata(obj, checks)
-        check_metadata_update(obj, old, checks)
-        _check_spec(obj.get("spec", EMPTY), old.get("spec", EMPTY), checks)
+        super().check_changed(obj, old, checks)
 
 
 def _check_spec(spec: Object, old: Object | None, checks: Checks) -> None:

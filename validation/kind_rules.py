@@ -19,6 +19,7 @@ from validation.object_meta import (
     check_common_metadata,
     check_common_metadata_update,
     check_metadata,
+    check_metadata_update,
     check_names_in_url,
 )
 from validation.requests import CREATE, STATUS, Answer, Request
@@ -203,6 +204,25 @@ class DeviceKindRules(KindRules):
     def present(self, obj: Object, version: str, setting: Setting) -> Object:
         """The object as JSON of ``version``."""
         return setting.present(self.kind.name, version, obj)
+
+
+class ChangeableSpecRules(DeviceKindRules):
+    """The rules of a kind whose spec may change: the same rules hold for a new and a changed spec."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def check_either_spec(self, spec: Object, old: Object | None, checks: Checks) -> None:
+        """Hand-written rules about a spec: a new one if ``old`` is None, else a change of ``old``."""
+
+    def check_spec(self, spec: Object, checks: Checks) -> None:
+        """Hand-written rules about a new spec."""
+        self.check_either_spec(spec, None, checks)
+
+    def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
+        """Hand-written rules about an update."""
+        check_metadata_update(obj, old, checks)
+        self.check_either_spec(obj.get("spec", EMPTY), old.get("spec", EMPTY), checks)
 
 
 # The metadata that an update of the status does not change.

@@ -24,14 +24,14 @@ def default_pod(pod: Object) -> None:
     default_pod_spec(spec)
     if spec["terminationGracePeriodSeconds"] < 0:
         spec["terminationGracePeriodSeconds"] = 1
-    for container in (*_list(spec, "containers"), *_list(spec, "initContainers")):
+    for container in (*items_of(spec, "containers"), *items_of(spec, "initContainers")):
         resources = container.get("resources", {})
         if "limits" in resources:
             resources["requests"] = {**resources["limits"], **(resources.get("requests") or {})}
     spec.setdefault("enableServiceLinks", True)
     if spec.get("hostNetwork"):
-        for container in (*_list(spec, "containers"), *_list(spec, "initContainers")):
-            for port in _list(container, "ports"):
+        for container in (*items_of(spec, "containers"), *items_of(spec, "initContainers")):
+            for port in items_of(container, "ports"):
                 if "containerPort" in port:
                     port.setdefault("hostPort", port["containerPort"])
 
@@ -50,7 +50,7 @@ def default_pod_spec(spec: Object) -> None:
         spec.setdefault(name, value)
     spec.setdefault("securityContext", {})
     for name in ("containers", "initContainers", "ephemeralContainers"):
-        for container in _list(spec, name):
+        for container in items_of(spec, name):
             _default_container(container)
     _round_resources(spec.get("resources") or {})
     round_to_milli(spec, "overhead")
@@ -75,7 +75,7 @@ def drop_disabled(spec: Object, profile: Profile, stored: Object | None = None) 
     if profile.minor >= RESTART_RULES:
         return
     for name in ("containers", "initContainers", "ephemeralContainers"):
-        for container in _list(spec, name):
+        for container in items_of(spec, name):
             container.pop("restartPolicyRules", None)
             if name != "initContainers" or container.get("restartPolicy") != "Always":
                 container.pop("restartPolicy", None)
@@ -85,7 +85,7 @@ def _drop_claims(spec: Object) -> None:
     """Those of the pod, and what containers use of them; those of the pod's own resources, which are an error, stay."""
     spec.pop("resourceClaims", None)
     for name in ("containers", "initContainers", "ephemeralContainers"):
-        for container in _list(spec, name):
+        for container in items_of(spec, name):
             (container.get("resources") or {}).pop("claims", None)
 
 
@@ -95,7 +95,7 @@ def _default_container(container: Object) -> None:
         container["imagePullPolicy"] = "Always" if latest else "IfNotPresent"
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
-    for port in _list(container, "ports"):
+    for port in items_of(container, "ports"):
         port.setdefault("protocol", "TCP")
     _round_resources(container.get("resources") or {})
 
@@ -151,7 +151,7 @@ def _default_pod_resources(spec: Object, *, with_limits: bool) -> None:
 
 def _default_limits(spec: Object, requests: Amounts, limits: Amounts) -> None:
     """Where every container has a limit, the pod has one: their sum, or its request if that is more."""
-    containers = (*_list(spec, "containers"), *_list(spec, "initContainers"))
+    containers = (*items_of(spec, "containers"), *items_of(spec, "initContainers"))
     sums = aggregate(spec, "limits")
     for name, request in requests.items():
         if not for_pods(name) or name in limits or name not in sums:
@@ -160,6 +160,7 @@ def _default_limits(spec: Object, requests: Amounts, limits: Amounts) -> None:
             limits[name] = request if request.cmp(sums[name]) > 0 else sums[name]
 
 
-def _list(obj: Object, name: str) -> list[Object]:
+def items_of(obj: Object, name: str) -> list[Object]:
+    """The items of a list of objects; none if the object has no such list."""
     items: list[Object] = obj.get(name) or []
     return items

@@ -15,7 +15,7 @@ from resourceapi.objects import Object
 from validation import formats
 from validation.checks import Checks
 from validation.object_meta import check_labels
-from validation.pod_defaults import RESTART_RULES
+from validation.pod_defaults import RESTART_RULES, items_of
 from validation.pod_resources import check_container_resources, check_pod_resources
 
 MIRROR = "kubernetes.io/config.mirror"
@@ -33,26 +33,28 @@ PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 
 def check_pod_spec(spec: Object, meta: Object | None, path: Path, checks: Checks) -> None:
     """``meta``: the metadata of a pod; None for a template."""
-    claims = sorted({claim["name"] for claim in _list(spec, "resourceClaims") if claim.get("name")})
-    _check_pod_claims(_list(spec, "resourceClaims"), meta, (*path, "resourceClaims"), checks)
+    claims = sorted({claim["name"] for claim in items_of(spec, "resourceClaims") if claim.get("name")})
+    _check_pod_claims(items_of(spec, "resourceClaims"), meta, (*path, "resourceClaims"), checks)
     _check_containers(spec, claims, path, checks)
     _check_init_containers(spec, claims, path, checks)
     _check_ephemeral_containers(spec, claims, path, checks)
     if "resources" in spec and "PodLevelResources" in checks.gates:
         check_pod_resources(spec, claims, path, checks)
     if spec.get("hostNetwork"):
-        _check_host_network(_list(spec, "containers"), (*path, "containers"), checks, in_pod=meta is not None)
+        _check_host_network(
+            items_of(spec, "containers"), (*path, "containers"), checks, in_pod=meta is not None
+        )
     _check_choice(spec, "restartPolicy", RESTART_POLICIES, path, checks)
     _check_choice(spec, "dnsPolicy", DNS_POLICIES, path, checks)
     check_labels(spec.get("nodeSelector") or {}, (*path, "nodeSelector"), checks)
-    _check_gates(_list(spec, "schedulingGates"), (*path, "schedulingGates"), checks)
+    _check_gates(items_of(spec, "schedulingGates"), (*path, "schedulingGates"), checks)
     _check_placement(spec, path, checks)
 
 
 def check_images(spec: Object, path: Path, checks: Checks) -> None:
     """What is checked of the images of a pod, but not of a template's."""
     for name in ("containers", "initContainers"):
-        for index, container in enumerate(_list(spec, name)):
+        for index, container in enumerate(items_of(spec, name)):
             _check_image_spaces(container, (*path, name, index), checks)
 
 
@@ -93,7 +95,7 @@ _NO_SOURCE = "must specify one of: `resourceClaimName`, `resourceClaimTemplateNa
 
 
 def _check_containers(spec: Object, claims: list[str], path: Path, checks: Checks) -> None:
-    containers, path = _list(spec, "containers"), (*path, "containers")
+    containers, path = items_of(spec, "containers"), (*path, "containers")
     if not containers:
         checks.report(REQUIRED, path)
         return
@@ -114,8 +116,8 @@ def _check_containers(spec: Object, claims: list[str], path: Path, checks: Check
 
 def _check_init_containers(spec: Object, claims: list[str], path: Path, checks: Checks) -> None:
     path = (*path, "initContainers")
-    seen = {container.get("name", "") for container in _list(spec, "containers")}
-    for index, container in enumerate(_list(spec, "initContainers")):
+    seen = {container.get("name", "") for container in items_of(spec, "containers")}
+    for index, container in enumerate(items_of(spec, "initContainers")):
         at: Path = (*path, index)
         name = container.get("name", "")
         _check_container(container, claims, at, checks)
@@ -135,9 +137,9 @@ _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Alway
 
 
 def _check_ephemeral_containers(spec: Object, claims: list[str], path: Path, checks: Checks) -> None:
-    others = {c.get("name", "") for kind in ("containers", "initContainers") for c in _list(spec, kind)}
+    others = {c.get("name", "") for kind in ("containers", "initContainers") for c in items_of(spec, kind)}
     seen = set(others)
-    for index, container in enumerate(_list(spec, "ephemeralContainers")):
+    for index, container in enumerate(items_of(spec, "ephemeralContainers")):
         at: Path = (*path, "ephemeralContainers", index)
         name, target = container.get("name", ""), container.get("targetContainerName", "")
         _check_container(container, claims, at, checks)
@@ -176,7 +178,7 @@ def _check_container(container: Object, claims: list[str], path: Path, checks: C
     if not container.get("image"):
         checks.report(REQUIRED, (*path, "image"))
     _check_choice(container, "terminationMessagePolicy", MESSAGE_POLICIES, path, checks)
-    _check_ports(_list(container, "ports"), (*path, "ports"), checks)
+    _check_ports(items_of(container, "ports"), (*path, "ports"), checks)
     _check_choice(container, "imagePullPolicy", PULL_POLICIES, path, checks)
     check_container_resources(container.get("resources", {}), claims, (*path, "resources"), checks)
 
@@ -246,7 +248,7 @@ def _check_host_ports(containers: list[Object], path: Path, checks: Checks) -> N
     """A port of the host, with its address and protocol, is used once."""
     seen: set[str] = set()
     for index, container in enumerate(containers):
-        for number, port in enumerate(_list(container, "ports")):
+        for number, port in enumerate(items_of(container, "ports")):
             if not port.get("hostPort"):
                 continue
             key = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"
@@ -258,7 +260,7 @@ def _check_host_ports(containers: list[Object], path: Path, checks: Checks) -> N
 def _check_host_network(containers: list[Object], path: Path, checks: Checks, *, in_pod: bool) -> None:
     """In the network of the host, a port has one number; a template may leave that to the pod's defaults."""
     for index, container in enumerate(containers):
-        for number, port in enumerate(_list(container, "ports")):
+        for number, port in enumerate(items_of(container, "ports")):
             host = port.get("hostPort", 0)
             if (in_pod or host) and host != port.get("containerPort", 0):
                 detail = "must match `containerPort` when `hostNetwork` is true"
@@ -309,8 +311,3 @@ def _check_choice(obj: Object, field: str, choices: tuple[str, ...], path: Path,
         checks.report(REQUIRED, (*path, field))
     elif value not in choices:
         checks.errors.append(not_supported((*path, field), value, choices))
-
-
-def _list(obj: Object, name: str) -> list[Object]:
-    items: list[Object] = obj.get(name) or []
-    return items

@@ -20,9 +20,8 @@ from validation.attributes import check_attribute
 from validation.bindings import check_binding_conditions, check_skipped_operations
 from validation.capacities import check_capacity
 from validation.checks import Checks, map_key
-from validation.kind_rules import DeviceKindRules
+from validation.kind_rules import ChangeableSpecRules
 from validation.node_selectors import check_node_selector
-from validation.object_meta import check_metadata_update
 from validation.requests import Answer
 from validation.tolerations import check_taint
 
@@ -45,19 +44,14 @@ NO_DEVICE_SELECTION = (
 )
 
 
-class ResourceSliceRules(DeviceKindRules):
+class ResourceSliceRules(ChangeableSpecRules):
     """ResourceSlice."""
 
     kind = RESOURCE_SLICE
 
-    def check_spec(self, spec: Object, checks: Checks) -> None:
-        """The spec of a new slice."""
-        _check_spec(spec, None, checks)
-
-    def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
-        """A changed slice; devices keep capacities and taints that they had without another check."""
-        check_metadata_update(obj, old, checks)
-        _check_spec(obj.get("spec", EMPTY), old.get("spec", EMPTY), checks)
+    def check_either_spec(self, spec: Object, old: Object | None, checks: Checks) -> None:
+        """A new or changed slice; devices keep capacities and taints that they had without another check."""
+        _check_spec(spec, old, checks)
 
     def admit(self, obj: Object, setting: Setting) -> Answer | None:
         """Devices that use resources of nodes need nodes that account for them (NodeDeclaredFeatureValidator)."""

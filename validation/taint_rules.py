@@ -9,12 +9,12 @@ from resourceapi.objects import EMPTY, Object
 from validation import formats
 from validation.checks import Checks
 from validation.conditions import check_conditions
-from validation.kind_rules import DeviceKindRules, Labels
+from validation.kind_rules import ChangeableSpecRules, Labels
 from validation.object_meta import check_metadata_update
 from validation.tolerations import check_taint
 
 
-class DeviceTaintRuleRules(DeviceKindRules):
+class DeviceTaintRuleRules(ChangeableSpecRules):
     """DeviceTaintRule."""
 
     kind = DEVICE_TAINT_RULE
@@ -27,14 +27,9 @@ class DeviceTaintRuleRules(DeviceKindRules):
         if taint.get("effect", "") != before.get("effect", "") and same_time:
             obj["spec"] = {**obj["spec"], "taint": {**taint, "timeAdded": now}}
 
-    def check_spec(self, spec: Object, checks: Checks) -> None:
-        """The spec of a new rule."""
-        _check_spec(spec, None, checks)
-
-    def check_changed(self, obj: Object, old: Object, checks: Checks) -> None:
-        """A changed rule."""
-        check_metadata_update(obj, old, checks)
-        _check_spec(obj.get("spec", EMPTY), old.get("spec", EMPTY), checks)
+    def check_either_spec(self, spec: Object, old: Object | None, checks: Checks) -> None:
+        """A new or changed rule."""
+        _check_spec(spec, old, checks)
 
     def check_status(self, obj: Object, old: Object, checks: Checks, labels: Labels) -> None:
         """A changed status."""

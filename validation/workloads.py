@@ -207,7 +207,15 @@ class PodTemplateRules(WorkloadRules):
         """Nothing."""
 
 
-class CronJobRules(WorkloadRules):
+class EndingPodRules(WorkloadRules):
+    """The rules of a kind whose pods end."""
+
+    def check_run(self, spec: Object, path: Path, checks: Checks) -> None:
+        """The restart policy lets pods end."""
+        _check_ends(spec, path, checks)
+
+
+class CronJobRules(EndingPodRules):
     """CronJob, whose pods end as those of its jobs do."""
 
     def check(self, obj: Object, old: Object | None, checks: Checks) -> None:
@@ -218,12 +226,8 @@ class CronJobRules(WorkloadRules):
             detail = f"must be no more than {CRON_JOB_NAME_CHARACTERS} characters"
             checks.invalid(("metadata", "name"), name, detail)
 
-    def check_run(self, spec: Object, path: Path, checks: Checks) -> None:
-        """Pods of a job end."""
-        _check_ends(spec, path, checks)
 
-
-class JobRules(WorkloadRules):
+class JobRules(EndingPodRules):
     """Job."""
 
     labelled_by_template = True
@@ -233,10 +237,6 @@ class JobRules(WorkloadRules):
         super().prepare_spec(obj, old, setting)
         if old is None:
             _label_job(obj)
-
-    def check_run(self, spec: Object, path: Path, checks: Checks) -> None:
-        """Pods of a job end."""
-        _check_ends(spec, path, checks)
 
 
 def _label_job(job: Object) -> None:
