@@ -30,6 +30,7 @@ class LiveObject:
 
     index = 0
     line = 0
+    json_text = ""
     notices: tuple[DocumentError, ...] = ()
     has_repeated_keys = False
 

@@ -79,6 +79,13 @@ class Document:
             if path[: len(root)] == root
         ]
 
+    @property
+    def json_text(self) -> str:
+        """The object as JSON text, if the file has it so and not in a list; else ""."""
+        if not self.chunk.is_json or self.item is not None:
+            return ""
+        return self.source.text[self.chunk.start : self.chunk.end]
+
     def source_line(self, number: int) -> str:
         """The text of a line of the file, without its end."""
         return self.source.line(number)

@@ -36,6 +36,10 @@ class Manifest(Protocol):
     def has_repeated_keys(self) -> bool:
         """Whether a mapping has a key twice."""
 
+    @property
+    def json_text(self) -> str:
+        """The object as JSON text, if the file has it so; else ""."""
+
     def locate(self, path: Path) -> Place:
         """The position of a value."""
 

@@ -107,4 +107,5 @@ def reviewer_of(options: Namespace, profile: Profile, knowledge: Knowledge) -> R
         namespace=options.namespace,
         live=options.kubeconfig is not None,
         notes=options.notes,
+        as_sent=options.as_sent,
     )

@@ -65,6 +65,11 @@ def _add_request(parser: ArgumentParser) -> None:
         "--old", metavar="FILE", default="", help="the stored objects: validate updates of them"
     )
     group.add_argument(
+        "--as-sent",
+        action="store_true",
+        help="JSON is sent as it stands, as by curl; default: as by kubectl, which sorts the keys",
+    )
+    group.add_argument(
         "--subresource", choices=("status",), default="", help="with --old: validate updates of the status"
     )
 

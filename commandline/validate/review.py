@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from advice.findings import Result
 from commandline.results import Outcome, Skipped
 from commandline.treatment import ASK, CONTEXT, NOT_SERVED
+from commandline.validate.sending import send
 from resourceapi.kinds import KINDS
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 
@@ -29,6 +30,7 @@ class Reviewer:
     :param namespace: the namespace of objects that do not name one.
     :param live: whether the objects come from a cluster, so that their status counts.
     :param notes: whether lints may add notes.
+    :param as_sent: whether JSON is sent as it stands, not as kubectl sends it.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Reviewer:
         namespace: str = "default",
         live: bool = False,
         notes: bool = False,
+        as_sent: bool = False,
     ) -> None:
         self.server = server
         self.context = context
@@ -53,6 +56,7 @@ class Reviewer:
         self.namespace = namespace
         self.live = live
         self.notes = notes
+        self.as_sent = as_sent
         self._interpreter: Interpreter | None = None
 
     def review(self, manifest: Manifest, how: str) -> None:
@@ -100,17 +104,16 @@ class Reviewer:
 
     def _ask(self, result: Result, manifest: Manifest) -> Answer:
         old = self.stored.of(result) if self.stored is not None else None
-        answer = self.server.handle(
-            Request(
-                verb=CREATE if old is None else self.update,
-                api_version=result.api_version,
-                kind=result.kind,
-                namespace=result.namespace,
-                name="" if old is None else result.name,
-                body=manifest.value,
-                old=old,
-            )
+        request = Request(
+            verb=CREATE if old is None else self.update,
+            api_version=result.api_version,
+            kind=result.kind,
+            namespace=result.namespace,
+            name="" if old is None else result.name,
+            body=manifest.value,
+            old=old,
         )
+        answer = send(self.server, request, manifest, as_sent=self.as_sent)
         if self.live:  # we chose the version, not the user
             answer.warnings = [text for text in answer.warnings if " is deprecated in " not in text]
         return answer
