@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from quota import amounts
-from quota.amounts import Amounts
 from quota.claims import Demand, demands, devices_by_class
 from quota.explanation import explain
 from quota.inventory import CLAIM, TEMPLATE, Inventory
+from resourceapi.amounts import Amounts
 from resourceapi.manifests import claim_from_template, displayed_name, group_of, pod_count
 from resourceapi.model.versions import GROUP
 from resourceapi.model.workloads import TEMPLATES

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from quota import amounts
-from quota.amounts import Amounts
 from quota.evaluators import Evaluator
 from quota.resource_quotas import ResourceQuota
-from resourceapi.amounts import added
+from resourceapi.amounts import Amounts, added
 from resourceapi.objects import Object
 from resourceapi.quantity import ZERO, Quantity
 

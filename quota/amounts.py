@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import Any
+from collections.abc import Container
 
-from resourceapi import quantity
+from resourceapi.amounts import Amounts
 from resourceapi.quantity import Quantity
-
-Amounts = dict[str, Quantity]
-
-
-def read(values: Mapping[str, Any] | None) -> Amounts:
-    """The amounts of a JSON object.
-
-    :raises resourceapi.quantity.QuantityError: if one is no quantity.
-    """
-    return {name: quantity.from_json(value) for name, value in (values or {}).items()}
 
 
 def written(amounts: Amounts) -> dict[str, str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from quota.amounts import Amounts
 from quota.names import CLAIM_COUNT, devices_of
+from resourceapi.amounts import Amounts
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.model.claims import ALL, EXACT_COUNT
 from resourceapi.objects import EMPTY, Object

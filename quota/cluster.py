@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from conversion.hub import normalized
-from quota.amounts import Amounts, only, without_zeros
+from quota.amounts import only, without_zeros
 from quota.counted_parts import counted_part_of_claim, counted_part_of_pod
 from quota.device_classes import ExtendedResources
 from quota.evaluators import Evaluator, evaluator_for
@@ -21,6 +21,7 @@ from quota.pods import usage as usage_of_pod
 from quota.resource_quotas import ResourceQuota, from_object
 from quota.turns import Turns
 from resourceapi import kinds
+from resourceapi.amounts import Amounts
 from resourceapi.api_client import Api, Listing, expect
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from quota.amounts import Amounts
-from quota.names import CLASS_SUFFIX, IMPLICIT_PREFIX, REQUESTS, class_of
+from quota.names import CLASS_SUFFIX, REQUESTS, class_of
+from resourceapi.amounts import Amounts
+from resourceapi.extended_resources import IMPLICIT_PREFIX, resource_named_by
 from resourceapi.objects import Object
 
 
@@ -25,7 +26,7 @@ class ExtendedResources:
     def add(self, device_class: Object) -> None:
         """Note a class that is new or has changed."""
         name = device_class.get("metadata", {}).get("name", "")
-        resource = device_class.get("spec", {}).get("extendedResourceName", "")
+        resource = resource_named_by(device_class)
         self._names.add(IMPLICIT_PREFIX + name)
         if resource:
             self._of_class[name] = resource

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 
 from quota import claims, pods
-from quota.amounts import Amounts
 from quota.device_classes import ExtendedResources
 from quota.names import CLAIM_COUNT, CLASS_SUFFIX, REQUESTS, object_count
+from resourceapi.amounts import Amounts
+from resourceapi.extended_resources import GATE as EXTENDED_RESOURCES_GATE
 from resourceapi.kinds import CLAIM, KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.model.workloads import RESOURCES
@@ -18,7 +19,6 @@ from resourceapi.releases import Profile
 
 # What the pod of a claim has been charged for it, if the scheduler made the claim for a pod.
 ChargedToPod = Callable[[Object], Amounts]
-EXTENDED_RESOURCES_GATE = "DRAExtendedResource"
 # Kinds whose number a quota may also limit under an older name.
 _ALIASES = ("replicationcontrollers",)
 

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from quota.amounts import Amounts
 from quota.device_classes import ExtendedResources
 from quota.explanation import User
 from quota.namespace import HUB, Namespace
 from quota.resource_quotas import ResourceQuota, from_object, review
 from resourceapi import kinds
-from resourceapi.amounts import added
+from resourceapi.amounts import Amounts, added
 from resourceapi.decoding import DecodingError
 from resourceapi.manifests import displayed_name, group_of, namespace_of
 from resourceapi.model.versions import GROUP

@@ -14,8 +14,7 @@ from secrets import token_hex
 from typing import Any, NamedTuple
 
 from quota import amounts
-from quota.amounts import Amounts
-from resourceapi.amounts import added
+from resourceapi.amounts import Amounts, added, amounts_of
 from resourceapi.quantity import Quantity
 
 # How many users of a resource are kept by name, the largest, to be named in refusals.
@@ -122,17 +121,17 @@ def from_json(value: Mapping[str, Any]) -> Ledger:
     """
     users = {
         resource: tuple(
-            Charged("", kind, name, amounts.read({resource: amount})) for kind, name, amount in entries
+            Charged("", kind, name, amounts_of({resource: amount})) for kind, name, amount in entries
         )
         for resource, entries in value["users"].items()
     }
     reserved = {
-        uid: Charged(uid, kind, name, amounts.read(usage)) for uid, kind, name, usage in value["reserved"]
+        uid: Charged(uid, kind, name, amounts_of(usage)) for uid, kind, name, usage in value["reserved"]
     }
     covered = frozenset(value["covered"])
     # earlier releases kept no times
     waited = {uid: float(seconds) for uid, seconds in value.get("waited", {}).items()}
-    return Ledger(amounts.read(value["counted"]), users, reserved, covered, str(value["recount"]), waited)
+    return Ledger(amounts_of(value["counted"]), users, reserved, covered, str(value["recount"]), waited)
 
 
 def _largest_users(stored: Iterable[Charged]) -> dict[str, tuple[Charged, ...]]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from resourceapi.extended_resources import IMPLICIT_PREFIX
 from resourceapi.model.versions import GROUP
 
 COUNT = "count/"
 CLAIM_COUNT = f"{COUNT}resourceclaims.{GROUP}"
 CLASS_SUFFIX = f".deviceclass.{GROUP}/devices"
 REQUESTS = "requests."
-# The resource by which a pod asks for devices of a class that gives itself no name as an extended resource.
-IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 
 
 def object_count(resource: str, group: str) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from quota import amounts
-from quota.amounts import Amounts
-from quota.names import COUNT, IMPLICIT_PREFIX, REQUESTS
-from resourceapi.amounts import added
+from quota.names import COUNT, REQUESTS
+from resourceapi.amounts import Amounts
+from resourceapi.extended_resources import IMPLICIT_PREFIX
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
-from validation.pod_resources import COMPUTE, HUGE_PAGES, aggregate, for_pods, is_extended, is_native
+from validation.pod_resources import COMPUTE, HUGE_PAGES, is_extended, is_native
+from validation.pod_totals import container_amounts, has_pod_level, total
 
 POD_COUNT = COUNT + "pods"
 EPHEMERAL = "ephemeral-storage"
@@ -41,20 +41,20 @@ def usage(pod: Object, profile: Profile) -> Amounts:
     counted = {POD_COUNT: Quantity(1)}
     if pod.get("status", EMPTY).get("phase") in _ENDED:
         return counted
-    requests, limits = (_total(pod["spec"], kind, profile) for kind in ("requests", "limits"))
+    requests, limits = (total(pod["spec"], kind, profile) for kind in ("requests", "limits"))
     return {**counted, **_named(requests, limits)}
 
 
 def missing(pod: Object, required: Iterable[str], profile: Profile) -> str:
     """Which containers do not say what a quota makes mandatory, in the server's words; empty if all do."""
     spec = pod["spec"]
-    if _has_pod_level(spec, profile, ("requests", "limits")):
+    if has_pod_level(spec, profile, ("requests", "limits")):
         return ""
     wanted = sorted(_MANDATORY.intersection(required))
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     parts = []
     for name in wanted:
-        without = {c.get("name", "") for c in containers if name not in _named(*_amounts_of(c))}
+        without = {c.get("name", "") for c in containers if name not in _named(*container_amounts(c))}
         if without:
             parts.append(f"{name} for: {','.join(sorted(without))}")
     return "must specify " + "; ".join(parts) if parts else ""
@@ -70,39 +70,6 @@ def in_scope(pod: Object, selector: Object) -> bool:
     if scope == "PriorityClass":
         return _has_priority(spec.get("priorityClassName", ""), selector)
     return scope == "CrossNamespacePodAffinity" and _reaches_across_namespaces(spec.get("affinity") or EMPTY)
-
-
-def _total(spec: Object, kind: str, profile: Profile) -> Amounts:
-    """What all of a pod needs at the same time."""
-    decoded = {name: [_decoded(c) for c in spec.get(name) or ()] for name in ("containers", "initContainers")}
-    total = aggregate(decoded, kind)
-    kinds = ("requests",) if kind == "requests" else ("requests", "limits")
-    if _has_pod_level(spec, profile, kinds):
-        whole = amounts.read(spec["resources"].get(kind))
-        total.update({name: amount for name, amount in whole.items() if for_pods(name)})
-    overhead = amounts.read(spec.get("overhead"))
-    if kind == "limits":
-        overhead = {
-            name: more for name, more in overhead.items() if name in total and not total[name].is_zero()
-        }
-    return added(total, overhead)
-
-
-def _decoded(container: Object) -> Object:
-    requests, limits = _amounts_of(container)
-    return {**container, "resources": {"requests": requests, "limits": limits}}
-
-
-def _amounts_of(container: Object) -> tuple[Amounts, Amounts]:
-    resources = container.get("resources") or EMPTY
-    return amounts.read(resources.get("requests")), amounts.read(resources.get("limits"))
-
-
-def _has_pod_level(spec: Object, profile: Profile, kinds: Iterable[str]) -> bool:
-    """Whether the pod as a whole says what it needs."""
-    resources = spec.get("resources") or EMPTY
-    enabled = "PodLevelResources" in profile.gates
-    return enabled and any(for_pods(name) for kind in kinds for name in resources.get(kind) or ())
 
 
 def _named(requests: Amounts, limits: Amounts) -> Amounts:
@@ -131,7 +98,7 @@ def _is_best_effort(spec: Object) -> bool:
     return not any(
         amount.sign() > 0
         for owner in owners
-        for side in _amounts_of(owner)
+        for side in container_amounts(owner)
         for name, amount in side.items()
         if name in COMPUTE
     )

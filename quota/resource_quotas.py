@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from quota.amounts import Amounts
+from resourceapi.amounts import Amounts
 from resourceapi.decoding import Decoded
 from resourceapi.encoding import encode, go_json
 from resourceapi.field_errors import REQUIRED, Verbatim

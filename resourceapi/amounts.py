@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from resourceapi import quantity
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import UNSET, Quantity
+
+Amounts = dict[str, Quantity]
+
+
+def amounts_of(values: Mapping[str, Any] | None) -> Amounts:
+    """The amounts of a JSON object, such as `resources.requests`.
+
+    :raises resourceapi.quantity.QuantityError: if one is no quantity.
+    """
+    return {name: quantity.from_json(value) for name, value in (values or {}).items()}
 
 
 def value_of(entry: Object | None) -> Quantity:

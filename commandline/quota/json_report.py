@@ -12,8 +12,8 @@ from resourceapi.quantity import ZERO
 if TYPE_CHECKING:
     from commandline.quota.charging import Answer
     from quota.account import Statement
-    from quota.amounts import Amounts
     from quota.resource_quotas import ResourceQuota
+    from resourceapi.amounts import Amounts
 
 
 def document(answer: Answer) -> dict[str, Any]:

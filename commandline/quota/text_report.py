@@ -14,9 +14,9 @@ from resourceapi.quantity import ZERO
 if TYPE_CHECKING:
     from commandline.quota.charging import Answer
     from quota.account import Account, Statement
-    from quota.amounts import Amounts
     from quota.claims import Demand
     from quota.resource_quotas import ResourceQuota
+    from resourceapi.amounts import Amounts
 
 _SUBJECTS = {"ResourceClaim": "claim", "ResourceClaimTemplate": "template"}
 _VERDICTS = {STORED: "already exists"}

@@ -6,14 +6,13 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 
-from quota.amounts import Amounts
 from quota.device_classes import ExtendedResources
 from quota.evaluators import ClaimEvaluator, Evaluator
 from quota.ledger import Charged
 from quota.names import devices_of
 from quota.resource_quotas import ResourceQuota
 from quota.store import Conflict, Stored
-from resourceapi.amounts import added
+from resourceapi.amounts import Amounts, added
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 

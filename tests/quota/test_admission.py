@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from quota import amounts
 from quota.admission import admit
+from quota.amounts import written
 from quota.device_classes import ExtendedResources
 from quota.evaluators import ClaimEvaluator, PodEvaluator
 from quota.resource_quotas import ResourceQuota
+from resourceapi.amounts import amounts_of
 from resourceapi.releases import Profile
 from tests.quota.objects import alternative, claim, container, exactly, first_of, pod
 
@@ -21,12 +22,12 @@ TWO = claim(first_of("r", alternative("a", "gpu", 2), alternative("b", "nic", 1)
 
 
 def quota(hard: dict[str, str], used: dict[str, str] | None = None, **more: Any) -> ResourceQuota:
-    given = amounts.read(used)
+    given = amounts_of(used)
     return ResourceQuota(
         more.get("name", "q"),
         "team",
-        amounts.read(hard),
-        {**amounts.read(dict.fromkeys(hard, "0")), **given},
+        amounts_of(hard),
+        {**amounts_of(dict.fromkeys(hard, "0")), **given},
         more.get("scopes", ()),
     )
 
@@ -47,7 +48,7 @@ def test_charged(hard: dict[str, str], used: dict[str, str], expected: dict[str,
     """What fits is added to what is used, under the names that the quota limits."""
     verdict = admit([quota(hard, used)], CLAIMS, TWO)
     assert verdict.message == ""
-    assert amounts.written(verdict.quotas[0].used) == dict(sorted(expected.items()))
+    assert written(verdict.quotas[0].used) == dict(sorted(expected.items()))
 
 
 @pytest.mark.parametrize(
