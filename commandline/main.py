@@ -9,29 +9,12 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError, WorkerLost
-from commandline.exit_codes import INTERRUPTED, UNFINISHED
+from commandline.exit_codes import INTERRUPTED, SUCCESS, UNFINISHED
+from commandline.options import gather_paths
+from commandline.subcommands import SERVE, SUBCOMMANDS, module_of, parser_of
 
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from types import ModuleType
-
-SERVE = "serve"
-#: The subcommands with their summaries. The package of each has the modules ``options`` and ``run``.
-SUBCOMMANDS = {
-    "validate": "report what kube-apiserver would answer to manifests",
-    "convert": "rewrite manifests in another API version",
-    "cel": "check a CEL expression, its cost and its results on devices",
-    "quota": "show what claims count against ResourceQuotas, and whether they fit",
-    "explain": "explain why pods and claims get no devices, and what would help",
-    "simulate": "show where pods would be placed, what is left, and which new nodes they need",
-    SERVE: "serve admission and conversion webhooks for kube-apiserver",
-    "inject-ca": "keep the webhooks' certificate authority up to date in webhook configurations and CRDs",
-    "manifests": "print the manifests that deploy the webhooks",
-    "migrate-storage": "move a cluster's DRA objects when CRDs start or stop serving them",
-}
 _OBJECTS, _OBJECTS_OF_SERVER = 300_000, 100_000
 # Errors of writing to standard output: the reader closed the pipe, the device is full or broken, the file too large.
 _UNWRITABLE = frozenset((errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG))
@@ -44,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if arguments is not None:
         return _main(list(arguments))
-    serving = SERVE in sys.argv
+    serving = sys.argv[1:2] == [SERVE]
     _collect_garbage_rarely(_OBJECTS_OF_SERVER if serving else _OBJECTS)
     code = _main(sys.argv[1:])
     if not serving:  # a server may have threads
@@ -76,59 +59,43 @@ def _main(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from argparse import ArgumentParser
-
-    from commandline.help_formatter import Formatter
-
-    description = (
-        "Check Kubernetes DRA objects, and answer questions about them, before they reach the cluster."
-    )
-    parser = ArgumentParser(prog="claimcheck", description=description, formatter_class=Formatter)
-    parser.add_argument("--version", action="store_true", help="print the version and exit")
-    subparsers = parser.add_subparsers(prog=parser.prog, dest="subcommand", metavar="COMMAND")
-    wanted = next((argument for argument in arguments if argument in SUBCOMMANDS), "")
-    chosen = parser
-    for name, summary in SUBCOMMANDS.items():
-        if name == wanted:
-            chosen = subparsers.add_parser(name, help=summary, formatter_class=Formatter)
-            module_of(name, "options").add_arguments(chosen)
-        else:
-            subparsers.add_parser(name, help=summary, add_help=False)
+    first = arguments[0] if arguments else ""
     try:
-        options, unknown = parser.parse_known_args(arguments)
-        if unknown:
-            chosen.error(_unrecognized(unknown, chosen))
-    except SystemExit as exit:  # argparse has said why
+        if first in SUBCOMMANDS:
+            options = parser_of(first).parse(arguments[1:])
+        elif not arguments or first in ("-h", "--help"):
+            return _help(arguments)
+        elif arguments == ["--version"]:
+            return _print_version()
+        else:
+            return _no_command(first)
+    except SystemExit as exit:  # the user has been told why
         return exit.code if isinstance(exit.code, int) else UNFINISHED
-    if options.version:
-        return _print_version()
-    if not options.subcommand:
-        parser.print_help(sys.stderr)
-        return UNFINISHED
-    return int(module_of(options.subcommand, "run").run(options))
+    gather_paths(options)
+    return int(module_of(first, "run").run(options))
 
 
-def _unrecognized(unknown: Sequence[str], parser: ArgumentParser) -> str:
-    """The message of argparse about unknown arguments, with the option that was probably meant."""
-    from resourceapi.nearness import nearest
+def _help(arguments: list[str]) -> int:
+    from commandline.help.run import overview
 
-    names = [name for name in parser._option_string_actions if name.startswith("--")]
-    meant = nearest(unknown[0].partition("=")[0], names)
-    return f"unrecognized arguments: {' '.join(unknown)}" + (f" (did you mean {meant}?)" if meant else "")
-
-
-def module_of(subcommand: str, name: str) -> ModuleType:
-    """A module of a subcommand's package: ``options`` or ``run``; loaded only when needed, for a fast start."""
-    from importlib import import_module
-
-    return import_module(f"commandline.{subcommand.replace('-', '_')}.{name}")
+    print(overview(), end="", file=sys.stdout if arguments else sys.stderr)
+    return SUCCESS if arguments else UNFINISHED
 
 
 def _print_version() -> int:
     from importlib.metadata import version
 
     print(f"claimcheck {version('claimcheck')}")
-    return 0
+    return SUCCESS
+
+
+def _no_command(given: str) -> int:
+    """Say that the first argument is not a command, and what may be meant."""
+    from commandline.help.run import unknown_command
+    from commandline.reports.escaping import complain
+
+    complain(unknown_command(given))
+    return UNFINISHED
 
 
 def _collect_garbage_rarely(objects: int) -> None:

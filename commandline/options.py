@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from argparse import SUPPRESS
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from commandline.color import AUTO, CHOICES
 from commandline.errors import UsageError
 from resourceapi.gates import GATES, GateError, parse
 from resourceapi.releases import NEWEST, PROPOSALS, RELEASES, Profile, UnknownRelease
@@ -30,13 +33,50 @@ def describe(parser: ArgumentParser, description: str, examples: str) -> None:
     parser.epilog = examples
 
 
-def add_paths(parser: Arguments, nargs: str = "+") -> None:
-    """``FILE|DIR|-``: the manifests that a subcommand works on."""
+def add_paths(parser: Arguments, contents: str = "manifests in YAML or JSON") -> None:
+    """``FILE|DIR|-`` and ``--filename``: the manifests that a subcommand works on, in ``options.paths`` in the end.
+
+    :param contents: what the files contain.
+    """
+    parser.add_argument("paths", nargs="*", metavar="FILE|DIR|-", help=f"{contents}; - reads standard input")
     parser.add_argument(
-        "paths",
-        nargs=nargs,
+        "-f",
+        "--filename",
         metavar="FILE|DIR|-",
-        help="manifests in YAML or JSON; - reads standard input",
+        action="append",
+        default=[],
+        help="the same for hands that are used to kubectl: a file, or several with commas; can be repeated",
+    )
+    # Directories are searched as with kubectl's option in any case.
+    parser.add_argument("-R", "--recursive", action="store_true", help=SUPPRESS)
+
+
+def gather_paths(options: Namespace) -> None:
+    """Put the values of ``--filename`` in front of the other files."""
+    named: list[str] = []
+    for value in getattr(options, "filename", ()):
+        named += [value] if os.path.exists(value) else [part for part in value.split(",") if part]
+    if named:
+        options.paths = named + options.paths
+
+
+def insist_on_paths(options: Namespace) -> None:
+    """Check that there are files to work on.
+
+    :raises UsageError: if there are none.
+    """
+    if not options.paths:
+        raise UsageError("no input: name files or directories, or - for standard input")
+
+
+def add_color(parser: Arguments) -> None:
+    """``--color``: whether the text for people is in color."""
+    parser.add_argument(
+        "--color",
+        choices=CHOICES,
+        default=AUTO,
+        help="color the text: auto does on terminals, unless the variable NO_COLOR is set, and with FORCE_COLOR or "
+        "CLICOLOR_FORCE everywhere; default: auto",
     )
 
 

@@ -10,7 +10,9 @@ from commandline.options import (
     add_inventory,
     add_kubeconfig,
     add_namespace,
+    add_paths,
     add_server_options,
+    insist_on_paths,
     profile_of,
 )
 
@@ -28,19 +30,11 @@ if TYPE_CHECKING:
 
 
 def add_scenario_options(parser: Arguments, contents: str) -> None:
-    """``-f``, ``--inventory`` or ``--kubeconfig``, ``--namespace``, and the server to answer as.
+    """Files, ``--inventory`` or ``--kubeconfig``, ``--namespace``, and the server to answer as.
 
-    :param contents: what the files of ``-f`` contain.
+    :param contents: what the files contain.
     """
-    parser.add_argument(
-        "-f",
-        "--filename",
-        metavar="FILE|DIR|-",
-        nargs="+",
-        action="extend",
-        required=True,
-        help=f"{contents}; - reads standard input",
-    )
+    add_paths(parser, contents)
     add_inventory(
         parser,
         "the cluster's objects, in any version; a directory or a file: ResourceSlices, DeviceClasses, Nodes, "
@@ -76,18 +70,19 @@ def read_scenario(options: Namespace) -> Scenario:
 
     if options.kubeconfig is not None and options.inventory:
         raise UsageError("--kubeconfig and --inventory: use only one of them")
+    insist_on_paths(options)
     profile = profile_of(options)
-    insist_on_one_reader(options.filename, options.inventory)
+    insist_on_one_reader(options.paths, options.inventory)
     state = ClusterState(profile, options.namespace)
     if options.kubeconfig is None:
         state.learn(read_named("--inventory", options.inventory))
     else:
         state.learn(_live(options, profile, state), live=True)
-    requesting = state.learn(read(options.filename), new=True)
+    requesting = state.learn(read(options.paths), new=True)
     workloads = WorkloadReader(state, options.namespace, state.why_unread).workloads(requesting)
     if not workloads and not state.failures:
         raise UsageError(
-            f"{', '.join(options.filename)}: nothing requests devices with resource claims "
+            f"{', '.join(options.paths)}: nothing requests devices with resource claims "
             "(extended resources are not supported)"
         )
     snapshot = snapshot_of(state)

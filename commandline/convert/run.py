@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
 from commandline.exit_codes import NEGATIVE, UNFINISHED
+from commandline.options import insist_on_paths
 from commandline.reports.escaping import complain
 from conversion.documents import ConversionError, convert_document
 from documents import Document, DocumentError, parse
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 def run(options: Namespace) -> int:
     """Convert the files that the options name. A file with an object that cannot be converted is not written."""
+    insist_on_paths(options)
     schemas = SCHEMAS_WITH_PROPOSALS if options.kube_version == PROPOSALS else SCHEMAS
     conversion = _Conversion(options.to, schemas, in_place=options.in_place)
     for found in find_files(options.paths):

@@ -14,11 +14,11 @@ DESCRIPTION = (
     "Explain where pods and claims would get their devices, or why they get none and what would help."
 )
 EXAMPLES = """examples:
-  claimcheck explain -f pod.yaml --inventory cluster/          with the objects in these files
-  claimcheck explain -f claim.yaml --kubeconfig ~/.kube/config with the objects of a live cluster
+  claimcheck explain -f pod.yaml --inventory cluster/           with the objects in these files
+  claimcheck explain -f claim.yaml --kubeconfig ~/.kube/config  with the objects of a live cluster
   claimcheck explain -f deployment.yaml templates.yaml --inventory cluster.yaml --node gpu-7
   kubectl get resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,devicetaintrules,nodes,namespaces \\
-      -A -o yaml > cluster.yaml                                (without devicetaintrules before 1.37)
+      -A -o yaml > cluster.yaml                                 (without devicetaintrules before 1.37)
 
 For each request and node, the report counts the devices that remain after the class, selectors, taints, allocations,
 capacity, counters and compatibility groups. It then lists the requirements that conflict, and changes that would make the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from commandline.options import profile_of
+from commandline.options import insist_on_paths, profile_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -34,6 +34,7 @@ def charge(options: Namespace) -> Answer:
     from quota.inventory import Inventory
     from validation.server import Server
 
+    insist_on_paths(options)
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory, options.quota)
     context = ClusterContext(options.namespace_labels)

@@ -39,7 +39,7 @@ MAX_JOBS = 64
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
     describe(parser, DESCRIPTION, EXAMPLES)
-    add_paths(parser, nargs="*")
+    add_paths(parser)
     add_server_options(parser.add_argument_group("the server to answer as"))
     _add_request(parser)
     _add_cluster(parser)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from commandline.color import is_colored
 from commandline.errors import UsageError
 from commandline.options import profile_of
 from commandline.progress import Progress
@@ -41,7 +42,7 @@ def run(options: Namespace) -> int:
     check(options)
     wanted = outputs(options.output)
     outcome = validate(options)
-    _report(outcome, wanted)
+    _report(outcome, wanted, options.color)
     return outcome.exit_code(warnings_as_errors=options.warnings_as_errors)
 
 
@@ -112,14 +113,14 @@ def _size(file: str | DocumentError) -> int:
         return 0
 
 
-def _report(outcome: Outcome, wanted: list[tuple[str, str]]) -> None:
+def _report(outcome: Outcome, wanted: list[tuple[str, str]], color: str) -> None:
     """Write each report to its file or standard output; if all go to files, the summary goes to stderr."""
     from commandline.reports import write
     from commandline.reports.text import summary
 
     for format, file in wanted:
         if not file:
-            write(format, outcome, sys.stdout, color=_colored())
+            write(format, outcome, sys.stdout, color=is_colored(color, sys.stdout))
             continue
         try:
             with open(file, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
@@ -128,9 +129,3 @@ def _report(outcome: Outcome, wanted: list[tuple[str, str]]) -> None:
             raise UsageError(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
     if all(file for _, file in wanted):
         print(summary(outcome), file=sys.stderr)
-
-
-def _colored() -> bool:
-    import os
-
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

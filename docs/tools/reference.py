@@ -7,11 +7,11 @@ committed, so that they can be read without building anything; a test holds them
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser
+from argparse import SUPPRESS, Action
 from collections.abc import Iterator
 from pathlib import Path
 
-from commandline.main import SUBCOMMANDS, module_of
+from commandline.subcommands import SUBCOMMANDS, parser_of
 from deviceselectors.libraries import described
 from resourceapi import limits, rules
 from resourceapi.gates import DEPENDS_ON, GATES, stage_of
@@ -247,11 +247,14 @@ def _functions_page() -> str:
 
 
 def _command_page(name: str) -> str:
-    parser = ArgumentParser(prog=f"claimcheck {name}", add_help=False)
-    module_of(name, "options").add_arguments(parser)
+    parser = parser_of(name)
     blocks = [parser.description or ""]
     for group in parser._action_groups:  # argparse has no public way to ask for them
-        rows = [(_option(action), action.help or "") for action in group._group_actions]
+        rows = [
+            (_option(action), action.help or "")
+            for action in group._group_actions
+            if action.help != SUPPRESS and action.dest != "help"
+        ]
         if rows:
             title = group.title or ""
             blocks += [f"## {title[:1].upper()}{title[1:]}", _table(("option", "what"), iter(rows))]

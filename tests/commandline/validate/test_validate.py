@@ -183,13 +183,11 @@ def test_inventory_that_is_not_there(write: Write, capsys: pytest.CaptureFixture
 
 
 def test_unknown_option(capsys: pytest.CaptureFixture[str]) -> None:
-    """argparse's own refusals end with 2 as well."""
+    """It ends with 2, as all refusals."""
     assert main(["validate", "--nonsense"]) == 2
-    assert capsys.readouterr().err.endswith(
-        "claimcheck validate: error: unrecognized arguments: --nonsense\n"
-    )
+    assert capsys.readouterr().err.startswith("claimcheck validate: unknown option --nonsense\n")
     assert main(["validate", "--warning-as-errors", "x"]) == 2
-    assert capsys.readouterr().err.endswith("--warning-as-errors (did you mean --warnings-as-errors?)\n")
+    assert "--warning-as-errors; did you mean --warnings-as-errors?\n" in capsys.readouterr().err
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

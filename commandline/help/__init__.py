@@ -1,0 +1,1 @@
+"""``claimcheck help``: how to use a command."""

@@ -1,0 +1,53 @@
+"""Runs ``claimcheck help``: how to use a command, or which commands there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commandline.errors import UsageError
+from commandline.help_formatter import columns
+from commandline.subcommands import DESCRIPTION, GROUPS, SUBCOMMANDS, parser_of, program
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def run(options: Namespace) -> int:
+    """Print the help.
+
+    :raises UsageError: for a command that does not exist.
+    """
+    if options.topic and options.topic not in SUBCOMMANDS:
+        raise UsageError(unknown_command(options.topic).removeprefix("claimcheck: "))
+    print(parser_of(options.topic).format_help() if options.topic else overview(), end="")
+    return 0
+
+
+def overview() -> str:
+    """Which commands there are."""
+    from textwrap import fill
+
+    name, width = program(), columns() - 2
+    indent = max(map(len, SUBCOMMANDS)) + 4
+    blocks = [f"usage: {name} COMMAND [OPTIONS]", fill(DESCRIPTION, width)]
+    for title, group in GROUPS.items():
+        rows = (
+            fill(f"  {command.ljust(indent - 2)}{summary}", width, subsequent_indent=" " * indent)
+            for command, summary in group.items()
+        )
+        blocks.append("\n".join((f"{title}:", *rows)))
+    blocks.append(f"{name} COMMAND --help shows the options of a command, and examples.")
+    return "\n\n".join(blocks) + "\n"
+
+
+def unknown_command(given: str) -> str:
+    """What to say about a command that does not exist."""
+    from resourceapi.nearness import nearest
+
+    name = program()
+    if given.startswith("-"):
+        wrong = f"unknown option {given} in front of the command: options follow it"
+    else:
+        meant = nearest(given, SUBCOMMANDS)
+        wrong = f"unknown command {given}" + (f"; did you mean {meant}?" if meant else "")
+    return f"claimcheck: {wrong}\nusage: {name} COMMAND [OPTIONS] (see {name} --help)"

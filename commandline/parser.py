@@ -1,0 +1,87 @@
+"""Parses the arguments of a subcommand, and says in two lines what is wrong with them."""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS, Action, ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from commandline.exit_codes import UNFINISHED
+from commandline.help_formatter import Formatter
+
+
+class Parser(ArgumentParser):
+    """The parser of a subcommand. Options and files may come in any order, and options are not abbreviated.
+
+    :param program: what users type in front of the subcommand.
+    :param commands_with: the subcommands that have an option of this name.
+    """
+
+    def __init__(self, program: str, subcommand: str, commands_with: Callable[[str], list[str]]) -> None:
+        super().__init__(f"{program} {subcommand}", formatter_class=Formatter, allow_abbrev=False)
+        self._positionals.title = "arguments"
+        self.program = program
+        self.commands_with = commands_with
+
+    def parse(self, arguments: Sequence[str]) -> Namespace:
+        """Parse the arguments.
+
+        :raises SystemExit: if they are wrong, or ask for help; the user has been told.
+        """
+        self.usage = (
+            self._usage()
+        )  # while these arguments are parsed, argparse changes what it says about them
+        options, unknown = self.parse_known_intermixed_args(arguments)
+        if unknown:
+            self.error(self._about(next((word for word in unknown if word.startswith("-")), unknown[0])))
+        return options
+
+    def _usage(self) -> str:
+        """How to use the command, on one line."""
+        required = [
+            f"{action.option_strings[-1]} {action.metavar}"
+            for action in self._actions
+            if action.required and action.option_strings
+        ]
+        words = [self.prog, *required, "[OPTIONS]", *map(_as_placeholder, self._get_positional_actions())]
+        return " ".join(words)
+
+    def format_help(self) -> str:
+        """The text of ``--help``."""
+        self.usage = self.usage or self._usage()
+        if self.epilog and self.program not in ("", "claimcheck"):
+            import re
+
+            self.epilog = re.sub(r"\bclaimcheck (?=[a-z])", f"{self.program} ", self.epilog)
+        return super().format_help()
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the arguments, and end."""
+        from commandline.reports.escaping import complain
+
+        complain(f"{self.prog}: {message}\nusage: {self.usage or self._usage()} (see {self.prog} --help)")
+        raise SystemExit(UNFINISHED)
+
+    def option_names(self) -> list[str]:
+        """The names of all options that are in the help."""
+        return [name for action in self._actions if action.help != SUPPRESS for name in action.option_strings]
+
+    def _about(self, unknown: str) -> str:
+        """What to say about an argument that does not exist."""
+        if not unknown.startswith("-"):
+            return f"unexpected argument {unknown}"
+        from resourceapi.nearness import nearest
+
+        name = unknown.partition("=")[0]
+        names = self.option_names()
+        longer = [option for option in names if name.startswith("--") and option.startswith(name)]
+        if meant := nearest(name, names) or (longer[0] if len(longer) == 1 else ""):
+            return f"unknown option {name}; did you mean {meant}?"
+        others = self.commands_with(name)
+        return f"unknown option {name}" + (f"; it is an option of {', '.join(others)}" if others else "")
+
+
+def _as_placeholder(action: Action) -> str:
+    """How an argument without a name is written in the line about usage."""
+    name = str(action.metavar or "|".join(action.choices or ()) or action.dest.upper())
+    return {"*": f"[{name}]...", "?": f"[{name}]"}.get(str(action.nargs), name)

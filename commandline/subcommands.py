@@ -1,0 +1,70 @@
+"""The subcommands of ``claimcheck``: their names, summaries and parsers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from commandline.parser import Parser
+
+SERVE = "serve"
+#: The subcommands with their summaries, as ``--help`` groups them. The package of each has the modules ``options`` and
+#: ``run``.
+GROUPS = {
+    "manifests": {
+        "validate": "report what kube-apiserver would answer to manifests",
+        "convert": "rewrite manifests in another API version",
+        "cel": "check a CEL expression, its cost and its results on devices",
+        "quota": "show what claims count against ResourceQuotas, and whether they fit",
+    },
+    "scheduling": {
+        "explain": "explain why pods and claims get no devices, and what would help",
+        "simulate": "show where pods would be placed, what is left, and which new nodes they need",
+    },
+    "webhooks": {
+        SERVE: "serve admission and conversion webhooks for kube-apiserver",
+        "inject-ca": "keep the webhooks' certificate authority up to date in webhook configurations and CRDs",
+        "manifests": "print the manifests that deploy the webhooks",
+        "migrate-storage": "move a cluster's DRA objects when CRDs start or stop serving them",
+    },
+    "about claimcheck": {
+        "help": "show how to use a command",
+        "version": "print the version, and the Kubernetes releases that it knows",
+    },
+}
+SUBCOMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+DESCRIPTION = "Check Kubernetes DRA objects, and answer questions about them, before they reach the cluster."
+#: The plugin's executable, which kubectl finds by its name.
+_PLUGIN = "kubectl-claimcheck"
+
+
+def program() -> str:
+    """What users type to run this: ``claimcheck``, or ``kubectl claimcheck``."""
+    executable = os.path.basename(sys.argv[0]) if sys.argv else ""
+    return "kubectl claimcheck" if executable.partition(".")[0] == _PLUGIN else "claimcheck"
+
+
+def module_of(subcommand: str, name: str) -> ModuleType:
+    """A module of a subcommand's package: ``options`` or ``run``; loaded only when needed, for a fast start."""
+    from importlib import import_module
+
+    return import_module(f"commandline.{subcommand.replace('-', '_')}.{name}")
+
+
+def parser_of(subcommand: str) -> Parser:
+    """The parser of a subcommand's arguments."""
+    from commandline.options import add_color
+    from commandline.parser import Parser
+
+    parser = Parser(program(), subcommand, _subcommands_with)
+    module_of(subcommand, "options").add_arguments(parser)
+    add_color(parser)
+    return parser
+
+
+def _subcommands_with(option: str) -> list[str]:
+    return [name for name in SUBCOMMANDS if option in parser_of(name).option_names()]

@@ -1,0 +1,1 @@
+"""``claimcheck version``: which version this is, and which releases it knows."""

@@ -1,0 +1,34 @@
+"""Runs ``claimcheck version``: prints the version, and the Kubernetes releases that are known."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from resourceapi.releases import NEWEST, OLDEST
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
+
+
+def run(options: Namespace) -> int:
+    """Print the version."""
+    from importlib.metadata import version
+
+    from commandline.reports.writing import write_answer
+
+    write_answer(options.output, version("claimcheck"), sys.stdout, lines=_lines, document=_document)
+    return 0
+
+
+def _lines(version: str) -> Iterator[str]:
+    yield f"claimcheck {version}"
+    yield f"answers as Kubernetes 1.{OLDEST} to 1.{NEWEST}"
+
+
+def _document(version: str) -> dict[str, Any]:
+    return {
+        "version": version,
+        "kubernetes": {"oldest": f"1.{OLDEST}", "newest": f"1.{NEWEST}"},
+    }
