@@ -6,13 +6,19 @@ from typing import TextIO
 
 from advice.findings import NOTE
 from commandline.reports.escaping import printable
+from commandline.reports.grouping import grouped
 from commandline.reports.text import summary
 from commandline.results import Outcome
 
 
-def write(outcome: Outcome, stream: TextIO) -> None:
-    """Write one command per finding and per failure, and the summary as a plain line of the log."""
-    for result, finding in outcome.findings():
+def write(outcome: Outcome, stream: TextIO, *, show_all: bool = False, with_summary: bool = True) -> None:
+    """Write one command per finding and per failure, and the summary as a plain line of the log.
+
+    Of many findings that are alike there is one command: GitHub shows ten errors and ten warnings of a step, no more.
+
+    :param show_all: whether to write a command for each of them.
+    """
+    for result, finding, others in grouped(outcome.findings(), show_all=show_all):
         properties = {"file": result.file}
         if finding.line:
             properties |= {
@@ -22,12 +28,14 @@ def write(outcome: Outcome, stream: TextIO) -> None:
             }
         properties["title"] = f"{finding.rule} ({result.title})"
         text = finding.text + (f"\nhint: {finding.hint}" if finding.hint else "")
+        text += f"\nmore: {others}" if others else ""
         stream.write(_command("notice" if finding.severity == NOTE else finding.severity, properties, text))
     stream.writelines(
         _command("error", {"file": failure.file} if failure.file else {}, failure.message)
         for failure in outcome.failures
     )
-    stream.write(_plain(summary(outcome)) + "\n")
+    if with_summary:
+        stream.write(_plain(summary(outcome)) + "\n")
 
 
 def _command(severity: str, properties: dict[str, str], text: str) -> str:

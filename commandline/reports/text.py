@@ -6,6 +6,7 @@ from typing import TextIO
 
 from advice.findings import ERROR, NOTE, WARNING, Finding, Result
 from commandline.reports.escaping import on_one_line, printable, without_commands
+from commandline.reports.grouping import grouped, place_of
 from commandline.results import Outcome
 from resourceapi.counting import number
 
@@ -16,18 +17,29 @@ EXCERPT = 120
 _MOST_LINES = 1_000
 
 
-def write(outcome: Outcome, stream: TextIO, *, color: bool = False) -> None:
-    """Write all findings, what could not be done, and the summary line."""
-    for result in outcome.results:
-        origin = _origin(result)
-        stream.writelines(
-            without_commands(_block(result, finding, origin, color)) for finding in result.findings
-        )
+def write(
+    outcome: Outcome,
+    stream: TextIO,
+    *,
+    color: bool = False,
+    show_all: bool = False,
+    with_summary: bool = True,
+) -> None:
+    """Write the findings, what could not be done, and the summary line.
+
+    :param show_all: whether to show each of many findings that are alike.
+    """
+    last, origin = None, ""
+    for result, finding, others in grouped(outcome.findings(), show_all=show_all):
+        if result is not last:
+            last, origin = result, _origin(result)
+        stream.write(without_commands(_block(result, finding, origin, others, color)))
     for failure in outcome.failures:
         place = f"{on_one_line(failure.file)}: " if failure.file else ""
         message = f"{place}{_paint('error', RED, color)}: {printable(failure.message)}\n"
         stream.write(without_commands(message))
-    stream.write(summary(outcome) + "\n")
+    if with_summary:
+        stream.write(summary(outcome) + "\n")
 
 
 def summary(outcome: Outcome) -> str:
@@ -54,13 +66,12 @@ def summary(outcome: Outcome) -> str:
     return "; ".join(parts)
 
 
-def _block(result: Result, finding: Finding, origin: str, color: bool) -> str:
+def _block(result: Result, finding: Finding, origin: str, others: str, color: bool) -> str:
     tint = {ERROR: RED, NOTE: CYAN}.get(finding.severity, YELLOW)
-    place = result.file if not finding.line else f"{result.file}:{finding.line}:{finding.column}"
     label = finding.severity + (f"[{finding.rule}]" if finding.rule.startswith("CC") else "")
     gutter = " " * max(len(str(finding.line)), 4)
     text = printable(finding.text).replace("\n", f"\n{gutter}   ")
-    lines = [f"{_paint(on_one_line(place), BOLD, color)}: {_paint(label, tint, color)}: {text}"]
+    lines = [f"{_paint(place_of(result, finding), BOLD, color)}: {_paint(label, tint, color)}: {text}"]
     if finding.line:
         bar = _paint("|", BLUE, color)
         excerpt, marks = _excerpt(result.source.source_line(finding.line), finding.column, finding.width)
@@ -72,6 +83,8 @@ def _block(result: Result, finding: Finding, origin: str, color: bool) -> str:
     if finding.hint:
         hint = printable(finding.hint).replace("\n", f"\n{gutter}         ")
         lines.append(f"{gutter} {_paint('= hint:', CYAN, color)} {hint}")
+    if others:
+        lines.append(f"{gutter} {_paint('= more:', CYAN, color)} {others}")
     return "\n".join(lines) + "\n\n"
 
 

@@ -13,7 +13,7 @@ from commandline.options import (
     add_server_options,
     describe,
 )
-from commandline.reports import FORMATS
+from commandline.reports import FORMATS, TOGETHER
 
 DESCRIPTION = (
     "Report what kube-apiserver would answer to `kubectl apply` of these manifests, and where to fix them."
@@ -89,7 +89,20 @@ def _add_report(parser: ArgumentParser) -> None:
         metavar="FORMAT[=FILE]",
         action="append",
         default=[],
-        help=f"{', '.join(FORMATS)}; can be repeated; default: text",
+        help=f"{', '.join(FORMATS)}; can be repeated, with a file for each, or text and github "
+        "together; default: text",
+    )
+    group.add_argument(
+        "--show-all",
+        action="store_true",
+        help="in text and github, show every finding; otherwise, of more than 3 that are alike but for values, "
+        "the first with the number of the others",
+    )
+    group.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="print findings only: no summary, no progress, and nothing if there is nothing to report",
     )
     group.add_argument("--no-lint", action="store_true", help="report only the server's answers, no lints")
     group.add_argument(
@@ -133,7 +146,14 @@ def outputs(given: list[str]) -> list[tuple[str, str]]:
             raise UsageError(
                 f"--output {value}: expected FORMAT or FORMAT=FILE with one of {', '.join(FORMATS)}"
             )
-        if any(file == other for _, other in wanted):
-            raise UsageError(f"--output {value}: two reports cannot go to {file or 'standard output'}")
+        beside = {other for other, place in wanted if place == file}
+        if beside and (file or format in beside or not TOGETHER.issuperset((format, *beside))):
+            raise UsageError(f"--output {value}: {_cannot_share(file)}")
         wanted.append((format, file))
     return wanted
+
+
+def _cannot_share(file: str) -> str:
+    if file:
+        return f"two reports cannot go to {file}"
+    return "two reports cannot go to standard output, except one of text and one of github"

@@ -70,7 +70,7 @@ class _Share:
         self.parts = [files[start : start + size] for start in range(0, len(files), size)]
         self.tickets = Tickets(len(self.parts))
         self.batches: dict[int, Batch] = {}
-        self.leads = True
+        self._shows_progress = not options.quiet
 
     def lead(self, workers: list[Worker]) -> Outcome:
         """Do a share in the parent process, and combine the shares of all."""
@@ -91,7 +91,7 @@ class _Share:
 
     def work(self, channel: Channel) -> None:
         """Do a share in a worker process."""
-        self.leads = False
+        self._shows_progress = False
         channel.send(self.read())
         knowledge = Knowledge(self.options, self.profile)
         knowledge.add(channel.receive())
@@ -101,7 +101,7 @@ class _Share:
 
     def read(self) -> dict[int, Any]:
         """Read files until none are left; returns what they say about others, by part."""
-        progress = Progress("documents read by the first process", shown=self.leads)
+        progress = Progress("documents read by the first process", shown=self._shows_progress)
         while (number := self.tickets.take()) is not None:
             batch = self.batches[number] = Batch(self.options, self.profile)
             batch.read(read_files(self.parts[number]), progress)
@@ -111,7 +111,7 @@ class _Share:
     def review(self, knowledge: Knowledge) -> None:
         """Review the objects that this process has read."""
         total = sum(len(batch.objects) for batch in self.batches.values())
-        progress = Progress("objects of the first process", total, shown=self.leads)
+        progress = Progress("objects of the first process", total, shown=self._shows_progress)
         reviewer = reviewer_of(self.options, self.profile, knowledge)
         for batch in self.batches.values():
             batch.review(reviewer, progress)

@@ -42,7 +42,7 @@ def run(options: Namespace) -> int:
     check(options)
     wanted = outputs(options.output)
     outcome = validate(options)
-    _report(outcome, wanted, options.color)
+    _report(outcome, wanted, options)
     return outcome.exit_code(warnings_as_errors=options.warnings_as_errors)
 
 
@@ -70,7 +70,7 @@ def validate(options: Namespace) -> Outcome:
 def _validate(inputs: Iterable[Manifest | Result | Failure], options: Namespace, profile: Profile) -> Outcome:
     """Validate everything in this process."""
     batch, inventory = Batch(options, profile), Batch(options, profile)
-    progress = Progress("documents read")
+    progress = Progress("documents read", shown=not options.quiet)
     batch.read(inputs, progress)
     progress.done()
     inventory.read_inventory(read_named("--inventory", options.inventory))
@@ -81,7 +81,7 @@ def _validate(inputs: Iterable[Manifest | Result | Failure], options: Namespace,
         from commandline.stored import StoredObjects
 
         stored = reviewer.stored = StoredObjects(options.old, reviewer.server, options.namespace)
-    progress = Progress("objects", len(batch.objects))
+    progress = Progress("objects", len(batch.objects), shown=not options.quiet)
     batch.review(reviewer, progress)
     progress.done()
     if stored is not None:
@@ -113,19 +113,28 @@ def _size(file: str | DocumentError) -> int:
         return 0
 
 
-def _report(outcome: Outcome, wanted: list[tuple[str, str]], color: str) -> None:
+def _report(outcome: Outcome, wanted: list[tuple[str, str]], options: Namespace) -> None:
     """Write each report to its file or standard output; if all go to files, the summary goes to stderr."""
     from commandline.reports import write
     from commandline.reports.text import summary
 
+    to_stdout = [format for format, file in wanted if not file]
     for format, file in wanted:
         if not file:
-            write(format, outcome, sys.stdout, color=is_colored(color, sys.stdout))
+            last = format == to_stdout[-1]  # two reports share one summary
+            write(
+                format,
+                outcome,
+                sys.stdout,
+                color=is_colored(options.color, sys.stdout),
+                show_all=options.show_all,
+                with_summary=last and not options.quiet,
+            )
             continue
         try:
             with open(file, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
-                write(format, outcome, stream)
+                write(format, outcome, stream, show_all=options.show_all, with_summary=not options.quiet)
         except OSError as error:
             raise UsageError(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
-    if all(file for _, file in wanted):
+    if not to_stdout and not options.quiet:
         print(summary(outcome), file=sys.stderr)

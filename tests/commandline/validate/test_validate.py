@@ -143,7 +143,7 @@ def test_warnings_as_errors(write: Write) -> None:
         ),
         (
             ("-o", "json", "-o", "text", "x"),
-            "--output text: two reports cannot go to standard output",
+            "--output text: two reports cannot go to standard output, except one of text and one of github",
         ),
         (
             ("--subresource", "status", "x"),
@@ -628,7 +628,7 @@ def test_device_that_is_full(write: Write) -> None:
 def test_reader_that_goes_away(write: Write) -> None:
     """A closed pipe ends the command without a traceback."""
     file = write("claims.yaml", "---\n".join([WRONG_CLAIM] * 3000))
-    command = [sys.executable, "-m", "commandline.main", "validate", file]
+    command = [sys.executable, "-m", "commandline.main", "validate", "--show-all", file]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
