@@ -47,6 +47,14 @@ def add_paths(parser: Arguments, contents: str = "manifests in YAML or JSON") ->
         default=[],
         help="the same for hands that are used to kubectl: a file, or several with commas; can be repeated",
     )
+    parser.add_argument(
+        "--exclude",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="leave out files and directories with such a name, or with a path like this if there is a / in it; can be "
+        "repeated",
+    )
     # Directories are searched as with kubectl's option in any case.
     parser.add_argument("-R", "--recursive", action="store_true", help=SUPPRESS)
 

@@ -82,10 +82,17 @@ class Outcome:
             counts[key] = counts.get(key, 0) + 1
         return [(*key, counts[key]) for key in sorted(counts)]
 
-    def exit_code(self, *, warnings_as_errors: bool = False) -> int:
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing to validate, although everything could be read."""
+        return not self.results and not self.failures
+
+    def exit_code(self, *, warnings_as_errors: bool = False, fail_on_empty: bool = False) -> int:
         """Whether all objects are valid, some are invalid, or some input could not be read."""
         if self.failures:
             return UNFINISHED
+        if self.is_empty and fail_on_empty:
+            return NEGATIVE
         if self.invalid or (warnings_as_errors and self.count(WARNING)):
             return NEGATIVE
         return SUCCESS

@@ -66,7 +66,7 @@ def read_scenario(options: Namespace) -> Scenario:
     """
     from cluster.workloads import WorkloadReader
     from commandline.cluster_state import ClusterState
-    from commandline.reading import insist_on_one_reader, read, read_named
+    from commandline.reading import find, insist_on_one_reader, read_files, read_named
 
     if options.kubeconfig is not None and options.inventory:
         raise UsageError("--kubeconfig and --inventory: use only one of them")
@@ -78,7 +78,7 @@ def read_scenario(options: Namespace) -> Scenario:
         state.learn(read_named("--inventory", options.inventory))
     else:
         state.learn(_live(options, profile, state), live=True)
-    requesting = state.learn(read(options.paths), new=True)
+    requesting = state.learn(read_files(find(options)), new=True)
     workloads = WorkloadReader(state, options.namespace, state.why_unread).workloads(requesting)
     if not workloads and not state.failures:
         raise UsageError(

@@ -8,9 +8,10 @@ from typing import Any
 from documents.block_style import NotBlockStyle, read_block_style
 from documents.document import Document
 from documents.errors import DocumentError, MalformedText
+from documents.finding import find_files
 from documents.garbage import CollectorPaused
 from documents.source import Source
-from documents.sources import decode, find_files, read_file
+from documents.sources import decode, read_file
 from documents.splitting import Chunk, split
 from documents.tree import RepeatedKeys
 

@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 def charge(options: Namespace) -> Answer:
     """Charge the objects of the inventory, then the new ones."""
     from commandline.context import ClusterContext
-    from commandline.reading import insist_on_one_reader, read, read_named
+    from commandline.reading import find, insist_on_one_reader, read_files, read_named
     from commandline.results import Failure
     from quota.account import Account
     from quota.inventory import Inventory
@@ -46,7 +46,7 @@ def charge(options: Namespace) -> Answer:
     inventory = Inventory(Server(profile, namespaces=context.namespaces), options.namespace, reject)
     existing = _learn(read_named("--inventory", options.inventory), inventory, context, failures)
     _learn(read_named("--quota", options.quota), inventory, context, failures)
-    new = _learn(read(options.paths), inventory, context, failures)
+    new = _learn(read_files(find(options)), inventory, context, failures)
     context.finish()
     inventory.charge(existing)
     inventory.open()

@@ -107,5 +107,6 @@ def reviewer_of(options: Namespace, profile: Profile, knowledge: Knowledge) -> R
         namespace=options.namespace,
         live=options.kubeconfig is not None,
         notes=options.notes,
+        disabled=options.disable,
         as_sent=options.as_sent,
     )

@@ -110,7 +110,19 @@ def _add_report(parser: ArgumentParser) -> None:
         action="store_true",
         help="also report notes: common patterns that may be intended, such as look-ups without a guard",
     )
+    group.add_argument(
+        "--disable",
+        metavar="CODE,…",
+        action="append",
+        default=[],
+        help="leave out the lints with these codes, such as CC001; can be repeated",
+    )
     group.add_argument("--warnings-as-errors", action="store_true", help="exit with 1 for warnings too")
+    group.add_argument(
+        "--fail-on-empty",
+        action="store_true",
+        help="exit with 1 if the input has no object to validate, which otherwise is a warning",
+    )
 
 
 def check(options: Namespace) -> None:
@@ -128,10 +140,32 @@ def check(options: Namespace) -> None:
     options.namespace = options.namespace or "default"
     if options.jobs is not None and not 1 <= options.jobs <= MAX_JOBS:
         raise UsageError(f"--jobs {options.jobs}: expected a number from 1 to {MAX_JOBS}")
+    options.disable = _lint_codes(options.disable)
     if options.subresource and not options.old:
         raise UsageError(
             "--subresource status validates updates: it needs --old FILE with the stored objects"
         )
+
+
+def _lint_codes(given: list[str]) -> list[str]:
+    """The codes in the values of ``--disable``.
+
+    :raises UsageError: for one that no lint has.
+    """
+    if not given:
+        return []
+    from advice.lints import LINTS
+    from resourceapi.nearness import nearest
+
+    codes = [code.strip() for value in given for code in value.split(",")]
+    for code in codes:
+        if code not in LINTS:
+            meant = nearest(code, LINTS) or nearest(code, (lint.name for lint in LINTS.values()))
+            known = next((lint.code for lint in LINTS.values() if lint.name == (meant or code)), meant)
+            raise UsageError(
+                f"--disable {code}: no lint has this code" + (f"; did you mean {known}?" if known else "")
+            )
+    return codes
 
 
 def outputs(given: list[str]) -> list[tuple[str, str]]:

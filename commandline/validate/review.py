@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from advice.findings import Result
@@ -30,6 +31,7 @@ class Reviewer:
     :param namespace: the namespace of objects that do not name one.
     :param live: whether the objects come from a cluster, so that their status counts.
     :param notes: whether lints may add notes.
+    :param disabled: the codes of lints that are left out.
     :param as_sent: whether JSON is sent as it stands, not as kubectl sends it.
     """
 
@@ -45,6 +47,7 @@ class Reviewer:
         namespace: str = "default",
         live: bool = False,
         notes: bool = False,
+        disabled: Iterable[str] = (),
         as_sent: bool = False,
     ) -> None:
         self.server = server
@@ -56,6 +59,7 @@ class Reviewer:
         self.namespace = namespace
         self.live = live
         self.notes = notes
+        self.disabled = frozenset(disabled)
         self.as_sent = as_sent
         self._interpreter: Interpreter | None = None
 
@@ -81,6 +85,8 @@ class Reviewer:
             self._interpret().add_answer(result, manifest, answer)
         if self.facts is not None:
             self._lint(result, manifest, answer, self.facts)
+        if self.disabled:
+            result.findings = [each for each in result.findings if each.rule not in self.disabled]
 
     def _result(self, manifest: Manifest) -> Result:
         value = manifest.value
@@ -138,14 +144,15 @@ class Reviewer:
 
     def _lint(self, result: Result, manifest: Manifest, answer: Answer, facts: Facts) -> None:
         from advice.lints import lint
-        from advice.lints.table import DROPPED
+        from advice.lints.table import DROPPED, UNGUARDED
 
         facts.hidden_notes = 0
         for warning in lint(manifest.value, facts, notes=self.notes):
             if warning.code == DROPPED.code and not self._is_dropped(answer, warning.path):
                 continue
             self._interpret().add_lint(result, manifest, warning)
-        self.outcome.hidden_notes += facts.hidden_notes
+        if UNGUARDED.code not in self.disabled:
+            self.outcome.hidden_notes += facts.hidden_notes
         for notice in manifest.notices:
             self._interpret().add_notice(result, manifest, notice)
         if manifest.has_repeated_keys:

@@ -11,10 +11,11 @@ from commandline.color import is_colored
 from commandline.errors import UsageError
 from commandline.options import profile_of
 from commandline.progress import Progress
-from commandline.reading import insist_on_one_reader, read_files, read_named
+from commandline.reading import find, insist_on_one_reader, read_files, read_named
+from commandline.reports.escaping import complain
 from commandline.validate.batch import Batch, reviewer_of
 from documents.errors import DocumentError
-from documents.sources import STANDARD_INPUT, find_files
+from documents.finding import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -31,6 +32,8 @@ MANY_BYTES = 1_000_000
 MOST_PROCESSES = 8
 """The most processes that are used without ``--jobs``."""
 
+_EMPTY = "claimcheck: nothing was validated: the input has no objects of resource.k8s.io, pods or workloads"
+
 
 def run(options: Namespace) -> int:
     """Validate the objects that the options name, and write the reports.
@@ -43,7 +46,11 @@ def run(options: Namespace) -> int:
     wanted = outputs(options.output)
     outcome = validate(options)
     _report(outcome, wanted, options)
-    return outcome.exit_code(warnings_as_errors=options.warnings_as_errors)
+    if outcome.is_empty and (options.fail_on_empty or not options.quiet):
+        complain(_EMPTY)
+    return outcome.exit_code(
+        warnings_as_errors=options.warnings_as_errors, fail_on_empty=options.fail_on_empty
+    )
 
 
 def validate(options: Namespace) -> Outcome:
@@ -54,7 +61,7 @@ def validate(options: Namespace) -> Outcome:
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory, [options.old])
     if options.kubeconfig is None:
-        files = list(find_files(options.paths))
+        files = find(options)
         processes = _processes(options, files)
         if processes > 1:
             from commandline.validate.parallel import validate_files
