@@ -1,4 +1,4 @@
-"""The objects of ``--inventory``, ``--kubeconfig`` and ``-f`` that scheduling depends on."""
+"""The objects of ``--inventory``, ``--live`` and ``-f`` that scheduling depends on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from resourceapi.manifests import group_of, namespace_of
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
-    from commandline.kubeconfig import Unread
+    from commandline.results import Unread
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 

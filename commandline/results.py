@@ -37,6 +37,24 @@ class Failure:
         self.message = message
 
 
+class Unread(Failure):
+    """A list of a cluster that could not be read, or only in one namespace.
+
+    :param reason: the server's message.
+    :param kind: the kind of the objects.
+    :param read_namespace: the namespace whose objects were read; empty if none were.
+    """
+
+    __slots__ = ("kind", "read_namespace", "reason")
+
+    def __init__(self, file: str, reason: str, kind: str, read_namespace: str = "") -> None:
+        only = f"; only those in the namespace {read_namespace} are known" if read_namespace else ""
+        super().__init__(file, reason + only)
+        self.kind = kind
+        self.read_namespace = read_namespace
+        self.reason = reason
+
+
 class Outcome:
     """Everything that a run found, in the order of the input.
 

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
 from commandline.options import (
+    add_cluster,
     add_inventory,
-    add_kubeconfig,
     add_namespace,
     add_paths,
     add_server_options,
+    asks_for_cluster,
     insist_on_paths,
     profile_of,
+    settle_namespace,
 )
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from allocator.explaining.snapshot import Snapshot
     from cluster.workloads import Workload
     from commandline.cluster_state import ClusterState
+    from commandline.live_cluster import LiveCluster
     from commandline.options import Arguments
     from commandline.results import Failure
     from documents.manifest import Manifest
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def add_scenario_options(parser: Arguments, contents: str) -> None:
-    """Files, ``--inventory`` or ``--kubeconfig``, ``--namespace``, and the server to answer as.
+    """Files, ``--inventory`` or ``--live``, ``--namespace``, and the server to answer as.
 
     :param contents: what the files contain.
     """
@@ -40,7 +43,7 @@ def add_scenario_options(parser: Arguments, contents: str) -> None:
         "the cluster's objects, in any version; a directory or a file: ResourceSlices, DeviceClasses, Nodes, "
         "ResourceClaims with their allocations, ResourceClaimTemplates, DeviceTaintRules",
     )
-    add_kubeconfig(parser, "read the cluster's objects from a live cluster")
+    add_cluster(parser, "read the cluster's objects from a live cluster")
     add_namespace(parser)
     add_server_options(parser)
 
@@ -68,16 +71,15 @@ def read_scenario(options: Namespace) -> Scenario:
     from commandline.cluster_state import ClusterState
     from commandline.reading import find, insist_on_one_reader, read_files, read_named
 
-    if options.kubeconfig is not None and options.inventory:
-        raise UsageError("--kubeconfig and --inventory: use only one of them")
+    cluster = _cluster(options)
     insist_on_paths(options)
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory)
     state = ClusterState(profile, options.namespace)
-    if options.kubeconfig is None:
+    if cluster is None:
         state.learn(read_named("--inventory", options.inventory))
     else:
-        state.learn(_live(options, profile, state), live=True)
+        state.learn(_live(cluster, options, profile, state), live=True)
     requesting = state.learn(read_files(find(options)), new=True)
     workloads = WorkloadReader(state, options.namespace, state.why_unread).workloads(requesting)
     if not workloads and not state.failures:
@@ -86,8 +88,8 @@ def read_scenario(options: Namespace) -> Scenario:
             "(extended resources are not supported)"
         )
     snapshot = snapshot_of(state)
-    if workloads and not (options.kubeconfig or options.inventory or snapshot.nodes or snapshot.classes):
-        raise UsageError("describe the cluster with --inventory DIR or --kubeconfig FILE")
+    if workloads and not (cluster or options.inventory or snapshot.nodes or snapshot.classes):
+        raise UsageError("describe the cluster with --inventory DIR, or ask a live one with --live")
     return Scenario(state, snapshot, workloads)
 
 
@@ -98,7 +100,24 @@ def snapshot_of(state: ClusterState) -> Snapshot:
     return Snapshot(state.features, state.all_nodes(), state.classes, state.slices, state.allocated_claims)
 
 
-def _live(options: Namespace, profile: Profile, state: ClusterState) -> Iterator[Manifest | Result | Failure]:
+def _cluster(options: Namespace) -> LiveCluster | None:
+    """The live cluster, if the options ask for one; the namespace is known then.
+
+    :raises UsageError: for options that contradict each other.
+    """
+    if not asks_for_cluster(options):
+        settle_namespace(options)
+        return None
+    if options.inventory:
+        raise UsageError("--inventory and a live cluster: use only one of them")
+    from commandline.live_cluster import cluster_of
+
+    return cluster_of(options)
+
+
+def _live(
+    cluster: LiveCluster, options: Namespace, profile: Profile, state: ClusterState
+) -> Iterator[Manifest | Result | Failure]:
     """The objects of a live cluster.
 
     If templates of other namespaces cannot be listed, that is no failure: only those of the pods' own namespace matter.
@@ -107,14 +126,12 @@ def _live(options: Namespace, profile: Profile, state: ClusterState) -> Iterator
     :raises UsageError: if the cluster does not answer at all.
     """
     from commandline.cluster_state import TEMPLATE
-    from commandline.kubeconfig import Unread, live_objects
-    from commandline.results import Failure
+    from commandline.results import Failure, Unread
     from resourceapi.model.versions import GROUP
 
-    cluster = options.kubeconfig, options.kube_context
-    for each in live_objects(*cluster, profile, for_scheduling=True, at_least=options.namespace):
+    for each in cluster.objects(profile, for_scheduling=True, at_least=options.namespace):
         if isinstance(each, Failure) and each.file.endswith(f"/{GROUP}"):
-            raise UsageError(f"--kubeconfig {options.kubeconfig}: {each.message}")
+            raise UsageError(f"{cluster.source}: {each.message}")
         if isinstance(each, Unread):
             state.unread[each.kind] = each
             if each.kind == TEMPLATE and each.read_namespace:
