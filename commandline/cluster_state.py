@@ -55,7 +55,7 @@ class ClusterState(ClusterObjects):
         """Add what there is; returns what requests devices or may do so: claims, templates, pods, workloads.
 
         :param new: whether claims and templates are not there yet, and only request devices.
-        :param live: whether a server has stored the objects.
+        :param live: whether a server has stored the objects; its pods are too many to be returned.
         """
         requesting = []
         for manifest in readable(found, self.failures):
@@ -66,7 +66,7 @@ class ClusterState(ClusterObjects):
                 requests = kind in (CLAIM, TEMPLATE)
                 if group_of(manifest.value) == GROUP and not (requests and new):
                     self._add(manifest, stored=live)
-                if requests or group_of(manifest.value) != GROUP:
+                if requests or (group_of(manifest.value) != GROUP and not live):
                     requesting.append(manifest)
         return requesting
 

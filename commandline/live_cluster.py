@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from cluster import live_objects as live
@@ -23,6 +23,7 @@ from resourceapi.releases import PROPOSALS, RELEASES
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from commandline.resource_names import ObjectName
     from resourceapi.releases import Profile
 
 TIMEOUT_SECONDS = 30.0
@@ -84,11 +85,15 @@ class LiveCluster:
         return f"no answer from {self.client.server}: {error.reason}"
 
     def objects(
-        self, profile: Profile, namespace: str = "", *, for_scheduling: bool = False, at_least: str = ""
+        self,
+        profile: Profile,
+        namespace: str = "",
+        *,
+        kinds: Collection[str] | None = None,
+        at_least: str = "",
     ) -> Iterator[live.LiveObject | Failure]:
         """The objects of the cluster, see :func:`cluster.live_objects.live_objects`.
 
-        :param for_scheduling: whether to read only what the allocator needs.
         :param at_least: where a list of all namespaces is forbidden, that of this one is read.
         """
         try:
@@ -99,7 +104,7 @@ class LiveCluster:
                 self.name,
                 profile,
                 namespace=namespace,
-                for_scheduling=for_scheduling,
+                kinds=kinds,
                 fallback_namespace=at_least,
             ):
                 if isinstance(each, live.UnreadList):
@@ -109,6 +114,19 @@ class LiveCluster:
                     yield each
         except Unavailable as error:
             yield Failure(f"{self.name}/{GROUP}", self.failure(error))
+
+    def object(self, profile: Profile, wanted: ObjectName, namespace: str) -> live.LiveObject:
+        """One object, or one workload.
+
+        :raises UsageError: with the server's answer if it cannot be read.
+        """
+        kind, name = wanted
+        try:
+            return live.live_object(
+                self.client, self.name, profile, kind=kind, namespace=namespace, name=name
+            )
+        except Unavailable as error:
+            raise UsageError(f"{wanted}: {self.failure(error)}") from None
 
 
 def cluster_of(options: Namespace) -> LiveCluster:

@@ -17,6 +17,7 @@ from commandline.options import (
     profile_of,
     settle_namespace,
 )
+from resourceapi.manifests import name_of, namespace_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from commandline.cluster_state import ClusterState
     from commandline.live_cluster import LiveCluster
     from commandline.options import Arguments
+    from commandline.resource_names import ObjectName
     from commandline.results import Failure
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
@@ -37,7 +39,9 @@ def add_scenario_options(parser: Arguments, contents: str) -> None:
 
     :param contents: what the files contain.
     """
-    add_paths(parser, contents)
+    add_paths(
+        parser, f"{contents}; or TYPE/NAME of objects in a live cluster or the inventory, such as pod/train"
+    )
     add_inventory(
         parser,
         "the cluster's objects, in any version; a directory or a file: ResourceSlices, DeviceClasses, Nodes, "
@@ -69,22 +73,27 @@ def read_scenario(options: Namespace) -> Scenario:
     """
     from cluster.workloads import WorkloadReader
     from commandline.cluster_state import ClusterState
+    from commandline.namespaces import in_namespace
     from commandline.reading import find, insist_on_one_reader, read_files, read_named
+    from commandline.resource_names import names_and_files
 
-    cluster = _cluster(options)
     insist_on_paths(options)
+    names, options.paths = names_and_files(options.paths)
+    cluster = _cluster(options, named=bool(names))
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory)
     state = ClusterState(profile, options.namespace)
     if cluster is None:
-        state.learn(read_named("--inventory", options.inventory))
+        existing = state.learn(read_named("--inventory", options.inventory))
+        requesting = [_in_inventory(name, existing, options.namespace) for name in names]
     else:
         state.learn(_live(cluster, options, profile, state), live=True)
-    requesting = state.learn(read_files(find(options)), new=True)
+        requesting = [cluster.object(profile, name, options.namespace) for name in names]
+    requesting += state.learn(in_namespace(read_files(find(options)), options.namespace_given), new=True)
     workloads = WorkloadReader(state, options.namespace, state.why_unread).workloads(requesting)
     if not workloads and not state.failures:
         raise UsageError(
-            f"{', '.join(options.paths)}: nothing requests devices with resource claims "
+            f"{', '.join([*map(str, names), *options.paths])}: nothing requests devices with resource claims "
             "(extended resources are not supported)"
         )
     snapshot = snapshot_of(state)
@@ -100,11 +109,21 @@ def snapshot_of(state: ClusterState) -> Snapshot:
     return Snapshot(state.features, state.all_nodes(), state.classes, state.slices, state.allocated_claims)
 
 
-def _cluster(options: Namespace) -> LiveCluster | None:
+def _in_inventory(name: ObjectName, existing: list[Manifest], namespace: str) -> Manifest:
+    for manifest in existing:
+        value = manifest.value
+        if (value["kind"], name_of(value), namespace_of(value, namespace)) == (*name, namespace):
+            return manifest
+    raise UsageError(f"{name}: not in the namespace {namespace} of the inventory")
+
+
+def _cluster(options: Namespace, *, named: bool) -> LiveCluster | None:
     """The live cluster, if the options ask for one; the namespace is known then.
 
+    :param named: whether objects are named that are in a cluster.
     :raises UsageError: for options that contradict each other.
     """
+    options.live |= named and not options.inventory
     if not asks_for_cluster(options):
         settle_namespace(options)
         return None
@@ -121,19 +140,21 @@ def _live(
     """The objects of a live cluster.
 
     If templates of other namespaces cannot be listed, that is no failure: only those of the pods' own namespace matter.
-    Claims of all namespaces matter, as they may hold devices.
+    Claims of all namespaces matter, as they may hold devices. Neither is it a failure if Pods cannot be listed: what
+    they take of nodes is not known then, which ``state.unread`` says.
 
     :raises UsageError: if the cluster does not answer at all.
     """
+    from cluster.live_objects import SCHEDULING
     from commandline.cluster_state import TEMPLATE
     from commandline.results import Failure, Unread
     from resourceapi.model.versions import GROUP
 
-    for each in cluster.objects(profile, for_scheduling=True, at_least=options.namespace):
+    for each in cluster.objects(profile, kinds=SCHEDULING, at_least=options.namespace):
         if isinstance(each, Failure) and each.file.endswith(f"/{GROUP}"):
             raise UsageError(f"{cluster.source}: {each.message}")
         if isinstance(each, Unread):
             state.unread[each.kind] = each
-            if each.kind == TEMPLATE and each.read_namespace:
+            if (each.kind == TEMPLATE and each.read_namespace) or each.kind == "Pod":
                 continue
         yield each

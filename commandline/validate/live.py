@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from cluster.applying import applied
 from cluster.discovery import NOT_FOUND
+from cluster.live_objects import CHECKING
 from commandline.context import Namespaces
 from commandline.live_cluster import LiveCluster
 from commandline.reports.escaping import complain
@@ -51,7 +52,7 @@ class LiveChecks:
 
     def objects(self) -> Iterator[LiveObject]:
         """The objects that answers and lints depend on. What cannot be read is told, and noted in ``unread``."""
-        for each in self._cluster.objects(self._profile, for_scheduling=True, at_least=self._namespace):
+        for each in self._cluster.objects(self._profile, kinds=CHECKING, at_least=self._namespace):
             if isinstance(each, Unread):
                 if each.kind in _UNCHECKED:
                     self.unread.add(each.kind)
