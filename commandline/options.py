@@ -78,6 +78,18 @@ def insist_on_paths(options: Namespace) -> None:
         raise UsageError("no input: name files or directories, or - for standard input")
 
 
+def add_config(parser: Arguments) -> None:
+    """``--config`` and ``--no-config``: where options are set that the command line does not name."""
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        default="",
+        help="read options from this file; default: .claimcheck.yaml in the working directory or above it, up to the top "
+        "of the repository",
+    )
+    parser.add_argument("--no-config", action="store_true", help="read no such file")
+
+
 def add_color(parser: Arguments) -> None:
     """``--color``: whether the text for people is in color."""
     parser.add_argument(

@@ -41,7 +41,7 @@ def _exclusion(options: Namespace) -> Callable[[str], bool] | None:
         return None
     from documents.exclusion import Exclusion
 
-    return Exclusion(options.exclude)
+    return Exclusion(options.exclude, options.exclude_base)
 
 
 def _about_chart(directory: str) -> str:

@@ -15,6 +15,9 @@ from documents.sources import decode, read_file
 from documents.splitting import Chunk, split
 from documents.tree import RepeatedKeys
 
+NOT_AN_OBJECT = "not a Kubernetes object"
+"""How messages about documents that are no mappings begin."""
+
 
 def load(arguments: Iterable[str]) -> Iterator[Document | DocumentError]:
     """The objects in files, directories (recursively) and standard input (`-`), in order.
@@ -130,9 +133,7 @@ def _no_object(source: Source, chunk: Chunk, value: Any) -> DocumentError:
     kinds = {list: "a list", str: "text", bool: "a boolean", int: "a number", float: "a number"}
     text = source.text[chunk.start : chunk.end]
     blank = len(text) - len(text.lstrip())
-    message = (
-        f"not a Kubernetes object: expected a mapping with apiVersion and kind, found {kinds[type(value)]}"
-    )
+    message = f"{NOT_AN_OBJECT}: expected a mapping with apiVersion and kind, found {kinds[type(value)]}"
     return source.error(chunk.start + blank, message, template_hint(text, blank))
 
 
