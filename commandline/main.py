@@ -90,9 +90,9 @@ def _help(arguments: list[str]) -> int:
 
 
 def _print_version() -> int:
-    from importlib.metadata import version
+    from commandline.distribution import version
 
-    print(f"claimcheck {version('claimcheck')}")
+    print(f"claimcheck {version()}")
     return SUCCESS
 
 
