@@ -14,7 +14,9 @@ def build(directory: Path) -> tuple[Path, Path]:
     """Build the source distribution, and the wheel from nothing but that; returns both files."""
     source = directory / "source"
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    for name in subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0"):
+    for name in subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split(
+        "\0"
+    ):
         if name and (ROOT / name).exists():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, source / name)

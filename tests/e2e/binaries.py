@@ -93,7 +93,9 @@ def _build(directory: Path, names: Sequence[str]) -> None:
     flags = f"-s -w {stamp}Version=v{KUBERNETES} {stamp}Major={major} {stamp}Minor={minor}"
     requirements = f"require k8s.io/kubernetes v{KUBERNETES}\n\nreplace (\n{_published_modules(minor)})\n"
     if "helm" in names:
-        _build_one(directory, "helm", "helm.sh/helm/v3/cmd/helm", f"require helm.sh/helm/v3 v{HELM}\n", "-s -w")
+        _build_one(
+            directory, "helm", "helm.sh/helm/v3/cmd/helm", f"require helm.sh/helm/v3 v{HELM}\n", "-s -w"
+        )
     for name in names:
         if name not in ("etcd", "helm"):
             _build_one(directory, name, f"k8s.io/kubernetes/cmd/{name}", requirements, flags)
