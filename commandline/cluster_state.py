@@ -76,7 +76,8 @@ class ClusterState(ClusterObjects):
         try:
             obj = self.normal_form(manifest.value, stored=stored)
         except DecodingError as error:
-            self.failures.append(Failure(manifest.file, f"line {manifest.line}: {error.text}"))
+            line = manifest.locate(error.path).line
+            self.failures.append(Failure(manifest.file, f"line {line}: {error.text}" if line else error.text))
             return
         if KINDS[kind].namespaced:
             namespace = namespace_of(manifest.value, self._default_namespace)

@@ -127,11 +127,3 @@ def test_the_installed_command_works_in_an_empty_directory(
     done = _run(clean, *arguments, directory=tmp_path)
     assert (done.returncode, done.stderr) == (code, "")
     assert expected in done.stdout
-
-
-def test_a_kubeconfig_without_the_extra_says_what_to_install(clean: Path, tmp_path: Path) -> None:
-    (tmp_path / "config").write_text("apiVersion: v1\nkind: Config\n")
-    done = _run(clean, "validate", "--kubeconfig", "config", directory=tmp_path)
-    assert done.returncode == 2
-    assert "pip install 'claimcheck-dra[live]'" in done.stderr
-    assert "Traceback" not in done.stderr

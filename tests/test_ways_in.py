@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from commandline.main import SUBCOMMANDS
+from commandline.subcommands import SUBCOMMANDS
 from tests.built_distribution import ROOT
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -65,13 +65,3 @@ def test_the_actions_script_passes_each_line_as_one_argument(
     )
     assert done.stdout.splitlines() == ["validate", "-o", "github", "-o", "sarif=r.sarif", *expected]
     assert not (tmp_path / "pwned").exists()
-
-
-def test_the_image_is_pinned_and_runs_as_nobody_in_particular() -> None:
-    text = (ROOT / "Dockerfile").read_text()
-    assert re.search(r"^ARG PYTHON=\S+@sha256:[0-9a-f]{64}$", text, re.MULTILINE)
-    stages = re.split(r"^FROM .*$", text, flags=re.MULTILINE)[1:]
-    assert len(stages) == 2
-    user = re.search(r"^USER (\d+):(\d+)$", stages[-1], re.MULTILINE)
-    assert user is not None
-    assert min(map(int, user.groups())) > 1000

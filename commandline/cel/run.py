@@ -136,7 +136,8 @@ def _add_slice(
     try:
         spec = read_slice(value, profile.schemas)
     except DecodingError as error:
-        raise UsageError(f"{manifest.file}:{manifest.line}: {error.text}") from None
+        place = manifest.locate(error.path)
+        raise UsageError(f"{manifest.file}:{place.line}:{place.column}: {error.text}") from None
     if spec is None:
         version = value.get("apiVersion")
         raise UsageError(f"{manifest.file}:{manifest.line}: ResourceSlices have no version {version}")
