@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Sequence
 
-from commandline.config_file import located, settle
 from commandline.errors import UsageError, WorkerLost
 from commandline.exit_codes import INTERRUPTED, SUCCESS, UNFINISHED
 from commandline.options import gather_paths
@@ -63,8 +62,7 @@ def _run(arguments: list[str]) -> int:
     first = arguments[0] if arguments else ""
     try:
         if first in SUBCOMMANDS:
-            parser = parser_of(first)
-            options = parser.parse(arguments[1:])
+            options = parser_of(first).parse(arguments[1:])
         elif not arguments or first in ("-h", "--help"):
             return _help(arguments)
         elif arguments == ["--version"]:
@@ -74,12 +72,7 @@ def _run(arguments: list[str]) -> int:
     except SystemExit as exit:  # the user has been told why
         return exit.code if isinstance(exit.code, int) else UNFINISHED
     gather_paths(options)
-    if parser.configurable:
-        settle(options, parser)
-    try:
-        return int(module_of(first, "run").run(options))
-    except UsageError as error:
-        raise located(error, options) from None
+    return int(module_of(first, "run").run(options))
 
 
 def _help(arguments: list[str]) -> int:
@@ -90,9 +83,9 @@ def _help(arguments: list[str]) -> int:
 
 
 def _print_version() -> int:
-    from commandline.distribution import version
+    from importlib.metadata import version
 
-    print(f"claimcheck {version()}")
+    print(f"claimcheck {version('claimcheck')}")
     return SUCCESS
 
 
