@@ -74,14 +74,15 @@ fuzz: setup ## the full runs: mutated documents, and expressions that try to bre
 	$(BIN)/python -m tests.fuzz --count $(DOCUMENTS)
 	$(BIN)/python -m tests.fuzz.expressions --count $(EXPRESSIONS)
 
-docs: setup ## write what is generated: docs/reference and manifests/crds
+docs: setup ## write what is generated: docs/reference, manifests/crds and manifests/chart
 	$(BIN)/python -m docs.tools.reference
 	$(BIN)/python -m docs.tools.crds
+	$(BIN)/python -m docs.tools.chart
 
 lock: ## pin the newest versions that pyproject.toml allows (needs uv)
 	{ echo '# Made by "make lock" from pyproject.toml: do not edit.'; \
 	  $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
-	    --no-annotate --group pyproject.toml:dev pyproject.toml; } > requirements.lock.new
+	    --no-annotate --extra live --group pyproject.toml:dev pyproject.toml; } > requirements.lock.new
 	mv requirements.lock.new requirements.lock
 
 clean: ## remove what the targets above made here

@@ -82,6 +82,7 @@ class Result:
         "name",
         "namespace",
         "source",
+        "verb",
     )
 
     def __init__(
@@ -102,6 +103,8 @@ class Result:
         self.kind = kind
         self.namespace = namespace
         self.name = name
+        #: ``create`` or ``update``, where it depends on a live cluster
+        self.verb = ""
         #: the server's answer; None if the object was not sent to it
         self.answer: Answer | None = None
         self.findings: list[Finding] = []

@@ -90,6 +90,10 @@ class Interpreter:
         hint = self._hint(result, manifest, NOT_SERVED, path, message)
         result.findings.append(_finding(ERROR, NOT_SERVED, manifest, path, message, hint, field=""))
 
+    def add_refusal(self, result: Result, manifest: Manifest, rule: str, message: str, path: Path) -> None:
+        """Add why an object is refused before anybody looks at it."""
+        result.findings.append(_finding(ERROR, rule, manifest, path, message, "", field=""))
+
     def add_lint(self, result: Result, manifest: Manifest, warning: Warning) -> None:
         """Add a lint's warning, unless a comment silences it."""
         known = any(finding.hint == warning.hint for finding in result.findings[-MAX_HINTED:])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,8 @@ from cluster.tls import client_context
 
 # One for each thread that asks at the same time; further connections are closed after use.
 POOLED_CONNECTIONS = 16
+# Where kubelet mounts the credentials of a pod's service account.
+POD_CREDENTIALS = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 class Access(NamedTuple):
@@ -39,3 +41,20 @@ def service_account(server: str, *, token_file: Path, ca_file: Path) -> Access:
         return [("Authorization", f"Bearer {token_file.read_text('utf-8').strip()}")]
 
     return Access(server.rstrip("/"), pool, headers)
+
+
+def in_cluster(
+    environment: Mapping[str, str], credentials: Path = POD_CREDENTIALS
+) -> tuple[Access, str] | None:
+    """Access as the service account of the pod that this program runs in, and the pod's namespace.
+
+    :returns: None outside of a pod.
+    :raises OSError: (or ssl.SSLError) if the CA certificates cannot be read.
+    """
+    host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT")
+    token, namespace = credentials / "token", credentials / "namespace"
+    if not host or not port or not token.is_file():
+        return None
+    server = f"https://{f'[{host}]' if ':' in host else host}:{port}"
+    access = service_account(server, token_file=token, ca_file=credentials / "ca.crt")
+    return access, namespace.read_text("utf-8").strip() if namespace.is_file() else ""

@@ -1,167 +1,180 @@
-"""Access as a kubeconfig file describes it (Kubernetes docs, "Organizing Cluster Access Using kubeconfig Files")."""
+"""Kubeconfig files as kubectl reads them (Kubernetes docs, "Organizing Cluster Access Using kubeconfig Files")."""
 
 from __future__ import annotations
 
-import logging
-from base64 import b64encode
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
-from urllib.parse import quote
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from kubernetes.client import Configuration
-from kubernetes.client.rest import RESTClientObject
-from kubernetes.config import ConfigException
-from kubernetes.config.exec_provider import ExecProvider
-from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
-from yaml import YAMLError
-
-from cluster.access import Access
-from documents.errors import DocumentError
+from documents import Document, DocumentError, parse
 from documents.sources import read_file
 from resourceapi.errors import ClaimcheckError
+from resourceapi.nearness import did_you_mean
 from resourceapi.shortening import shortened
 
-# What is shown of the output of a credential plugin.
-MAX_COMPLAINT = 2_000
-# What may stand in the name of a header; all else of a key is percent-encoded.
-_HEADER_PUNCTUATION = "!#$&'*+-.^_`|~"
-# The library lets through whatever a file provokes in it.
-_UNUSABLE = (ConfigException, YAMLError, OSError, ValueError, TypeError, LookupError, AttributeError)
+VARIABLE = "KUBECONFIG"
+DEFAULT_FILE = Path(".kube", "config")
+# Names that are listed in an error.
+MAX_NAMES = 20
+MAX_NAME = 253
 
 
 class KubeconfigError(ClaimcheckError):
-    """A kubeconfig that cannot be used; the text may have several lines and quote the output of a credential plugin."""
+    """A kubeconfig that cannot be used; the text may quote it, or the output of a credential plugin."""
 
 
-def kubeconfig_access(file: str, context: str = "") -> tuple[Access, str]:
-    """Access to the cluster of a context, and the context's name.
+class Entry(NamedTuple):
+    """A cluster, user or context of a kubeconfig.
 
-    :param context: empty: the file's current context.
-    :raises KubeconfigError: if the file cannot be used.
-    """
-    try:
-        read_file(file)  # for a clear message if it cannot be read
-        with _quiet():
-            loader = _Loader.of_file(file, context)
-            configuration = Configuration()
-            loader.load_and_set(configuration)  # type: ignore[no-untyped-call]
-            impersonation = list(_impersonation(loader.user))
-            configuration.retries = False
-            pool = RESTClientObject(configuration).pool_manager
-    except DocumentError as error:
-        raise KubeconfigError(error.message) from None
-    except _UNUSABLE as error:
-        raise KubeconfigError((str(error).strip().splitlines() or [type(error).__name__])[0]) from None
-    if not configuration.verify_ssl:  # as the file says; kubectl does not warn either
-        from urllib3 import disable_warnings
-
-        disable_warnings()
-    return Access(configuration.host, pool, lambda: [*loader.authorization(), *impersonation]), loader.context
-
-
-class _Loader(KubeConfigLoader):
-    """Loads one context of a kubeconfig.
-
-    Where the library goes on without credentials when a plugin fails, this one fails: an anonymous user sees other
-    things.
+    ``directory``: of the file in which it stands; relative paths begin there.
     """
 
-    context: str
-    token: str
-    _cluster: Any
-    _user: Any
+    name: str
+    value: Mapping[str, Any]
+    directory: Path
 
-    @classmethod
-    def of_file(cls, file: str, context: str) -> _Loader:
-        """:param context: empty: the file's current one."""
-        merged = KubeConfigMerger(file).config  # type: ignore[no-untyped-call]
-        if merged is None:
-            raise ConfigException("Invalid kube-config file. No configuration found.")
-        loader = cls(config_dict=merged, active_context=context or None, config_base_path=None)
-        loader.context = context or str(loader.current_context["name"])
-        return loader
+    def text(self, key: str) -> str:
+        """A value that is a string; empty if it is absent.
+
+        :raises KubeconfigError: if it is something else.
+        """
+        value = self.value.get(key)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise KubeconfigError(f"{key} of {_quoted(self.name)} is not a string")
+        return value
+
+    def path(self, key: str) -> Path | None:
+        """A value that names a file; None if it is absent."""
+        name = self.text(key)
+        return self.directory / name if name else None
+
+
+class Context(NamedTuple):
+    """A cluster with the user that asks it, and the namespace of requests that name none (may be empty)."""
+
+    name: str
+    cluster: Entry
+    user: Entry
+    namespace: str
+
+
+class Kubeconfig:
+    """One or several files, merged.
+
+    Of two clusters, users or contexts with the same name, the one of the first file counts, as a whole.
+    """
+
+    def __init__(self, files: Sequence[str]) -> None:
+        """Read the files.
+
+        :raises KubeconfigError: if one cannot be read.
+        """
+        self.files = files
+        self.current_context = ""
+        self._entries: dict[str, dict[str, Entry]] = {"cluster": {}, "user": {}, "context": {}}
+        for file in files:
+            self._add(file)
 
     @property
-    def user(self) -> Mapping[str, Any]:
-        """The user's entry in the file."""
-        found = getattr(self._user, "value", None)
-        return found if isinstance(found, dict) else {}
+    def is_empty(self) -> bool:
+        """Whether it describes nothing, as if there were no file."""
+        return not self.current_context and not any(self._entries.values())
 
-    def authorization(self) -> Iterator[tuple[str, str]]:
-        """The header with the user's token, if there is one; a token in a file is read anew.
+    def context(self, name: str = "") -> Context:
+        """A context with its cluster and its user.
 
-        :raises OSError: if that file cannot be read.
+        :param name: empty: the current context.
+        :raises KubeconfigError: if there is none, or it names what is not there.
         """
-        if "tokenFile" in self.user:
-            self._load_user_token()  # type: ignore[no-untyped-call]
-        token = getattr(self, "token", "")
-        if token:  # one from a file may end in a line break, which no header can hold
-            yield "Authorization", token.strip()
-
-    def _load_from_exec_plugin(self) -> bool:
-        """:raises KubeconfigError: if the plugin is missing or fails."""
-        if "exec" not in self.user:
-            return False
-        try:
-            directory = self._get_base_path(self._cluster.path)  # type: ignore[no-untyped-call]
-            status = ExecProvider(self._user["exec"], directory, self._cluster).run()  # type: ignore[no-untyped-call]
-        except (ConfigException, OSError) as error:
-            output = str(error)
-            raise _plugin_error(output.removeprefix("exec: ")) from None
-        except AttributeError:  # from the library, for a plugin whose errors went to the terminal
-            raise _plugin_error("process failed") from None
-        if not isinstance(status, dict):
-            raise _plugin_error("the plugin's status is no mapping")
-        token, certificate, key = (
-            status.get(name) for name in ("token", "clientCertificateData", "clientKeyData")
+        contexts = self._entries["context"]
+        if not name and not self.current_context:
+            raise KubeconfigError(f"no current context; choose one with --context{_choices(contexts)}")
+        context = self._entry("context", name or self.current_context)
+        cluster = self._entry("cluster", context.text("cluster"), of=context)
+        user = context.text("user")
+        return Context(
+            context.name,
+            cluster,
+            self._entry("user", user, of=context) if user else Entry("", {}, context.directory),
+            context.text("namespace"),
         )
-        if not token and not (certificate and key):
-            raise _plugin_error("the plugin gives neither a token nor a certificate with its key")
-        given = {"token": token} if token else {}
-        if certificate and key:
-            given["client-certificate-data"] = b64encode(str(certificate).encode()).decode()
-            given["client-key-data"] = b64encode(str(key).encode()).decode()
-        self._user.value = {**self.user, **given}
-        self._load_user_token()  # type: ignore[no-untyped-call]
-        return True
+
+    def _entry(self, noun: str, name: str, *, of: Entry | None = None) -> Entry:
+        known = self._entries[noun]
+        if name in known:
+            return known[name]
+        where = f", which the context {_quoted(of.name)} names" if of else ""
+        if not name:
+            raise KubeconfigError(f"the context {_quoted(of.name if of else '')} names no {noun}")
+        meant = did_you_mean(name, known)
+        raise KubeconfigError(
+            f"there is no {noun} {_quoted(name)}{where}{f'; {meant}' if meant else _choices(known)}"
+        )
+
+    def _add(self, file: str) -> None:
+        config = _read(file)
+        directory = Path(file).absolute().parent
+        for noun, entries in self._entries.items():
+            for entry in _entries(config, noun, file, directory):
+                entries.setdefault(entry.name, entry)
+        current = config.get("current-context") or ""
+        if not isinstance(current, str):
+            raise KubeconfigError(f"{file}: current-context is not a string")
+        self.current_context = self.current_context or current
 
 
-def _plugin_error(output: str) -> KubeconfigError:
-    return KubeconfigError(shortened(f"exec: {output}", MAX_COMPLAINT))
+def kubeconfig_files(environment: Mapping[str, str]) -> list[str]:
+    """The files that kubectl reads if it is given none: those of ``$KUBECONFIG`` that exist, else ``~/.kube/config``.
 
-
-def _impersonation(user: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The headers by which a user acts as another one (Kubernetes docs, "User impersonation").
-
-    :raises TypeError: for values of a wrong type.
-    :raises ValueError: for attributes of a user without a name.
+    :returns: empty if there are none.
     """
-    name, uid = user.get("as"), user.get("as-uid")
-    groups, extra = user.get("as-groups") or [], user.get("as-user-extra") or {}
-    if not isinstance(groups, list) or not isinstance(extra, dict):
-        raise TypeError("as-groups must be a list, as-user-extra a mapping")
-    headers = [("Impersonate-User", name), ("Impersonate-Uid", uid)]
-    headers += [("Impersonate-Group", group) for group in groups]
-    for key, values in extra.items():
-        if not isinstance(values, list):
-            raise TypeError("as-user-extra must have a list of strings for each key")
-        header = "Impersonate-Extra-" + quote(str(key), safe=_HEADER_PUNCTUATION)
-        headers += [(header, value) for value in values]
-    given = [(header, value) for header, value in headers if value]
-    if given and not name:
-        raise ValueError("as-uid, as-groups and as-user-extra need a user: as")
-    for header, value in given:
-        if not isinstance(value, str):
-            raise TypeError(f"{header}: not a string")
-        yield header, value
+    named = [name for name in environment.get(VARIABLE, "").split(os.pathsep) if name]
+    if not named:
+        home = environment.get("HOME", "")
+        named = [str(Path(home) / DEFAULT_FILE)] if home else []
+    return [name for name in dict.fromkeys(named) if os.path.lexists(name)]
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the library's log lines off the terminal: what matters is reported."""
-    logging.disable(logging.ERROR)
+def _read(file: str) -> Mapping[str, Any]:
+    """The document in a file; empty if there is none."""
+    found: Document | DocumentError | None
     try:
-        yield
-    finally:
-        logging.disable(logging.NOTSET)
+        found = next(parse(read_file(file), file), None)
+    except DocumentError as error:
+        found = error
+    if isinstance(found, DocumentError):
+        place = f"line {found.line}: " if found.line else ""
+        raise KubeconfigError(f"{file}: {place}{found.message}")
+    return {} if found is None else found.value
+
+
+def _entries(config: Mapping[str, Any], noun: str, file: str, directory: Path) -> list[Entry]:
+    """The clusters, users or contexts of a file; ``noun`` is the singular."""
+    listed = config.get(f"{noun}s") or []
+    if not isinstance(listed, list):
+        raise KubeconfigError(f"{file}: {noun}s is not a list")
+    found: dict[str, Entry] = {}
+    for index, each in enumerate(listed):
+        name = each.get("name") if isinstance(each, dict) else None
+        value = (each.get(noun) or {}) if isinstance(each, dict) else None
+        if not isinstance(name, str) or not isinstance(value, dict):
+            raise KubeconfigError(f"{file}: {noun}s[{index}] is not a {noun} with a name")
+        if name in found:
+            raise KubeconfigError(f"{file}: there are two {noun}s with the name {_quoted(name)}")
+        found[name] = Entry(name, value, directory)
+    return list(found.values())
+
+
+def _quoted(name: str) -> str:
+    return f'"{shortened(name, MAX_NAME)}"'
+
+
+def _choices(known: Mapping[str, Entry]) -> str:
+    if not known:
+        return ""
+    names = sorted(known)
+    more = ", …" if len(names) > MAX_NAMES else ""
+    return f" (there are: {', '.join(shortened(name, MAX_NAME) for name in names[:MAX_NAMES])}{more})"

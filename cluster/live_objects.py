@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -10,11 +10,11 @@ from cluster.discovery import Discovery
 from documents.errors import DocumentError
 from documents.positions import Place
 from documents.source import Path
-from resourceapi.api_client import Api, Listing, Unavailable, expect
+from resourceapi.api_client import Api, Listing, TooLarge, Unavailable, expect
 from resourceapi.field_path import json_pointer
 from resourceapi.kinds import KINDS
 from resourceapi.manifests import pod_spec
-from resourceapi.model import workloads
+from resourceapi.model import quotas, workloads
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
@@ -92,18 +92,29 @@ class _Resource(NamedTuple):
 
     @property
     def is_namespaced(self) -> bool:
-        return KINDS[self.kind].namespaced if self.kind in KINDS else self.kind in workloads.RESOURCES
+        return KINDS[self.kind].namespaced if self.kind in KINDS else self.kind not in _CLUSTER_SCOPED
 
     @property
     def is_diagnostic(self) -> bool:
         return self.kind in KINDS and KINDS[self.kind].diagnostic
 
 
+_CLUSTER_SCOPED = frozenset(("Namespace", "Node"))
 _CONTEXT = (_Resource("v1", "Namespace", "namespaces"), _Resource("v1", "Node", "nodes"))
+_QUOTAS = _Resource("v1", quotas.KIND, "resourcequotas")
 _WORKLOADS = tuple(
     _Resource(f"{group}/v1".lstrip("/"), kind, workloads.RESOURCES[kind])
     for group, kinds in workloads.KINDS.items()
     for kind in kinds
+)
+_OF_GROUP = frozenset(kind.name for kind in KINDS.values() if not kind.diagnostic)
+#: The kinds that answers about an object depend on.
+CHECKING = frozenset(("Namespace", "Node", *_OF_GROUP))
+#: The kinds that scheduling depends on.
+SCHEDULING = frozenset((*CHECKING, "Pod"))
+#: The kinds that quota depends on: what is limited, what counts as which class, and what is there already.
+CHARGING = frozenset(
+    ("Namespace", quotas.KIND, "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "Pod")
 )
 
 
@@ -113,50 +124,82 @@ def live_objects(
     profile: Profile,
     *,
     namespace: str = "",
-    for_scheduling: bool = False,
+    kinds: Collection[str] | None = None,
     fallback_namespace: str = "",
 ) -> Iterator[LiveObject | UnreadList]:
-    """Namespaces, nodes and all objects of ``resource.k8s.io``, and the workloads that use claims.
+    """The objects of some kinds; without ``kinds`` those that can be validated, and what that depends on.
 
-    Nothing depends on objects of diagnostic kinds, so these are left out where they may not be listed.
+    Nothing depends on objects of diagnostic kinds, so these are left out where they may not be listed. After a request
+    without an answer, nothing more is asked.
 
     :param cluster: a name for the cluster, with which names of objects begin.
     :param profile: the server that will be asked about them; if it can be, objects are read in versions that it serves.
     :param namespace: of objects that have one, only those in this; empty: in all.
-    :param for_scheduling: whether to read only what the allocator needs: no workloads and no diagnostic kinds, whose lists
-        take rights and time.
+    :param kinds: without them, of the workloads only those that use claims are read.
     :param fallback_namespace: where a list of all namespaces is forbidden, that of this one is read.
     :raises Unavailable: if the cluster does not tell what it serves.
     """
     served = Discovery(api).kinds(profile)
-    group = [
-        _Resource(f"{GROUP}/{version}", kind.name, kind.resource)
-        for kind, version in served
-        if not (for_scheduling and kind.diagnostic)
-    ]
-    for resource in (*_CONTEXT, *group, *(() if for_scheduling else _WORKLOADS)):
+    group = [_Resource(f"{GROUP}/{version}", kind.name, kind.resource) for kind, version in served]
+    if kinds is None:
+        wanted = [*_CONTEXT, *group, *_WORKLOADS]
+    else:
+        wanted = [each for each in (*_CONTEXT, _QUOTAS, *group, *_WORKLOADS) if each.kind in kinds]
+    unanswered: Unavailable | None = None
+    for resource in wanted:
         try:
-            yield from _read(api, cluster, resource, namespace)
+            if unanswered is not None:
+                raise unanswered
+            yield from _read(api, cluster, resource, namespace, only_users=kinds is None)
             continue
         except Unavailable as error:
             refused = error
+        if not refused.code and not isinstance(refused, TooLarge):
+            unanswered = refused
         if refused.code == FORBIDDEN and resource.is_diagnostic:
             continue
         may_fall_back = refused.code == FORBIDDEN and resource.is_namespaced and not namespace
         fallback = fallback_namespace if may_fall_back else ""
         try:
             if fallback:
-                yield from _read(api, cluster, resource, fallback)
+                yield from _read(api, cluster, resource, fallback, only_users=kinds is None)
             yield UnreadList(resource.name, resource.kind, refused, fallback)
         except Unavailable:
             yield UnreadList(resource.name, resource.kind, refused)
 
 
-def _read(api: Api, cluster: str, resource: _Resource, namespace: str) -> Iterator[LiveObject]:
+def _read(
+    api: Api, cluster: str, resource: _Resource, namespace: str, *, only_users: bool
+) -> Iterator[LiveObject]:
+    """The objects of a collection.
+
+    :param only_users: of workloads only those that use claims.
+    """
+    selective = only_users and resource.kind in workloads.RESOURCES
     for item in _items(api, resource, namespace):
         value = {"apiVersion": resource.api_version, "kind": resource.kind, **_as_sent(item)}
-        if resource.kind not in workloads.RESOURCES or pod_spec(value)[1].get("resourceClaims"):
+        if not selective or pod_spec(value)[1].get("resourceClaims"):
             yield LiveObject(cluster, resource.name, value)
+
+
+def live_object(
+    api: Api, cluster: str, profile: Profile, *, kind: str, namespace: str, name: str
+) -> LiveObject:
+    """One object of the group, or one workload.
+
+    :raises Unavailable: if it cannot be read; with the server's message where there is none.
+    """
+    if kind in KINDS:
+        versions = [version for each, version in Discovery(api).kinds(profile) if each.name == kind]
+        version = versions[0] if versions else next(iter(KINDS[kind].versions))
+        resource = _Resource(f"{GROUP}/{version}", kind, KINDS[kind].resource)
+    else:
+        resource = next(each for each in _WORKLOADS if each.kind == kind)
+    where = f"/namespaces/{quote(namespace, safe='')}" if resource.is_namespaced else ""
+    path = f"{resource.version_path}{where}/{resource.name}/{quote(name, safe='')}"
+    item = expect(api.request("GET", path), f"GET {path}", 200)
+    value = {**_as_sent(item), "apiVersion": resource.api_version, "kind": kind}
+    return LiveObject(cluster, resource.name, value)
 
 
 def _items(api: Api, resource: _Resource, namespace: str) -> Iterator[Object]:

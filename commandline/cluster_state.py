@@ -1,4 +1,4 @@
-"""The objects of ``--inventory``, ``--kubeconfig`` and ``-f`` that scheduling depends on."""
+"""The objects of ``--inventory``, ``--live`` and ``-f`` that scheduling depends on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from resourceapi.manifests import group_of, namespace_of
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
-    from commandline.kubeconfig import Unread
+    from commandline.results import Unread
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -55,7 +55,7 @@ class ClusterState(ClusterObjects):
         """Add what there is; returns what requests devices or may do so: claims, templates, pods, workloads.
 
         :param new: whether claims and templates are not there yet, and only request devices.
-        :param live: whether a server has stored the objects.
+        :param live: whether a server has stored the objects; its pods are too many to be returned.
         """
         requesting = []
         for manifest in readable(found, self.failures):
@@ -66,9 +66,7 @@ class ClusterState(ClusterObjects):
                 requests = kind in (CLAIM, TEMPLATE)
                 if group_of(manifest.value) == GROUP and not (requests and new):
                     self._add(manifest, stored=live)
-                if kind == "Pod" and not new:
-                    self.pods.put(manifest.value)
-                if requests or group_of(manifest.value) != GROUP:
+                if requests or (group_of(manifest.value) != GROUP and not live):
                     requesting.append(manifest)
         return requesting
 
@@ -78,7 +76,8 @@ class ClusterState(ClusterObjects):
         try:
             obj = self.normal_form(manifest.value, stored=stored)
         except DecodingError as error:
-            self.failures.append(Failure(manifest.file, f"line {manifest.line}: {error.text}"))
+            line = manifest.locate(error.path).line
+            self.failures.append(Failure(manifest.file, f"line {line}: {error.text}" if line else error.text))
             return
         if KINDS[kind].namespaced:
             namespace = namespace_of(manifest.value, self._default_namespace)

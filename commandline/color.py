@@ -25,4 +25,4 @@ def is_colored(choice: str, stream: TextIO) -> bool:
 
 def paint(text: str, code: str, color: bool) -> str:
     """The text in a color, if there are colors. It must not contain control characters any more."""
-    return f"\x1b[{code}m{text}\x1b[0m" if color and text else text
+    return f"\x1b[{code}m{text}\x1b[0m" if color and code and text else text

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from commandline.config_file import located, settle
 from commandline.errors import UsageError, WorkerLost
 from commandline.exit_codes import INTERRUPTED, SUCCESS, UNFINISHED
 from commandline.options import gather_paths
@@ -62,7 +63,8 @@ def _run(arguments: list[str]) -> int:
     first = arguments[0] if arguments else ""
     try:
         if first in SUBCOMMANDS:
-            options = parser_of(first).parse(arguments[1:])
+            parser = parser_of(first)
+            options = parser.parse(arguments[1:])
         elif not arguments or first in ("-h", "--help"):
             return _help(arguments)
         elif arguments == ["--version"]:
@@ -72,7 +74,12 @@ def _run(arguments: list[str]) -> int:
     except SystemExit as exit:  # the user has been told why
         return exit.code if isinstance(exit.code, int) else UNFINISHED
     gather_paths(options)
-    return int(module_of(first, "run").run(options))
+    if parser.configurable:
+        settle(options, parser)
+    try:
+        return int(module_of(first, "run").run(options))
+    except UsageError as error:
+        raise located(error, options) from None
 
 
 def _help(arguments: list[str]) -> int:
@@ -83,9 +90,9 @@ def _help(arguments: list[str]) -> int:
 
 
 def _print_version() -> int:
-    from importlib.metadata import version
+    from commandline.distribution import version
 
-    print(f"claimcheck {version('claimcheck')}")
+    print(f"claimcheck {version()}")
     return SUCCESS
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
             """Add an option, as :meth:`argparse.ArgumentParser.add_argument` does."""
 
 
+DEFAULT_NAMESPACE = "default"
 #: The formats of every subcommand but ``validate`` and ``manifests``.
 FORMATS = ("text", "json")
 
@@ -47,6 +48,14 @@ def add_paths(parser: Arguments, contents: str = "manifests in YAML or JSON") ->
         default=[],
         help="the same for hands that are used to kubectl: a file, or several with commas; can be repeated",
     )
+    parser.add_argument(
+        "--exclude",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="leave out files and directories with such a name, or with a path like this if there is a / in it; can be "
+        "repeated",
+    )
     # Directories are searched as with kubectl's option in any case.
     parser.add_argument("-R", "--recursive", action="store_true", help=SUPPRESS)
 
@@ -69,6 +78,18 @@ def insist_on_paths(options: Namespace) -> None:
         raise UsageError("no input: name files or directories, or - for standard input")
 
 
+def add_config(parser: Arguments) -> None:
+    """``--config`` and ``--no-config``: where options are set that the command line does not name."""
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        default="",
+        help="read options from this file; default: .claimcheck.yaml in the working directory or above it, up to the top "
+        "of the repository",
+    )
+    parser.add_argument("--no-config", action="store_true", help="read no such file")
+
+
 def add_color(parser: Arguments) -> None:
     """``--color``: whether the text for people is in color."""
     parser.add_argument(
@@ -86,9 +107,9 @@ def add_server_options(parser: Arguments) -> None:
     parser.add_argument(
         "--kube-version",
         metavar="RELEASE",
-        default=f"1.{NEWEST}",
+        default="",
         help=f"the Kubernetes release: {releases}, or {PROPOSALS} for the newest one with the fields that "
-        f"enhancement proposals add; default: 1.{NEWEST}",
+        f"enhancement proposals add; default: that of a live cluster, else 1.{NEWEST}",
     )
     parser.add_argument(
         "--feature-gates",
@@ -103,8 +124,9 @@ def add_namespace(parser: Arguments) -> None:
     parser.add_argument(
         "-n",
         "--namespace",
-        default="default",
-        help="namespace of objects that do not name one; default: default",
+        metavar="NAMESPACE",
+        help="namespace of objects that do not name one; others are refused, as by kubectl; "
+        f"default: that of the context, else {DEFAULT_NAMESPACE}",
     )
 
 
@@ -127,19 +149,67 @@ def add_inventory(parser: Arguments, help: str) -> None:
     parser.add_argument("--inventory", metavar="DIR", action="append", default=[], help=help)
 
 
-def add_kubeconfig(parser: Arguments, help: str, *, required: bool = False) -> None:
-    """``--kubeconfig`` and ``--context``: a live cluster.
+def add_cluster(parser: Arguments, help: str) -> None:
+    """``--live`` and the options of kubectl that choose a cluster and a user.
 
     :param help: what the subcommand does with the cluster.
     """
-    parser.add_argument("--kubeconfig", metavar="FILE", required=required, help=help)
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help=f"{help}: that of $KUBECONFIG or ~/.kube/config, or the one that the pod is in",
+    )
+    parser.add_argument("--kubeconfig", metavar="FILE", help="--live with the cluster of this file")
     parser.add_argument(
         "--context",
         dest="kube_context",
         metavar="NAME",
         default="",
-        help="context of the --kubeconfig file; default: its current context",
+        help="--live with this context of the kubeconfig; default: its current context",
     )
+    parser.add_argument("--as", dest="impersonate", metavar="USER", help="ask the cluster as this user")
+    parser.add_argument(
+        "--as-group",
+        dest="impersonate_groups",
+        metavar="GROUP",
+        action="append",
+        default=[],
+        help="with --as: a group of the user; can be repeated",
+    )
+    parser.add_argument("--as-uid", dest="impersonate_uid", metavar="UID", help="with --as: the user's UID")
+    parser.add_argument(
+        "--request-timeout",
+        metavar="TIME",
+        default="",
+        help="how long to wait for each answer of the cluster, such as 10s or 1m; default: 30s",
+    )
+
+
+def asks_for_cluster(options: Namespace) -> bool:
+    """Whether the options of :func:`add_cluster` choose a cluster.
+
+    :raises UsageError: if some of them need one, and none is chosen.
+    """
+    if options.live or options.kubeconfig is not None or options.kube_context:
+        return True
+    for option, given in (
+        ("--as", options.impersonate),
+        ("--as-group", options.impersonate_groups),
+        ("--as-uid", options.impersonate_uid),
+        ("--request-timeout", options.request_timeout),
+    ):
+        if given:
+            raise UsageError(f"{option} is about a live cluster: add --live")
+    return False
+
+
+def settle_namespace(options: Namespace, of_context: str = "") -> None:
+    """Fill in the namespace; ``namespace_given`` is what the user has written, empty for nothing.
+
+    :param of_context: the namespace of the cluster's context.
+    """
+    options.namespace_given = options.namespace or ""
+    options.namespace = options.namespace_given or of_context or DEFAULT_NAMESPACE
 
 
 def add_output(parser: Arguments, formats: Iterable[str] = FORMATS) -> None:
@@ -156,7 +226,7 @@ def profile_of(options: Namespace) -> Profile:
     :raises UsageError: for a release or gates that do not exist.
     """
     try:
-        return Profile(options.kube_version, parse(options.feature_gates))
+        return Profile(options.kube_version or f"1.{NEWEST}", parse(options.feature_gates))
     except UnknownRelease as error:
         raise UsageError(f"--kube-version: {error}") from None
     except GateError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, Action, ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
 
 from commandline.exit_codes import UNFINISHED
@@ -22,6 +22,16 @@ class Parser(ArgumentParser):
         self._positionals.title = "arguments"
         self.program = program
         self.commands_with = commands_with
+        #: The options that :mod:`commandline.config_file` can set: :meth:`parse` leaves them out if they are not given.
+        self.configurable: list[Action] = []
+
+    def make_configurable(self, names: Iterable[str]) -> None:
+        """Leave it to a file to set these options where the command line does not.
+
+        :param names: their long names; those that the command does not have are ignored.
+        """
+        known = self._option_string_actions
+        self.configurable = [known[name] for each in names if (name := f"--{each}") in known]
 
     def parse(self, arguments: Sequence[str]) -> Namespace:
         """Parse the arguments.
@@ -31,7 +41,12 @@ class Parser(ArgumentParser):
         self.usage = (
             self._usage()
         )  # while these arguments are parsed, argparse changes what it says about them
+        defaults = [action.default for action in self.configurable]
+        for action in self.configurable:
+            action.default = SUPPRESS
         options, unknown = self.parse_known_intermixed_args(arguments)
+        for action, default in zip(self.configurable, defaults, strict=True):
+            action.default = default
         if unknown:
             self.error(self._about(next((word for word in unknown if word.startswith("-")), unknown[0])))
         return options

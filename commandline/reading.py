@@ -7,18 +7,48 @@ from typing import TYPE_CHECKING
 
 from advice.findings import ERROR, Finding, Result
 from commandline.errors import UsageError
+from commandline.reports.escaping import complain
 from commandline.results import Failure
 from documents import DocumentError, parse
-from documents.sources import STANDARD_INPUT, find_files, read_file
+from documents.finding import STANDARD_INPUT, Files, find_files
+from documents.sources import read_file
 from validation.rule_names import MALFORMED
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable
+
     from documents.manifest import Manifest
 
 
 def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:
     """The objects in files, directories and standard input (``-``), in order; see :func:`read_files`."""
     return read_files(find_files(arguments))
+
+
+def find(options: Namespace) -> list[str | DocumentError]:
+    """The files of ``options.paths`` without those of ``--exclude``. Tells the user what is left out of Helm charts."""
+    files = Files(options.paths, _exclusion(options))
+    found = list(files)
+    if not getattr(options, "quiet", False):
+        for chart in files.charts:
+            complain(_about_chart(chart))
+    return found
+
+
+def _exclusion(options: Namespace) -> Callable[[str], bool] | None:
+    if not options.exclude:
+        return None
+    from documents.exclusion import Exclusion
+
+    return Exclusion(options.exclude, options.exclude_base)
+
+
+def _about_chart(directory: str) -> str:
+    from shlex import quote
+
+    render = f"helm template {quote(directory)} | claimcheck validate -"
+    return f"{directory}: the templates of a Helm chart are skipped; to check what it makes: {render}"
 
 
 def read_named(option: str, arguments: list[str]) -> Iterator[Manifest | Result | Failure]:
@@ -42,7 +72,7 @@ def insist_on_one_reader(*arguments: Iterable[str]) -> None:
 
 
 def read_files(files: Iterable[str | DocumentError]) -> Iterator[Manifest | Result | Failure]:
-    """The objects in files as :func:`documents.sources.find_files` gives them.
+    """The objects in files as :func:`documents.finding.find_files` gives them.
 
     A document that is not a manifest becomes a Result with an error, a file that cannot be read a Failure.
     """

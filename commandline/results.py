@@ -37,6 +37,24 @@ class Failure:
         self.message = message
 
 
+class Unread(Failure):
+    """A list of a cluster that could not be read, or only in one namespace.
+
+    :param reason: the server's message.
+    :param kind: the kind of the objects.
+    :param read_namespace: the namespace whose objects were read; empty if none were.
+    """
+
+    __slots__ = ("kind", "read_namespace", "reason")
+
+    def __init__(self, file: str, reason: str, kind: str, read_namespace: str = "") -> None:
+        only = f"; only those in the namespace {read_namespace} are known" if read_namespace else ""
+        super().__init__(file, reason + only)
+        self.kind = kind
+        self.read_namespace = read_namespace
+        self.reason = reason
+
+
 class Outcome:
     """Everything that a run found, in the order of the input.
 
@@ -82,10 +100,17 @@ class Outcome:
             counts[key] = counts.get(key, 0) + 1
         return [(*key, counts[key]) for key in sorted(counts)]
 
-    def exit_code(self, *, warnings_as_errors: bool = False) -> int:
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing to validate, although everything could be read."""
+        return not self.results and not self.failures
+
+    def exit_code(self, *, warnings_as_errors: bool = False, fail_on_empty: bool = False) -> int:
         """Whether all objects are valid, some are invalid, or some input could not be read."""
         if self.failures:
             return UNFINISHED
+        if self.is_empty and fail_on_empty:
+            return NEGATIVE
         if self.invalid or (warnings_as_errors and self.count(WARNING)):
             return NEGATIVE
         return SUCCESS

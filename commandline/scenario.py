@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
 from commandline.options import (
+    add_cluster,
     add_inventory,
-    add_kubeconfig,
     add_namespace,
     add_paths,
     add_server_options,
+    asks_for_cluster,
     insist_on_paths,
     profile_of,
+    settle_namespace,
 )
+from resourceapi.manifests import name_of, namespace_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -23,24 +26,28 @@ if TYPE_CHECKING:
     from allocator.explaining.snapshot import Snapshot
     from cluster.workloads import Workload
     from commandline.cluster_state import ClusterState
+    from commandline.live_cluster import LiveCluster
     from commandline.options import Arguments
+    from commandline.resource_names import ObjectName
     from commandline.results import Failure
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
 
 def add_scenario_options(parser: Arguments, contents: str) -> None:
-    """Files, ``--inventory`` or ``--kubeconfig``, ``--namespace``, and the server to answer as.
+    """Files, ``--inventory`` or ``--live``, ``--namespace``, and the server to answer as.
 
     :param contents: what the files contain.
     """
-    add_paths(parser, contents)
+    add_paths(
+        parser, f"{contents}; or TYPE/NAME of objects in a live cluster or the inventory, such as pod/train"
+    )
     add_inventory(
         parser,
         "the cluster's objects, in any version; a directory or a file: ResourceSlices, DeviceClasses, Nodes, "
         "ResourceClaims with their allocations, ResourceClaimTemplates, DeviceTaintRules",
     )
-    add_kubeconfig(parser, "read the cluster's objects from a live cluster")
+    add_cluster(parser, "read the cluster's objects from a live cluster")
     add_namespace(parser)
     add_server_options(parser)
 
@@ -57,26 +64,6 @@ class Scenario:
         self.snapshot = snapshot
         self.workloads = workloads
         self.failures = state.failures
-        #: what nodes have left beside devices
-        self.node_resources = state.node_resources()
-
-    def unchecked(self) -> list[str]:
-        """What of kube-scheduler's checks could not be made, or is not known here."""
-        pods = [each for each in self.workloads if each.is_pod]
-        notes = []
-        if len(pods) < len(self.workloads):
-            notes.append("claims and templates without a pod: only devices and taints of nodes are checked")
-        if pods and not self.node_resources.are_known:
-            notes.append(
-                "CPU, memory and other resources of nodes are not checked: no Node with status.allocatable is known"
-            )
-        elif pods and not self.state.pods.objects:
-            notes.append(
-                "no Pods on nodes are known: all CPU, memory and other resources of nodes count as free"
-            )
-        if pods:
-            notes.append("not checked: affinity to other pods, topology spread, host ports, volumes")
-        return notes
 
 
 def read_scenario(options: Namespace) -> Scenario:
@@ -86,28 +73,32 @@ def read_scenario(options: Namespace) -> Scenario:
     """
     from cluster.workloads import WorkloadReader
     from commandline.cluster_state import ClusterState
-    from commandline.reading import insist_on_one_reader, read, read_named
+    from commandline.namespaces import in_namespace
+    from commandline.reading import find, insist_on_one_reader, read_files, read_named
+    from commandline.resource_names import names_and_files
 
-    if options.kubeconfig is not None and options.inventory:
-        raise UsageError("--kubeconfig and --inventory: use only one of them")
     insist_on_paths(options)
+    names, options.paths = names_and_files(options.paths)
+    cluster = _cluster(options, named=bool(names))
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory)
     state = ClusterState(profile, options.namespace)
-    if options.kubeconfig is None:
-        state.learn(read_named("--inventory", options.inventory))
+    if cluster is None:
+        existing = state.learn(read_named("--inventory", options.inventory))
+        requesting = [_in_inventory(name, existing, options.namespace) for name in names]
     else:
-        state.learn(_live(options, profile, state), live=True)
-    requesting = state.learn(read(options.paths), new=True)
+        state.learn(_live(cluster, options, profile, state), live=True)
+        requesting = [cluster.object(profile, name, options.namespace) for name in names]
+    requesting += state.learn(in_namespace(read_files(find(options)), options.namespace_given), new=True)
     workloads = WorkloadReader(state, options.namespace, state.why_unread).workloads(requesting)
     if not workloads and not state.failures:
         raise UsageError(
-            f"{', '.join(options.paths)}: nothing requests devices: there are neither resource claims nor "
-            "extended resources"
+            f"{', '.join([*map(str, names), *options.paths])}: nothing requests devices with resource claims "
+            "(extended resources are not supported)"
         )
     snapshot = snapshot_of(state)
-    if workloads and not (options.kubeconfig or options.inventory or snapshot.nodes or snapshot.classes):
-        raise UsageError("describe the cluster with --inventory DIR or --kubeconfig FILE")
+    if workloads and not (cluster or options.inventory or snapshot.nodes or snapshot.classes):
+        raise UsageError("describe the cluster with --inventory DIR, or ask a live one with --live")
     return Scenario(state, snapshot, workloads)
 
 
@@ -118,25 +109,52 @@ def snapshot_of(state: ClusterState) -> Snapshot:
     return Snapshot(state.features, state.all_nodes(), state.classes, state.slices, state.allocated_claims)
 
 
-def _live(options: Namespace, profile: Profile, state: ClusterState) -> Iterator[Manifest | Result | Failure]:
+def _in_inventory(name: ObjectName, existing: list[Manifest], namespace: str) -> Manifest:
+    for manifest in existing:
+        value = manifest.value
+        if (value["kind"], name_of(value), namespace_of(value, namespace)) == (*name, namespace):
+            return manifest
+    raise UsageError(f"{name}: not in the namespace {namespace} of the inventory")
+
+
+def _cluster(options: Namespace, *, named: bool) -> LiveCluster | None:
+    """The live cluster, if the options ask for one; the namespace is known then.
+
+    :param named: whether objects are named that are in a cluster.
+    :raises UsageError: for options that contradict each other.
+    """
+    options.live |= named and not options.inventory
+    if not asks_for_cluster(options):
+        settle_namespace(options)
+        return None
+    if options.inventory:
+        raise UsageError("--inventory and a live cluster: use only one of them")
+    from commandline.live_cluster import cluster_of
+
+    return cluster_of(options)
+
+
+def _live(
+    cluster: LiveCluster, options: Namespace, profile: Profile, state: ClusterState
+) -> Iterator[Manifest | Result | Failure]:
     """The objects of a live cluster.
 
     If templates of other namespaces cannot be listed, that is no failure: only those of the pods' own namespace matter.
-    Claims of all namespaces matter, as they may hold devices.
+    Claims of all namespaces matter, as they may hold devices. Neither is it a failure if Pods cannot be listed: what
+    they take of nodes is not known then, which ``state.unread`` says.
 
     :raises UsageError: if the cluster does not answer at all.
     """
+    from cluster.live_objects import SCHEDULING
     from commandline.cluster_state import TEMPLATE
-    from commandline.kubeconfig import Unread, live_objects
-    from commandline.results import Failure
+    from commandline.results import Failure, Unread
     from resourceapi.model.versions import GROUP
 
-    cluster = options.kubeconfig, options.kube_context
-    for each in live_objects(*cluster, profile, for_scheduling=True, at_least=options.namespace):
+    for each in cluster.objects(profile, kinds=SCHEDULING, at_least=options.namespace):
         if isinstance(each, Failure) and each.file.endswith(f"/{GROUP}"):
-            raise UsageError(f"--kubeconfig {options.kubeconfig}: {each.message}")
+            raise UsageError(f"{cluster.source}: {each.message}")
         if isinstance(each, Unread):
             state.unread[each.kind] = each
-            if each.kind == TEMPLATE and each.read_namespace:
+            if (each.kind == TEMPLATE and each.read_namespace) or each.kind == "Pod":
                 continue
         yield each

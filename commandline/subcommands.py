@@ -37,6 +37,8 @@ GROUPS = {
     },
 }
 SUBCOMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+#: The subcommands of which :mod:`commandline.config_file` can set options.
+CONFIGURABLE = (*GROUPS["manifests"], *GROUPS["scheduling"])
 DESCRIPTION = "Check Kubernetes DRA objects, and answer questions about them, before they reach the cluster."
 #: The plugin's executable, which kubectl finds by its name.
 _PLUGIN = "kubectl-claimcheck"
@@ -57,12 +59,16 @@ def module_of(subcommand: str, name: str) -> ModuleType:
 
 def parser_of(subcommand: str) -> Parser:
     """The parser of a subcommand's arguments."""
-    from commandline.options import add_color
+    from commandline.config_file import SETTINGS
+    from commandline.options import add_color, add_config
     from commandline.parser import Parser
 
     parser = Parser(program(), subcommand, _subcommands_with)
     module_of(subcommand, "options").add_arguments(parser)
     add_color(parser)
+    if subcommand in CONFIGURABLE:
+        add_config(parser)
+        parser.make_configurable(SETTINGS)
     return parser
 
 

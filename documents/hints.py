@@ -57,6 +57,8 @@ def syntax_hint(message: str, text: str, offset: int) -> str:
     at = text[offset : offset + 1]
     if at == "\t" or "tab character" in message:
         return "indent with spaces: YAML does not allow tabs there"
+    if "control characters" in message and "\0" in text[max(offset - 1, 0) : offset + 2]:
+        return "this looks like UTF-16 or UTF-32 without the mark that says so: save the file as UTF-8"
     if message.startswith("found character that cannot start"):
         return f"put text that begins with {at} in quotes"
     if message.startswith("mapping values are not allowed"):

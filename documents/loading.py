@@ -8,11 +8,15 @@ from typing import Any
 from documents.block_style import NotBlockStyle, read_block_style
 from documents.document import Document
 from documents.errors import DocumentError, MalformedText
+from documents.finding import find_files
 from documents.garbage import CollectorPaused
 from documents.source import Source
-from documents.sources import decode, find_files, read_file
+from documents.sources import decode, read_file
 from documents.splitting import Chunk, split
 from documents.tree import RepeatedKeys
+
+NOT_AN_OBJECT = "not a Kubernetes object"
+"""How messages about documents that are no mappings begin."""
 
 
 def load(arguments: Iterable[str]) -> Iterator[Document | DocumentError]:
@@ -129,9 +133,7 @@ def _no_object(source: Source, chunk: Chunk, value: Any) -> DocumentError:
     kinds = {list: "a list", str: "text", bool: "a boolean", int: "a number", float: "a number"}
     text = source.text[chunk.start : chunk.end]
     blank = len(text) - len(text.lstrip())
-    message = (
-        f"not a Kubernetes object: expected a mapping with apiVersion and kind, found {kinds[type(value)]}"
-    )
+    message = f"{NOT_AN_OBJECT}: expected a mapping with apiVersion and kind, found {kinds[type(value)]}"
     return source.error(chunk.start + blank, message, template_hint(text, blank))
 
 

@@ -1,57 +1,16 @@
-"""From the command line's arguments to text: which files, their bytes, their encoding."""
+"""From files to text: their bytes, their encoding."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
 from stat import S_ISREG
 
 from documents.errors import DocumentError
-
-EXTENSIONS = (".yaml", ".yml", ".json")
-"""What a directory is searched for. A file that is named itself may have any name."""
+from documents.finding import STANDARD_INPUT
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
 """Larger files are refused unread."""
-
-STANDARD_INPUT = "-"
-
-
-def find_files(arguments: Iterable[str]) -> Iterator[str | DocumentError]:
-    """The files that the arguments stand for, in order and each once.
-
-    A directory stands for all its manifests, those of its subdirectories included, sorted by path;
-    hidden files and directories are left out. An argument that is not there gives a DocumentError.
-    """
-    seen: set[str] = set()
-    for argument in arguments:
-        if argument == STANDARD_INPUT or not os.path.isdir(argument):
-            found = [argument]
-        else:
-            found = sorted(_manifests_below(argument), key=lambda path: path.split(os.sep))
-            if not found:
-                yield DocumentError(argument, 0, 0, f"no {', '.join(EXTENSIONS)} files in this directory")
-        for path in found:
-            if path not in seen:
-                seen.add(path)
-                yield path
-
-
-def _manifests_below(directory: str) -> Iterator[str]:
-    pending = [directory]
-    while pending:
-        try:
-            entries = list(os.scandir(pending.pop()))
-        except OSError:  # A directory that may not be listed: the files around it still count.
-            continue
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                pending.append(entry.path)
-            elif entry.name.endswith(EXTENSIONS) and entry.is_file():
-                yield entry.path
 
 
 def read_file(file: str) -> bytes:

@@ -47,6 +47,16 @@ class Config:
         """An error about a place in the file."""
         return ConfigError([self.document.error(path, message)])
 
+    def file_error(self, path: tuple[str, ...], error: OSError) -> ConfigError:
+        """An error about a file that a setting names, or that is the setting's default: its key, path and reason."""
+        given: Any = self.document.value
+        for name in path:
+            given = given.get(name) if isinstance(given, dict) else None
+        file = self.path(self.get(*path))
+        default = " (the default)" if given is None else ""
+        reason = (error.strerror or str(error)).lower()
+        return self.error(path, f"{'.'.join(path)}: cannot use {file}{default}: {reason}")
+
 
 def read_config(file: str, schema: dict[str, Any]) -> Config:
     """Read a configuration.

@@ -10,3 +10,5 @@ WRONG_TYPE = "WrongType"
 NOT_SERVED = "NotServed"  # the release does not serve the version or kind
 REFUSED = "Refused"  # any other answer without causes
 SERVER_WARNING = "ServerWarning"
+NAMESPACE_MISMATCH = "NamespaceMismatch"  # the object names another namespace than the command
+NAMESPACE_NOT_FOUND = "NamespaceNotFound"  # the live cluster has no such namespace

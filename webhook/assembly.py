@@ -9,10 +9,14 @@ from typing import Any
 
 from advice.lints import Facts
 from cluster.reflector import SOCKET_SECONDS
+from conversion.hub import hub_object
 from documents.document import Document
 from documents.errors import DocumentError
 from documents.loading import load
-from resourceapi.manifests import name_of
+from resourceapi.decoding import DecodingError
+from resourceapi.kinds import KINDS
+from resourceapi.manifests import group_of, name_of
+from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from serving.config_file import Config, ConfigError
@@ -78,15 +82,33 @@ def watched_files(config: Config) -> list[Path]:
 
 
 def _inventory(config: Config) -> Iterator[dict[str, Any]]:
-    names = [str(config.path(name)) for name in config.get("inventory")]
     problems: list[DocumentError] = []
-    for item in load(names) if names else ():
-        if isinstance(item, Document):
-            yield item.value
-        else:
-            problems.append(item)
+    for index, name in enumerate(config.get("inventory")):
+        for item in load([str(config.path(name))]):
+            if isinstance(item, Document):
+                problem = _unreadable(item)
+                if problem is None:
+                    yield item.value
+                else:
+                    problems.append(problem)
+            elif item.line:
+                problems.append(item)
+            else:
+                path = ("inventory", index)
+                problems.append(config.document.error(path, f"inventory[{index}]: {item}"))
     if problems:
         raise ConfigError(problems)
+
+
+def _unreadable(document: Document) -> DocumentError | None:
+    """Why a server could not read an object of the group; None if it can, and for other objects."""
+    if group_of(document.value) != GROUP or document.value.get("kind") not in KINDS:
+        return None
+    try:
+        hub_object(document.value, SCHEMAS_WITH_PROPOSALS, defaults=None)
+    except DecodingError as error:
+        return document.error(error.path, error.text)
+    return None
 
 
 def _pod_policy(config: Config, cluster: Cluster) -> PreScheduledPods | None:

@@ -37,7 +37,7 @@ def make_client(config: Config, timeout: float = TIMEOUT) -> Client:
             ca_file=config.path(config.get("apiServer", "caFile")),
         )
     except OSError as error:
-        raise config.error(("apiServer", "caFile"), f"apiServer.caFile: {error.strerror or error}") from None
+        raise config.file_error(("apiServer", "caFile"), error) from None
     return Client(access, timeout=timeout)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.options import add_inventory, add_output, add_server_options, describe
+from commandline.options import add_cluster, add_inventory, add_output, add_server_options, describe
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -17,6 +17,7 @@ EXAMPLES = """examples:
   claimcheck cel 'device.attributes["gpu.example.com"].model == "a100"'
   claimcheck cel EXPR --device slice.yaml              on each device of a ResourceSlice
   claimcheck cel EXPR --inventory cluster/             on all devices of a cluster's ResourceSlices
+  claimcheck cel EXPR --live                           the same in the cluster that kubectl asks
   claimcheck cel - < expression.txt                    read the expression from standard input
   claimcheck cel --derived 'device.attributes["gpu.example.com"].model.lowerAscii()' --device device.yaml
 
@@ -39,6 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="ResourceSlices, or a device with its driver, in YAML or JSON; - reads standard input",
     )
     add_inventory(parser, "objects of a cluster, of which the ResourceSlices are used; a directory or a file")
+    add_cluster(parser, "evaluate on the devices of a live cluster")
     parser.add_argument(
         "--derived", action="store_true", help="the expression computes a derived attribute, not a match"
     )

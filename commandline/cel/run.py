@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
 from commandline.exit_codes import NEGATIVE, SUCCESS
-from commandline.options import profile_of
+from commandline.options import asks_for_cluster, profile_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from advice.device_inventory import DeviceInventory
+    from cluster.live_objects import LiveObject
+    from commandline.live_cluster import LiveCluster
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -30,9 +32,11 @@ def run(options: Namespace) -> int:
     from commandline.cel.evaluation import evaluate
     from commandline.reports.writing import write_answer
 
+    cluster = _cluster(options)
     profile = profile_of(options)
     expression = _expression(options)
-    inventory = _devices(options, profile) if options.device or options.inventory else None
+    with_devices = options.device or options.inventory or cluster
+    inventory = _devices(options, profile, cluster) if with_devices else None
     answer = evaluate(expression, profile, derived=options.derived, inventory=inventory)
     write_answer(options.output, answer, sys.stdout, lines=text_report.lines, document=json_report.document)
     return SUCCESS if answer.is_good else NEGATIVE
@@ -51,7 +55,17 @@ def _expression(options: Namespace) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _devices(options: Namespace, profile: Profile) -> DeviceInventory:
+def _cluster(options: Namespace) -> LiveCluster | None:
+    """The live cluster, if the options ask for one; the release is known then."""
+    if not asks_for_cluster(options):
+        return None
+    from commandline.live_cluster import cluster_of
+
+    options.namespace = None  # devices are in none
+    return cluster_of(options)
+
+
+def _devices(options: Namespace, profile: Profile, cluster: LiveCluster | None) -> DeviceInventory:
     from advice.device_inventory import DeviceInventory
 
     inventory = DeviceInventory()
@@ -60,9 +74,25 @@ def _devices(options: Namespace, profile: Profile) -> DeviceInventory:
     for manifest in _manifests(options.inventory):
         if manifest.value.get("kind") == "ResourceSlice":
             _add_slice(inventory, manifest.value, manifest, profile)
+    for manifest in _live(cluster, profile) if cluster else ():
+        _add_slice(inventory, manifest.value, manifest, profile)
     if not len(inventory):
-        raise UsageError(f"no devices in {', '.join([*options.device, *options.inventory])}")
+        searched = [*options.device, *options.inventory, *([cluster.name] if cluster else [])]
+        raise UsageError(f"no devices in {', '.join(searched)}")
     return inventory
+
+
+def _live(cluster: LiveCluster, profile: Profile) -> Iterator[LiveObject]:
+    """The ResourceSlices of a cluster.
+
+    :raises UsageError: if they cannot be read.
+    """
+    from commandline.results import Failure
+
+    for found in cluster.objects(profile, kinds=("ResourceSlice",)):
+        if isinstance(found, Failure):
+            raise UsageError(f"{found.file}: {found.message}")
+        yield found
 
 
 def _manifests(paths: list[str]) -> Iterator[Manifest]:
@@ -106,7 +136,8 @@ def _add_slice(
     try:
         spec = read_slice(value, profile.schemas)
     except DecodingError as error:
-        raise UsageError(f"{manifest.file}:{manifest.line}: {error.text}") from None
+        place = manifest.locate(error.path)
+        raise UsageError(f"{manifest.file}:{place.line}:{place.column}: {error.text}") from None
     if spec is None:
         version = value.get("apiVersion")
         raise UsageError(f"{manifest.file}:{manifest.line}: ResourceSlices have no version {version}")

@@ -15,11 +15,13 @@ DESCRIPTION = f"Rewrite objects of {GROUP} in another API version. Comments and 
 EXAMPLES = """examples:
   claimcheck convert --to v1 claim.yaml               writes the result to standard output
   claimcheck convert --to v1 --in-place manifests/    rewrites the files
+  claimcheck convert --to v1 --check manifests/       lists the files that are not in v1 yet
+  claimcheck convert --to v1 --diff manifests/        shows what would change
   kubectl get resourceclaims -o yaml | claimcheck convert --to v1beta1 -
 
 Other objects in the files are left unchanged. If the version cannot represent a value, the error names the field.
 
-exit codes: 0 everything is converted, 1 an object cannot be converted, 2 a file could not be read or written
+exit codes: 0 everything is converted, 1 an object cannot be converted, or a file would change (--check, --diff), 2 a file could not be read or written
 """
 
 
@@ -42,3 +44,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"{PROPOSALS}: accept the fields that enhancement proposals add to the newest release",
     )
     parser.add_argument("-i", "--in-place", action="store_true", help="rewrite the files themselves")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write no file: list those that would change, and exit with 1 if there are any",
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="write no file: show what would change, and exit as with --check"
+    )

@@ -6,14 +6,17 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from commandline.color import is_colored
+from commandline.convert.results import Comparison, Files, Result, StandardOutput
 from commandline.errors import UsageError
 from commandline.exit_codes import NEGATIVE, UNFINISHED
 from commandline.options import insist_on_paths
+from commandline.reading import find
 from commandline.reports.escaping import complain
 from conversion.documents import ConversionError, convert_document
 from documents import Document, DocumentError, parse
 from documents.editing import rewrite
-from documents.sources import decode, find_files, read_file
+from documents.sources import decode, read_file
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP, SCHEMAS, SCHEMAS_WITH_PROPOSALS
 from resourceapi.releases import PROPOSALS, split_api_version
@@ -28,27 +31,38 @@ def run(options: Namespace) -> int:
     """Convert the files that the options name. A file with an object that cannot be converted is not written."""
     insist_on_paths(options)
     schemas = SCHEMAS_WITH_PROPOSALS if options.kube_version == PROPOSALS else SCHEMAS
-    conversion = _Conversion(options.to, schemas, in_place=options.in_place)
-    for found in find_files(options.paths):
+    conversion = _Conversion(options.to, schemas, _result(options))
+    for found in find(options):
         conversion.add(found)
+    conversion.finish()
     return conversion.exit_code
 
 
+def _result(options: Namespace) -> Result:
+    """What to do with the result.
+
+    :raises UsageError: for options that contradict each other.
+    """
+    if (options.check or options.diff) and options.in_place:
+        raise UsageError("--in-place writes files, --check and --diff do not: use only one of them")
+    if options.check or options.diff:
+        return Comparison(show=options.diff, colored=is_colored(options.color, sys.stdout))
+    return Files() if options.in_place else StandardOutput()
+
+
 class _Conversion:
-    def __init__(self, version: str, schemas: Mapping[str, Schema], *, in_place: bool) -> None:
+    def __init__(self, version: str, schemas: Mapping[str, Schema], result: Result) -> None:
         self.version = version
         self.schemas = schemas
-        self.in_place = in_place
+        self.result = result
         self.exit_code = 0
-        self._written = False
 
     def add(self, found: str | DocumentError) -> None:
         """Convert one file."""
         try:
             if isinstance(found, DocumentError):
                 raise found
-            if found == "-" and self.in_place:
-                raise UsageError("--in-place needs files: standard input cannot be rewritten")
+            self.result.insist_on_use_for(found)
             text = decode(read_file(found), found)
         except DocumentError as error:
             self._complain(error, NEGATIVE if error.line else UNFINISHED)
@@ -63,7 +77,14 @@ class _Conversion:
         for problem in problems:
             self._complain(problem, NEGATIVE)
         if not problems:
-            self._write(found, text, rewrite(changes[0][0].source, changes) if changes else text)
+            try:
+                self.result.add(found, text, rewrite(changes[0][0].source, changes) if changes else text)
+            except DocumentError as error:
+                self._complain(error, UNFINISHED)
+
+    def finish(self) -> None:
+        """Say what the result is for all files."""
+        self.exit_code = max(self.exit_code, self.result.finish())
 
     def _changes(self, text: str, file: str) -> Iterator[tuple[Document, dict[str, Any]] | DocumentError]:
         """The objects that change, with their new values, or why they cannot."""
@@ -82,19 +103,6 @@ class _Conversion:
     def _complain(self, error: DocumentError, code: int) -> None:
         complain(f"{error}" + (f"\n  hint: {error.hint}" if error.hint else ""))
         self.exit_code = max(self.exit_code, code)
-
-    def _write(self, file: str, text: str, converted: str) -> None:
-        if not self.in_place:
-            if self._written and not converted.startswith("---"):
-                sys.stdout.write("---\n")
-            sys.stdout.write(converted if converted.endswith("\n") or not converted else converted + "\n")
-            self._written = self._written or bool(converted)
-        elif converted != text:
-            try:
-                with open(file, "w", encoding="utf-8", newline="") as stream:
-                    stream.write(converted)
-            except OSError as error:
-                self._complain(DocumentError(file, 0, 0, (error.strerror or str(error)).lower()), UNFINISHED)
 
 
 def _readable(value: dict[str, Any]) -> dict[str, Any]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
-from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanation, explain
-from allocator.explaining.node_remedies import lower_requests
+from allocator.explaining.explanation import FITS, UNDECIDED, Explanation, explain
 from allocator.explaining.snapshot import Snapshot
-from allocator.pod_nodes import RESOURCES, Refusal, host_name, named_node, passed_over, rejections, spoken
-from allocator.scheduler_messages import device_reason, unavailable
+from allocator.pod_nodes import excluded, host_name, named_node, passed_over
 from cluster.workloads import Workload
 from commandline.results import Failure
 from commandline.scenario import Scenario
@@ -24,25 +20,12 @@ class Explained:
 
     :param explanation: None for a workload with a problem, and for pods that never reach the scheduler.
     :param bypassed: what happens to pods that never reach the scheduler.
-    :param rejected: the nodes on which kube-scheduler does not look for devices, and why.
-    :param unavailable: the message that kube-scheduler would have for it; empty if the pod fits, or for another message.
     """
 
-    def __init__(
-        self,
-        workload: Workload,
-        explanation: Explanation | None,
-        bypassed: str = "",
-        rejected: Mapping[str, Sequence[Refusal]] = MappingProxyType({}),
-        unavailable: str = "",
-    ) -> None:
+    def __init__(self, workload: Workload, explanation: Explanation | None, bypassed: str = "") -> None:
         self.workload = workload
         self.explanation = explanation
         self.bypassed = bypassed
-        self.rejected = rejected
-        self.unavailable = unavailable
-        #: where its extended resources come from
-        self.resource_notes: list[str] = []
 
     @property
     def verdict(self) -> str:
@@ -63,11 +46,10 @@ class Explained:
 
 
 class Answer(NamedTuple):
-    """Every workload explained, what could not be read, and what has not been checked."""
+    """Every workload explained, and what could not be read."""
 
     explained: list[Explained]
     failures: list[Failure]
-    notes: list[str]
 
 
 def explain_all(scenario: Scenario, node: str = "") -> Answer:
@@ -75,60 +57,20 @@ def explain_all(scenario: Scenario, node: str = "") -> Answer:
 
     :param node: the only node to consider; empty: all.
     """
-    explained = [_explain(scenario, workload, node) for workload in scenario.workloads]
-    return Answer(explained, scenario.failures, scenario.unchecked())
+    explained = [_explain(scenario.snapshot, workload, node) for workload in scenario.workloads]
+    return Answer(explained, scenario.failures)
 
 
-def _explain(scenario: Scenario, workload: Workload, node: str) -> Explained:
-    snapshot, resources = scenario.snapshot, scenario.node_resources
+def _explain(snapshot: Snapshot, workload: Workload, node: str) -> Explained:
     if workload.problem:
         return Explained(workload, None)
     if bypassed := _bypassed(snapshot, workload):
         return Explained(workload, None, bypassed)
-    needs = workload.needs if workload.is_pod else None
-    rejected = rejections(workload.pod_spec, needs, snapshot.nodes.values(), resources)
-    excluded = {name: tuple(reason.named for reason in reasons) for name, reasons in rejected.items()}
+    closed = excluded(workload.pod_spec, snapshot.nodes.values())
     if node:
         only = (f"only {node} is considered",)
-        excluded |= {name: (*excluded.get(name, ()), *only) for name in snapshot.nodes if name != node}
-    instead = workload.claims_by_nodes(resources)
-    full = {name for name, reasons in rejected.items() if any(each.plugin == RESOURCES for each in reasons)}
-    found = explain(snapshot, workload.claims, excluded, instead=instead, full=full)
-    if found.verdict == MISFIT and full:
-        found.remedies[:0] = lower_requests(
-            snapshot, workload.claims, workload.needs, resources, rejected, instead
-        )
-    message = "" if node else _unavailable(found, rejected)
-    explained = Explained(workload, found, rejected=rejected, unavailable=message)
-    explained.resource_notes = _resource_notes(scenario, explained)
-    return explained
-
-
-def _resource_notes(scenario: Scenario, explained: Explained) -> list[str]:
-    """Where the extended resources of a pod come from."""
-    workload, resources = explained.workload, scenario.node_resources
-    placed = explained.explanation.placed if explained.explanation is not None else None
-    notes = []
-    for name in workload.extended_resources:
-        known = workload.classes.get(name)
-        if placed is not None and resources.provides(placed.node, name):
-            notes.append(f"{name} comes from the device plugin of {placed.node}")
-        elif known and allocation_of(workload.claims[-1]) is None:
-            notes.append(
-                f"{name} stands for devices of class {known}, for which kube-scheduler makes a claim itself"
-            )
-        elif not known and not resources.providing(name):
-            notes.append(f"no DeviceClass stands for {name}, and no node has it from a device plugin")
-    return notes
-
-
-def _unavailable(explanation: Explanation, rejected: Mapping[str, Sequence[Refusal]]) -> str:
-    """What kube-scheduler says of a pod that fits on no node; of an unknown class it says only that."""
-    if explanation.verdict != MISFIT or explanation.unknown_classes:
-        return ""
-    reasons = [reason for refusals in rejected.values() for reason in spoken(refusals)]
-    reasons += [device_reason(answer.error) for answer in explanation.answers]
-    return unavailable(len(rejected) + len(explanation.answers), reasons)
+        closed |= {name: (*closed.get(name, ()), *only) for name in snapshot.nodes if name != node}
+    return Explained(workload, explain(snapshot, workload.claims, closed))
 
 
 def _bypassed(snapshot: Snapshot, workload: Workload) -> str:

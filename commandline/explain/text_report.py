@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,6 @@ from allocator.explaining.finder import Remedy
 from allocator.explaining.steps import POOL, Rejection, Step
 from allocator.rules import RULES
 from allocator.scheduling_outcome import enough_nodes
-from commandline.explain import node_report
 from commandline.reports.writing import failure_lines
 from resourceapi.counting import number
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from commandline.explain.explanations import Answer, Explained
 
 #: Entries that are shown of long lists.
-MAX_KINDS, MAX_REJECTIONS, MAX_VALUES, MAX_REQUESTS, MAX_CLASSES = 4, 4, 6, 3, 6
+MAX_KINDS, MAX_REJECTIONS, MAX_VALUES, MAX_EXCLUDED, MAX_REQUESTS, MAX_CLASSES = 4, 4, 6, 4, 3, 6
 _TITLES = {rule.name: rule.title for rule in RULES}
 
 
@@ -41,7 +41,6 @@ def lines(answer: Answer) -> Iterator[str]:
         yield from _section(each)
         yield ""
     yield from failure_lines(answer.failures)
-    yield from answer.notes
     fitting = sum(each.fits for each in answer.explained)
     yield f"{len(answer.explained)} checked: {fitting} fit{'s' if fitting == 1 else ''}"
 
@@ -56,12 +55,10 @@ def _section(explained: Explained) -> Iterator[str]:
         yield f"{head}: cannot be answered: {workload.problem}"
     elif explanation.verdict == FITS:
         yield f"{head}: {_where(explanation)}"
-        yield from node_report.messages(explained)
         yield from _fit(explanation)
     else:
         yield f"{head}: {_verdict(explanation)}"
-        yield from node_report.messages(explained)
-        yield from _misfit(explanation, explained)
+        yield from _misfit(explanation)
 
 
 def _where(explanation: Explanation) -> str:
@@ -73,7 +70,7 @@ def _where(explanation: Explanation) -> str:
 
 def _fit(explanation: Explanation) -> Iterator[str]:
     assert explanation.placed is not None
-    for claim, result in zip(explanation.demand, explanation.placed.result or (), strict=False):
+    for claim, result in zip(explanation.demand, explanation.placed.result or (), strict=True):
         yield f"  claim {claim.name}"
         for device in result["devices"].get("results", ()):
             extra = ", admin access" if device.get("adminAccess") else ""
@@ -102,7 +99,7 @@ def _verdict(explanation: Explanation) -> str:
     return f"does not fit on {where}"
 
 
-def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
+def _misfit(explanation: Explanation) -> Iterator[str]:
     yield from _unknown_classes(explanation)
     yield from _ending(explanation)
     yield from _summary(explanation)
@@ -115,7 +112,7 @@ def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
         yield ""
         nodes = sum(len(kind.nodes) for kind in more)
         yield f"  {number(nodes, 'more node')} of {number(len(more), 'other kind')}, with fewer suitable devices"
-    yield from node_report.rejected_nodes(explained)
+    yield from _excluded(explanation)
     yield from _alternatives(explanation)
     yield from _conflicts(explanation)
     yield from _remedies(explanation)
@@ -260,6 +257,15 @@ def _constraint(check: ConstraintCheck, nodes: NodeKind) -> Iterator[str]:
         yield f"        {value}: {offers}"
     if len(ranked) > MAX_VALUES:
         yield f"        and {len(ranked) - MAX_VALUES} more values"
+
+
+def _excluded(explanation: Explanation) -> Iterator[str]:
+    counts = Counter(explanation.excluded.values())
+    first = {reason: node for node, reason in reversed(explanation.excluded.items())}
+    for reason, count in counts.most_common(MAX_EXCLUDED):
+        yield ""
+        others = f" and {number(count - 1, 'more node')}" if count > 1 else ""
+        yield f"  not on {first[reason]}{others}: {reason}"
 
 
 def _alternatives(explanation: Explanation) -> Iterator[str]:

@@ -31,20 +31,16 @@ def use_config(objects: list[Object], file: str) -> None:
     (config_map,) = (obj for obj in objects if obj["kind"] == "ConfigMap")
     overlay = config_map["data"][NAME]
     fixed = overlay.splitlines()[:FIXED_LINES]
-    try:
-        content = Path(file).read_text("utf-8")
-    except OSError as error:
-        raise UsageError(f"manifests: --config {file}: {(error.strerror or str(error)).lower()}") from None
-    except ValueError:
-        raise UsageError(f"manifests: --config {file}: not valid UTF-8") from None
-    # at the end, so that errors have the line numbers of the file
-    merged = "\n".join([content.rstrip(), *fixed, ""])
-    _refuse_fixed(file)
+    # at the end, and without moving what is there, so that errors have the line numbers of the file
+    lines = _lines_without_fixed(file)
+    merged = "\n".join([*(line or "" for line in lines), *fixed, ""])
     config = _checked(merged, file)
+    _refuse_local_files(config, file)
     wanted = _checked(overlay, NAME).get("apiServer", "serves")
     if config.get("apiServer", "serves") != wanted:
         raise UsageError(f"manifests: --config {file}: apiServer.serves must be {wanted} in this mode")
-    config_map["data"][NAME] = merged
+    own = "\n".join(line for line in lines if line is not None).rstrip()
+    config_map["data"][NAME] = "\n".join([own, *fixed, ""])
     _match_guarded_labels(objects, config.document.value)
     if config.get("quota", "mode") != "Off":
         if not any(obj["metadata"]["name"] in QUOTA_ROLES for obj in objects):
@@ -56,27 +52,62 @@ def use_config(objects: list[Object], file: str) -> None:
         objects[:] = [obj for obj in objects if obj["metadata"]["name"] not in QUOTA_ROLES]
 
 
-def _refuse_fixed(file: str) -> None:
-    """Reject a file that sets what the manifests set.
+def _lines_without_fixed(file: str) -> list[str | None]:
+    """The lines of a configuration; None for those about `listen` and `tls`, which are for `serve` outside of a cluster.
 
-    :raises UsageError: after the places in the file have been printed.
+    :raises UsageError: if the file cannot be read, or if these two share lines with other settings.
     """
     from documents.document import Document
     from documents.loading import load
 
-    found = []
+    try:
+        lines: list[str | None] = [*Path(file).read_text("utf-8").rstrip().splitlines()]
+    except OSError as error:
+        raise UsageError(f"manifests: --config {file}: {(error.strerror or str(error)).lower()}") from None
+    except ValueError:
+        raise UsageError(f"manifests: --config {file}: not valid UTF-8") from None
     for document in load([file]):
-        if isinstance(document, Document):
-            for name in FIXED:
-                if name in document.value:
-                    place = document.locate_key((name,))
-                    found.append(
-                        f"{file}:{place.line}:{place.column}: remove {name}, which the manifests set"
-                    )
-    if found:
-        for problem in found:
-            complain(problem)
-        raise UsageError(f"manifests: --config {file}: {' and '.join(FIXED)} are set by the manifests")
+        if not isinstance(document, Document):
+            continue  # an error that is reported with all others
+        keys = {key: document.locate_key((key,)) for key in document.value}
+        begins = [place.line for place in keys.values()]
+        for name in FIXED:
+            if name not in keys:
+                continue
+            place = keys[name]
+            if place.column > 1 or begins.count(place.line) > 1:
+                raise UsageError(
+                    f"manifests: --config {file}:{place.line}:{place.column}: remove {name}, which the manifests set, "
+                    "or write it on lines of its own"
+                )
+            end = min((line for line in begins if line > place.line), default=len(lines) + 1)
+            while end - 1 > place.line and _is_comment(lines[end - 2]):
+                end -= 1  # above the next setting, and about that
+            lines[place.line - 1 : end - 1] = [None] * (end - place.line)
+    return lines
+
+
+def _refuse_local_files(config: Config, file: str) -> None:
+    """Reject settings that name files which pods do not have.
+
+    :raises UsageError: with the first of them.
+    """
+    found: list[tuple[tuple[str | int, ...], str]] = []
+    if config.get("inventory"):
+        found.append(
+            (("inventory",), "remove inventory: in a cluster, `apiServer` says what is watched instead")
+        )
+    for index, entry in enumerate(config.get("policies", "opaqueParameters", "schemas") or ()):
+        if "schemaFile" in entry:
+            at = ("policies", "opaqueParameters", "schemas", index, "schemaFile")
+            found.append((at, "put the schema itself under `schema`: pods do not have this file"))
+    for path, message in found:
+        place = config.document.locate_key(path)
+        raise UsageError(f"manifests: --config {file}:{place.line}:{place.column}: {message}")
+
+
+def _is_comment(line: str | None) -> bool:
+    return line is not None and (not line.strip() or line.startswith("#"))
 
 
 def _checked(content: str, file: str) -> Config:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 DESCRIPTION = "Print the manifests that deploy the webhooks in a cluster."
 EXAMPLES = """examples:
   claimcheck manifests --image registry.example.com/claimcheck:0.1.0 | kubectl apply --server-side -f -
-  claimcheck manifests --mode crd-served --certificates cert-manager --service-monitor
-  claimcheck manifests --client-authority front-proxy-ca.crt
-  claimcheck manifests --failure-policy classes=Fail
+  claimcheck manifests --image IMAGE --mode crd-served --certificates cert-manager --service-monitor
+  claimcheck manifests --image IMAGE --client-authority front-proxy-ca.crt
+  claimcheck manifests --image IMAGE --config webhook.yaml --failure-policy classes=Fail
   claimcheck manifests --mode crd-served --url https://127.0.0.1:8443 --authority certificates/current/ca.crt
 
 Without --namespace, --config, --failure-policy and --url, the result is what kustomize makes of manifests/overlays/MODE
@@ -62,14 +62,18 @@ def _add_service(parser: ArgumentParser) -> None:
         default=NAMESPACE,
         help=f"namespace of the service; default: {NAMESPACE}",
     )
-    parser.add_argument("--image", metavar="IMAGE", help="image that your nodes can pull, with tag or digest")
+    parser.add_argument(
+        "--image",
+        metavar="IMAGE",
+        help="image that your nodes can pull, with tag or digest; required without --url",
+    )
     parser.add_argument(
         "--replicas", metavar="N", type=_positive, default=2, help="number of pods; default: 2"
     )
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help="your own configuration, without `listen` and `tls`, which follow from the other options",
+        help="your own configuration of `serve`; its `listen` and `tls` are replaced, as they follow from the other options",
     )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
+from commandline.errors import UsageError
 from commandline.manifests.deployment import objects_of
 from resourceapi.objects import Object
 
@@ -19,12 +19,14 @@ def run(options: Namespace) -> int:
     :raises UsageError: for options that do not fit together, or files that cannot be used.
     """
     objects = objects_of(options)
+    if options.image is None and options.url is None:
+        raise UsageError(
+            "manifests: --image IMAGE is needed: one that your nodes can pull, such as registry.example.com/claimcheck:0.1.0"
+        )
     if options.output == "json":
         print(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=2))
     else:
         print(_as_yaml(objects), end="")
-    if options.image is None and options.url is None:
-        print("claimcheck: manifests: use --image to name an image that your nodes can pull", file=sys.stderr)
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commandline.options import add_kubeconfig, describe
+from commandline.options import add_cluster, describe
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -34,4 +34,4 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="save and clear before the change, restore after it",
     )
     parser.add_argument("file", metavar="FILE", help="the file that keeps the objects")
-    add_kubeconfig(parser, "the cluster, with an administrator's rights", required=True)
+    add_cluster(parser, "the cluster, in which an administrator's rights are needed")

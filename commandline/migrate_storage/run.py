@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from commandline.errors import UsageError
 from commandline.exit_codes import UNFINISHED
 from commandline.migrate_storage.options import CLEAR, SAVE
+from commandline.options import asks_for_cluster
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -20,14 +21,16 @@ BEGINNING = '{"apiVersion": "v1", "kind": "List", "items": [\n'
 def run(options: Namespace) -> int:
     """Save, clear or restore."""
     from cluster.storage_migration import Refused, check_controllers_stopped, clear, restore, saved
-    from commandline.kubeconfig import LiveCluster
+    from commandline.live_cluster import LiveCluster
     from commandline.reports.escaping import complain, write_lines
     from resourceapi.api_client import Unavailable
 
     def tell(line: str) -> None:
         write_lines((line,), sys.stdout)
 
-    cluster = LiveCluster(options.kubeconfig, options.kube_context)
+    if not asks_for_cluster(options):
+        raise UsageError("migrate-storage: name the cluster with --kubeconfig FILE, --context NAME or --live")
+    cluster = LiveCluster(options)
     api = cluster.client
     try:
         if options.action == SAVE:

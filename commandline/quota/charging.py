@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from commandline.options import insist_on_paths, profile_of
+from commandline.errors import UsageError
+from commandline.options import asks_for_cluster, insist_on_paths, profile_of, settle_namespace
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from advice.findings import Result
     from commandline.context import ClusterContext
+    from commandline.live_cluster import LiveCluster
     from commandline.results import Failure
     from documents.manifest import Manifest
     from quota.account import Account
     from quota.inventory import Inventory
+    from resourceapi.releases import Profile
 
 
 class Answer(NamedTuple):
@@ -28,13 +31,15 @@ class Answer(NamedTuple):
 def charge(options: Namespace) -> Answer:
     """Charge the objects of the inventory, then the new ones."""
     from commandline.context import ClusterContext
-    from commandline.reading import insist_on_one_reader, read, read_named
+    from commandline.namespaces import in_namespace
+    from commandline.reading import find, insist_on_one_reader, read_files, read_named
     from commandline.results import Failure
     from quota.account import Account
     from quota.inventory import Inventory
     from validation.server import Server
 
     insist_on_paths(options)
+    cluster = _cluster(options)
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory, options.quota)
     context = ClusterContext(options.namespace_labels)
@@ -44,15 +49,46 @@ def charge(options: Namespace) -> Answer:
         failures.append(Failure(manifest.file, f"line {manifest.line}: {reason}"))
 
     inventory = Inventory(Server(profile, namespaces=context.namespaces), options.namespace, reject)
-    existing = _learn(read_named("--inventory", options.inventory), inventory, context, failures)
+    if cluster is None:
+        existing = _learn(read_named("--inventory", options.inventory), inventory, context, failures)
+    else:
+        existing = _learn(_live(cluster, profile, options.namespace), inventory, context, failures)
     _learn(read_named("--quota", options.quota), inventory, context, failures)
-    new = _learn(read(options.paths), inventory, context, failures)
+    new = _learn(
+        in_namespace(read_files(find(options)), options.namespace_given), inventory, context, failures
+    )
     context.finish()
     inventory.charge(existing)
     inventory.open()
     account = Account(inventory)
     account.add(new)
     return Answer(account, failures)
+
+
+def _cluster(options: Namespace) -> LiveCluster | None:
+    """The live cluster, if the options ask for one; the namespace is known then."""
+    if not asks_for_cluster(options):
+        settle_namespace(options)
+        return None
+    if options.inventory:
+        raise UsageError("--inventory and a live cluster: use only one of them")
+    from commandline.live_cluster import cluster_of
+
+    return cluster_of(options)
+
+
+def _live(cluster: LiveCluster, profile: Profile, namespace: str) -> Iterator[Manifest | Result | Failure]:
+    """The objects of a live cluster that count; the server charges to quotas what their status says, whoever uses it.
+
+    :param namespace: the one to read if not all may be read.
+    """
+    from cluster.live_objects import CHARGING
+    from commandline.results import Unread
+
+    for each in cluster.objects(profile, kinds=CHARGING, at_least=namespace):
+        if isinstance(each, Unread) and each.read_namespace == namespace:
+            continue  # quotas of other namespaces do not matter
+        yield each
 
 
 def _learn(

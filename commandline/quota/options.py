@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.options import (
+    add_cluster,
     add_inventory,
     add_namespace,
     add_namespace_labels,
@@ -24,6 +25,7 @@ EXAMPLES = """examples:
   claimcheck quota claim.yaml                          what each request and alternative counts
   claimcheck quota --quota quota.yaml manifests/       whether the claims fit, in the order of the files
   claimcheck quota --inventory cluster/ claim.yaml     with the quotas, classes and claims of a cluster
+  claimcheck quota --live -n team claim.yaml           with those of the cluster that kubectl asks
 
 For each device class, a request counts the largest number among its alternatives, and a claim counts the sum over its
 requests. Claims from templates count when a Pod, Deployment, StatefulSet, … in the files uses the template.
@@ -46,6 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_inventory(
         parser, "objects that exist already; their claims and pods are charged first; a directory or a file"
     )
+    add_cluster(parser, "take the quotas and what they are charged with from a live cluster")
     add_namespace(parser)
     add_namespace_labels(parser)
     add_server_options(parser)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 from typing import Any, TextIO
 from urllib.parse import quote
 
 from advice.findings import Finding, Result
+from commandline.distribution import version
 from commandline.reports.escaping import write_json
 from commandline.results import Outcome
 from validation import rule_names
@@ -68,7 +69,7 @@ def write(outcome: Outcome, stream: TextIO) -> None:
 
 def _version() -> str:
     try:
-        return version("claimcheck")
+        return version()
     except PackageNotFoundError:
         return "0"
 

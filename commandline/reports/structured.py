@@ -49,6 +49,7 @@ def _result(result: Result) -> dict[str, Any]:
         ("kind", result.kind),
         ("namespace", result.namespace),
         ("name", result.name),
+        ("verb", result.verb),
     ):
         if value:
             data[key] = value

@@ -61,10 +61,11 @@ REVIEW: dict[str, Any] = {
 }
 
 
-def demonstrate(inventory: str) -> int:
+def demonstrate(inventory: str, *, check_only: bool = False) -> int:
     """Serve until interrupted.
 
     :param inventory: a file or directory with the objects of the imagined cluster.
+    :param check_only: whether only to say if it can be used.
     :returns: the exit code.
     """
     if not Path(inventory).exists():
@@ -73,6 +74,10 @@ def demonstrate(inventory: str) -> int:
         with TemporaryDirectory(prefix="claimcheck-demo-") as name, _terminated_as_interrupted():
             directory = Path(name)
             config, port = _write_config(directory, inventory)
+            if check_only:
+                from commandline.serve.check import check
+
+                return check(str(config), f"--demo {inventory}")
             with _serving(config) as service:
                 _show(service, config, directory / "certificates" / "current" / "ca.crt", port)
                 return UNFINISHED if service.wait() else 0

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.exit_codes import UNFINISHED
-from commandline.reports.escaping import complain
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -28,20 +26,19 @@ def run(options: Namespace) -> int:
     if options.demo is not None:
         from commandline.serve.demonstration import demonstrate
 
-        return demonstrate(options.demo)
+        return demonstrate(options.demo, check_only=options.check)
     if options.config is None:
         raise UsageError("serve: --config FILE is needed")
+    if options.check:
+        from commandline.serve.check import check
+
+        return check(options.config, options.config)
+    from commandline.serve.check import refused
+
     try:
-        config = load_config(options.config)
         from webhook import application
 
-        if options.check:
-            application.check(config)
-            print(f"{options.config}: usable")
-        else:
-            application.serve(config)
+        application.serve(load_config(options.config))
     except ConfigError as error:
-        for problem in error.problems:
-            complain(str(problem))
-        return UNFINISHED
+        return refused(error)
     return 0

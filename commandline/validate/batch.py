@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from advice.findings import Result
 from commandline.context import ClusterContext
+from commandline.options import asks_for_cluster
 from commandline.progress import Progress
 from commandline.reading import readable
 from commandline.results import Failure, Outcome
 from commandline.treatment import ASK, CONTEXT, treatment
 from commandline.validate.review import Reviewer
+from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE
 from validation.server import Server
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from commandline.validate.live import LiveChecks
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -30,13 +33,19 @@ class Knowledge:
         if not options.no_lint:
             from advice.lints import Facts
 
-            all_classes = bool(options.inventory or options.kubeconfig)
+            whole = bool(options.inventory) or asks_for_cluster(options)
             self.facts = Facts(
                 profile,
                 default_namespace=options.namespace,
-                classes_known=all_classes,
-                devices_known=all_classes,
+                classes_known=whole,
+                devices_known=whole,
             )
+
+    def forgo(self, unread: Iterable[str]) -> None:
+        """Take nothing for missing of kinds of which objects could not be read."""
+        if self.facts is not None:
+            self.facts.classes_known &= DEVICE_CLASS.name not in unread
+            self.facts.devices_known &= RESOURCE_SLICE.name not in unread
 
     def learn(self, manifest: Manifest, how: str) -> None:
         """Learn what a manifest says about others; ``how`` is its treatment."""
@@ -94,10 +103,17 @@ class Batch:
                 reviewer.review(found, how)
 
 
-def reviewer_of(options: Namespace, profile: Profile, knowledge: Knowledge) -> Reviewer:
-    """The reviewer of manifests; call this after all of them have been read, because they depend on each other."""
+def reviewer_of(
+    options: Namespace, profile: Profile, knowledge: Knowledge, checks: LiveChecks | None = None
+) -> Reviewer:
+    """The reviewer of manifests; call this after all of them have been read, because they depend on each other.
+
+    :param checks: the live cluster that files are checked against.
+    """
     context = knowledge.context
     context.finish()
+    if checks is not None:
+        checks.look_up_namespaces(context)
     return Reviewer(
         Server(profile, namespaces=context.namespaces, nodes=context.nodes),
         context,
@@ -105,7 +121,10 @@ def reviewer_of(options: Namespace, profile: Profile, knowledge: Knowledge) -> R
         facts=knowledge.facts,
         subresource=options.subresource,
         namespace=options.namespace,
-        live=options.kubeconfig is not None,
+        live=checks is None and asks_for_cluster(options),
+        checks=checks,
+        only_namespace=options.namespace_given if options.paths else "",
         notes=options.notes,
+        disabled=options.disable,
         as_sent=options.as_sent,
     )

@@ -6,11 +6,12 @@ from argparse import ArgumentParser, Namespace
 
 from commandline.errors import UsageError
 from commandline.options import (
+    add_cluster,
     add_inventory,
-    add_kubeconfig,
     add_namespace_labels,
     add_paths,
     add_server_options,
+    asks_for_cluster,
     describe,
 )
 from commandline.reports import FORMATS, TOGETHER
@@ -58,8 +59,9 @@ def _add_request(parser: ArgumentParser) -> None:
     group.add_argument(
         "-n",
         "--namespace",
-        help="namespace of objects that do not name one; default: default; "
-        "with --kubeconfig: validate only this namespace and cluster-scoped objects",
+        metavar="NAMESPACE",
+        help="namespace of objects that do not name one; others are refused, as by kubectl; with --live and no files: "
+        "validate only this namespace and cluster-scoped objects; default: that of the context, else default",
     )
     group.add_argument(
         "--old", metavar="FILE", default="", help="the stored objects: validate updates of them"
@@ -78,7 +80,13 @@ def _add_cluster(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("the cluster")
     add_inventory(group, "objects that exist already; a directory or a file")
     add_namespace_labels(group)
-    add_kubeconfig(group, "validate the live objects of this cluster instead of files")
+    group.add_argument(
+        "-A",
+        "--all-namespaces",
+        action="store_true",
+        help="with --live and no files: validate the objects of all namespaces, or fail; default: as many as may be read",
+    )
+    add_cluster(group, "check files against a live cluster, or without files the live objects themselves")
 
 
 def _add_report(parser: ArgumentParser) -> None:
@@ -110,7 +118,19 @@ def _add_report(parser: ArgumentParser) -> None:
         action="store_true",
         help="also report notes: common patterns that may be intended, such as look-ups without a guard",
     )
+    group.add_argument(
+        "--disable",
+        metavar="CODE,…",
+        action="append",
+        default=[],
+        help="leave out the lints with these codes, such as CC001; can be repeated",
+    )
     group.add_argument("--warnings-as-errors", action="store_true", help="exit with 1 for warnings too")
+    group.add_argument(
+        "--fail-on-empty",
+        action="store_true",
+        help="exit with 1 if the input has no object to validate, which otherwise is a warning",
+    )
 
 
 def check(options: Namespace) -> None:
@@ -118,20 +138,42 @@ def check(options: Namespace) -> None:
 
     :raises UsageError: with what to change.
     """
-    if options.kubeconfig is not None and options.paths:
-        raise UsageError("--kubeconfig validates the objects of a cluster: use either it or files")
-    if options.kubeconfig is None and not options.paths:
-        raise UsageError("nothing to validate: name files or directories, or - for standard input")
-    if options.kubeconfig is None and options.kube_context:
-        raise UsageError("--context needs --kubeconfig")
-    options.live_namespace = options.namespace or ""
-    options.namespace = options.namespace or "default"
+    if not options.paths and not asks_for_cluster(options):
+        raise UsageError("nothing to validate: name files or directories, - for standard input, or --live")
+    if options.all_namespaces and (options.namespace or options.paths or not asks_for_cluster(options)):
+        raise UsageError("--all-namespaces is for --live without files and without --namespace")
+    if options.old and asks_for_cluster(options):
+        raise UsageError(
+            "--old and a live cluster: the cluster knows the stored objects; use only one of them"
+        )
     if options.jobs is not None and not 1 <= options.jobs <= MAX_JOBS:
         raise UsageError(f"--jobs {options.jobs}: expected a number from 1 to {MAX_JOBS}")
+    options.disable = _lint_codes(options.disable)
     if options.subresource and not options.old:
         raise UsageError(
             "--subresource status validates updates: it needs --old FILE with the stored objects"
         )
+
+
+def _lint_codes(given: list[str]) -> list[str]:
+    """The codes in the values of ``--disable``.
+
+    :raises UsageError: for one that no lint has.
+    """
+    if not given:
+        return []
+    from advice.lints import LINTS
+    from resourceapi.nearness import nearest
+
+    codes = [code.strip() for value in given for code in value.split(",")]
+    for code in codes:
+        if code not in LINTS:
+            meant = nearest(code, LINTS) or nearest(code, (lint.name for lint in LINTS.values()))
+            known = next((lint.code for lint in LINTS.values() if lint.name == (meant or code)), meant)
+            raise UsageError(
+                f"--disable {code}: no lint has this code" + (f"; did you mean {known}?" if known else "")
+            )
+    return codes
 
 
 def outputs(given: list[str]) -> list[tuple[str, str]]:

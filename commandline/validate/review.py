@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from advice.findings import Result
+from commandline.namespaces import namespace_mismatch
 from commandline.results import Outcome, Skipped
 from commandline.treatment import ASK, CONTEXT, NOT_SERVED
 from commandline.validate.sending import send
+from resourceapi.api_client import Unavailable
 from resourceapi.kinds import KINDS
+from resourceapi.manifests import mapping
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
+from validation.rule_names import NAMESPACE_MISMATCH, NAMESPACE_NOT_FOUND
 
 if TYPE_CHECKING:
     from advice.interpreter import Interpreter
     from advice.lints import Facts
     from commandline.context import ClusterContext
     from commandline.stored import StoredObjects
+    from commandline.validate.live import LiveChecks
     from documents.manifest import Manifest
     from resourceapi.field_path import Path
     from validation.server import Server
@@ -29,7 +35,10 @@ class Reviewer:
     :param subresource: ``status`` for updates of the status.
     :param namespace: the namespace of objects that do not name one.
     :param live: whether the objects come from a cluster, so that their status counts.
+    :param checks: the cluster in which the objects would be created or updated.
+    :param only_namespace: the namespace that the objects must be in; empty for any.
     :param notes: whether lints may add notes.
+    :param disabled: the codes of lints that are left out.
     :param as_sent: whether JSON is sent as it stands, not as kubectl sends it.
     """
 
@@ -44,7 +53,10 @@ class Reviewer:
         subresource: str = "",
         namespace: str = "default",
         live: bool = False,
+        checks: LiveChecks | None = None,
+        only_namespace: str = "",
         notes: bool = False,
+        disabled: Iterable[str] = (),
         as_sent: bool = False,
     ) -> None:
         self.server = server
@@ -55,7 +67,10 @@ class Reviewer:
         self.update = STATUS if subresource == "status" else UPDATE
         self.namespace = namespace
         self.live = live
+        self.checks = checks
+        self.only_namespace = only_namespace
         self.notes = notes
+        self.disabled = frozenset(disabled)
         self.as_sent = as_sent
         self._interpreter: Interpreter | None = None
 
@@ -72,7 +87,17 @@ class Reviewer:
         if how == NOT_SERVED:
             self._interpret().add_not_served(result, manifest)
             return
-        answer = self._ask(result, manifest)
+        if problem := self._namespace_problem(result, manifest):
+            rule, message = problem
+            self._interpret().add_refusal(result, manifest, rule, message, ("metadata", "namespace"))
+            return
+        try:
+            answer = self._ask(result, manifest)
+        except Unavailable as error:
+            assert self.checks is not None
+            self.checks.fail(result, error)
+            self.outcome.results.pop()
+            return
         if answer.code == 404:
             result.answer = answer
             self._interpret().add_not_served(result, manifest)
@@ -81,6 +106,8 @@ class Reviewer:
             self._interpret().add_answer(result, manifest, answer)
         if self.facts is not None:
             self._lint(result, manifest, answer, self.facts)
+        if self.disabled:
+            result.findings = [each for each in result.findings if each.rule not in self.disabled]
 
     def _result(self, manifest: Manifest) -> Result:
         value = manifest.value
@@ -102,16 +129,33 @@ class Reviewer:
             name=name if isinstance(name, str) else "",
         )
 
+    def _namespace_problem(self, result: Result, manifest: Manifest) -> tuple[str, str] | None:
+        """The rule and what kubectl or the server says, if the object cannot be in its namespace."""
+        wanted = self.only_namespace
+        if wanted and result.namespace and result.namespace != wanted:
+            return NAMESPACE_MISMATCH, namespace_mismatch(result.namespace, wanted)
+        if self.checks is None or not result.namespace or result.namespace in self.context.namespaces:
+            return None
+        missing = self.checks.namespace(result.namespace) is None
+        return (NAMESPACE_NOT_FOUND, f'namespaces "{result.namespace}" not found') if missing else None
+
     def _ask(self, result: Result, manifest: Manifest) -> Answer:
-        old = self.stored.of(result) if self.stored is not None else None
+        old, body = None, manifest.value
+        if self.stored is not None:
+            old = self.stored.of(result)
+        elif self.checks is not None:
+            old, body = self.checks.stored_and_applied(result, body)
+        if self.checks is not None:
+            result.verb = CREATE if old is None else self.update
         request = Request(
             verb=CREATE if old is None else self.update,
             api_version=result.api_version,
             kind=result.kind,
             namespace=result.namespace,
             name="" if old is None else result.name,
-            body=manifest.value,
+            body=body,
             old=old,
+            deleted=old is not None and "deletionTimestamp" in mapping(old, "metadata"),
         )
         answer = send(self.server, request, manifest, as_sent=self.as_sent)
         if self.live:  # we chose the version, not the user
@@ -138,14 +182,15 @@ class Reviewer:
 
     def _lint(self, result: Result, manifest: Manifest, answer: Answer, facts: Facts) -> None:
         from advice.lints import lint
-        from advice.lints.table import DROPPED
+        from advice.lints.table import DROPPED, UNGUARDED
 
         facts.hidden_notes = 0
         for warning in lint(manifest.value, facts, notes=self.notes):
             if warning.code == DROPPED.code and not self._is_dropped(answer, warning.path):
                 continue
             self._interpret().add_lint(result, manifest, warning)
-        self.outcome.hidden_notes += facts.hidden_notes
+        if UNGUARDED.code not in self.disabled:
+            self.outcome.hidden_notes += facts.hidden_notes
         for notice in manifest.notices:
             self._interpret().add_notice(result, manifest, notice)
         if manifest.has_repeated_keys:

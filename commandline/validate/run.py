@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING
 
 from commandline.color import is_colored
 from commandline.errors import UsageError
-from commandline.options import profile_of
+from commandline.options import asks_for_cluster, profile_of, settle_namespace
 from commandline.progress import Progress
-from commandline.reading import insist_on_one_reader, read_files, read_named
+from commandline.reading import find, insist_on_one_reader, read_files, read_named
+from commandline.reports.escaping import complain
+from commandline.results import Unread
 from commandline.validate.batch import Batch, reviewer_of
 from documents.errors import DocumentError
-from documents.sources import STANDARD_INPUT, find_files
+from documents.finding import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from advice.findings import Result
+    from commandline.live_cluster import LiveCluster
     from commandline.results import Failure, Outcome
+    from commandline.validate.live import LiveChecks
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -30,6 +34,8 @@ MANY_BYTES = 1_000_000
 
 MOST_PROCESSES = 8
 """The most processes that are used without ``--jobs``."""
+
+_EMPTY = "claimcheck: nothing was validated: the input has no objects of resource.k8s.io, pods or workloads"
 
 
 def run(options: Namespace) -> int:
@@ -43,7 +49,11 @@ def run(options: Namespace) -> int:
     wanted = outputs(options.output)
     outcome = validate(options)
     _report(outcome, wanted, options)
-    return outcome.exit_code(warnings_as_errors=options.warnings_as_errors)
+    if outcome.is_empty and (options.fail_on_empty or not options.quiet):
+        complain(_EMPTY)
+    return outcome.exit_code(
+        warnings_as_errors=options.warnings_as_errors, fail_on_empty=options.fail_on_empty
+    )
 
 
 def validate(options: Namespace) -> Outcome:
@@ -51,31 +61,59 @@ def validate(options: Namespace) -> Outcome:
 
     Everything is read before the first review, as objects may depend on later ones.
     """
+    cluster = _cluster(options)
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory, [options.old])
-    if options.kubeconfig is None:
-        files = list(find_files(options.paths))
+    if cluster is None:
+        files = find(options)
         processes = _processes(options, files)
         if processes > 1:
             from commandline.validate.parallel import validate_files
 
             return validate_files(files, options, profile, processes)
         return _validate(read_files(files), options, profile)
-    from commandline.kubeconfig import live_objects
+    if not options.paths:
+        fallback = "" if options.all_namespaces else options.namespace
+        found = cluster.objects(profile, options.namespace_given, at_least=fallback)
+        return _validate(found, options, profile)
+    from commandline.validate.live import LiveChecks
 
-    found = live_objects(options.kubeconfig, options.kube_context, profile, options.live_namespace)
-    return _validate(found, options, profile)
+    checks = LiveChecks(cluster, profile, options.namespace)
+    return _validate(read_files(find(options)), options, profile, checks)
 
 
-def _validate(inputs: Iterable[Manifest | Result | Failure], options: Namespace, profile: Profile) -> Outcome:
-    """Validate everything in this process."""
-    batch, inventory = Batch(options, profile), Batch(options, profile)
+def _cluster(options: Namespace) -> LiveCluster | None:
+    """The live cluster, if the options ask for one; the namespace and the release are known then."""
+    if not asks_for_cluster(options):
+        settle_namespace(options)
+        return None
+    from commandline.live_cluster import cluster_of
+
+    return cluster_of(options)
+
+
+def _validate(
+    inputs: Iterable[Manifest | Result | Failure],
+    options: Namespace,
+    profile: Profile,
+    checks: LiveChecks | None = None,
+) -> Outcome:
+    """Validate everything in this process.
+
+    :param checks: the live cluster that files are checked against.
+    """
+    inventory = Batch(options, profile)
+    if checks is not None:
+        inventory.read_inventory(checks.objects())
+    batch = Batch(options, profile)
     progress = Progress("documents read", shown=not options.quiet)
     batch.read(inputs, progress)
     progress.done()
     inventory.read_inventory(read_named("--inventory", options.inventory))
     batch.knowledge.add(inventory.knowledge.learnt())
-    reviewer = reviewer_of(options, profile, batch.knowledge)
+    unread = {failure.kind for failure in batch.outcome.failures if isinstance(failure, Unread)}
+    batch.knowledge.forgo(unread if checks is None else checks.unread)
+    reviewer = reviewer_of(options, profile, batch.knowledge, checks)
     stored = None
     if options.old:
         from commandline.stored import StoredObjects
@@ -87,6 +125,8 @@ def _validate(inputs: Iterable[Manifest | Result | Failure], options: Namespace,
     if stored is not None:
         stored.insist_on_use()
     batch.outcome.failures += inventory.outcome.failures
+    if checks is not None:
+        batch.outcome.failures += checks.failures
     return batch.outcome
 
 

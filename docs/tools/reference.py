@@ -11,7 +11,8 @@ from argparse import SUPPRESS, Action
 from collections.abc import Iterator
 from pathlib import Path
 
-from commandline.subcommands import SUBCOMMANDS, parser_of
+from commandline.config_file import NAMES, PAIRS, SETTINGS
+from commandline.subcommands import CONFIGURABLE, SUBCOMMANDS, parser_of
 from deviceselectors.libraries import described
 from resourceapi import limits, rules
 from resourceapi.gates import DEPENDS_ON, GATES, stage_of
@@ -31,6 +32,7 @@ def pages() -> dict[str, str]:
     made["feature-gates.md"] = _gates_page()
     made["limits.md"] = _limits_page()
     made["cel-functions.md"] = _functions_page()
+    made["config-file.md"] = _config_file_page()
     made |= {f"claimcheck-{name}.md": _command_page(name) for name in SUBCOMMANDS}
     return made
 
@@ -260,6 +262,43 @@ def _command_page(name: str) -> str:
             blocks += [f"## {title[:1].upper()}{title[1:]}", _table(("option", "what"), iter(rows))]
     notes = "\n".join(f"    {line}".rstrip() for line in (parser.epilog or "").strip().splitlines())
     return _page(parser.prog, *blocks, "## Notes", notes)
+
+
+def _config_file_page() -> str:
+    """The options that can be set in the file, and by which commands they are read."""
+    legend = (
+        f"`{NAMES[0]}` (or `.yml`), in the working directory or above it up to the top of the repository, sets options by their "
+        "long names. The command line counts more; a list there replaces the one in the file. `--config FILE` reads another "
+        "file, `--no-config` none. Other keys are errors.\n\n"
+        "Patterns of `exclude` with a slash, and the paths of `inventory`, start from the file's directory, and inventories have "
+        "to be below it. An inventory in the file does not count where the command line names a cluster."
+    )
+    example = (
+        "    kube-version: 1.36\n    feature-gates:\n      DRAConsumableCapacity: false\n    inventory: cluster/\n"
+        "    exclude: [vendor, tests/broken/*]\n    disable: [CC002]\n    warnings-as-errors: true"
+    )
+    readers: dict[str, list[str]] = {}
+    actions: dict[str, Action] = {}
+    for command in CONFIGURABLE:
+        for action in parser_of(command).configurable:
+            name = action.option_strings[-1].removeprefix("--")
+            readers.setdefault(name, []).append(command)
+            actions.setdefault(name, action)
+    rows = (
+        (f"`{name}`", _value_in_file(name, actions[name]), ", ".join(readers[name]), actions[name].help or "")
+        for name in SETTINGS
+        if name in actions
+    )
+    columns = ("key", "value", "for", "what")
+    return _page("The configuration file", legend, example, _table(columns, rows))
+
+
+def _value_in_file(name: str, action: Action) -> str:
+    if action.nargs == 0:
+        return "`true` or `false`"
+    if isinstance(action.default, list):
+        return "text, or list of texts"
+    return "text, or mapping to truth values" if name in PAIRS else "text"
 
 
 def _option(action: Action) -> str:

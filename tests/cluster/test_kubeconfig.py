@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from cluster.access import Access
 from cluster.client import Client
-from cluster.kubeconfig import KubeconfigError, kubeconfig_access
+from cluster.context_access import access_of
+from cluster.kubeconfig import Kubeconfig, KubeconfigError
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -47,6 +49,11 @@ def write(directory: Path, cluster: dict[str, Any], user: dict[str, Any]) -> str
     }
     (directory / "config").write_text(json.dumps(config), encoding="utf-8")
     return str(directory / "config")
+
+
+def kubeconfig_access(file: str) -> tuple[Access, str]:
+    context = Kubeconfig([file]).context()
+    return access_of(context, environment={}), context.name
 
 
 def ask(client: Client) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.live_objects import LiveObject, UnreadList, live_objects
+from cluster.live_objects import SCHEDULING, LiveObject, UnreadList, live_objects
 from cluster.objects import ClusterObjects
 from cluster.store import key_of
 from commandline.cluster_state import ClusterState
@@ -100,7 +100,7 @@ def test_live_objects_are_those_of_files(tmp_path: Path) -> None:
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": OBJECTS}), encoding="utf-8")
     files, live = ClusterState(PROFILE, "default"), ClusterState(PROFILE, "default")
     files.learn(read([str(file)]))
-    found = list(live_objects(FakeApi(OBJECTS), "test", PROFILE, for_scheduling=True))
+    found = list(live_objects(FakeApi(OBJECTS), "test", PROFILE, kinds=SCHEDULING))
     live.learn((each for each in found if isinstance(each, LiveObject)), live=True)
     assert not files.failures
     assert not live.failures
@@ -132,7 +132,7 @@ def test_lists_that_are_forbidden() -> None:
     claims = f"/apis/{GROUP}/v1/resourceclaims"
     api = FakeApi(OBJECTS, "/api/v1/nodes", claims)
     api.lists[f"/apis/{GROUP}/v1/namespaces/team/resourceclaims"] = api.lists[claims]
-    found = list(live_objects(api, "test", PROFILE, for_scheduling=True, fallback_namespace="team"))
+    found = list(live_objects(api, "test", PROFILE, kinds=SCHEDULING, fallback_namespace="team"))
     unread = [each for each in found if isinstance(each, UnreadList)]
     assert [(each.kind, each.error.code, each.namespace) for each in unread] == [
         ("Node", 403, ""),

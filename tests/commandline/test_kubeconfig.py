@@ -64,6 +64,7 @@ class FakeCluster(ThreadingHTTPServer):
             "v1": ("resourceclaims", "deviceclasses"),
             "v1beta1": ("resourceclaims", "deviceclasses"),
         }
+        self.version: dict[str, str] = {}
         self.forbidden: set[str] = set()
         #: how the paths begin that alone may be read; discovery may always
         self.allowed: tuple[str, ...] = ("/",)
@@ -72,6 +73,8 @@ class FakeCluster(ThreadingHTTPServer):
         self.asked: set[str] = set()
 
     def answer(self, path: str, query: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
+        if path == "/version":
+            return 200, self.version
         is_discovery = path == GROUP or path.removeprefix(GROUP + "/") in self.versions
         if path in self.forbidden or not (is_discovery or path.startswith(self.allowed)):
             return 403, {"kind": "Status", "message": "nodes is forbidden: User cannot list nodes"}
@@ -295,7 +298,10 @@ def test_wrong_token(cluster: FakeCluster, tmp_path: Path, capsys: pytest.Captur
     """Without access there is one failure, and it says why."""
     report = _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, _address(cluster), token="no"), code=2)
     assert report["failures"] == [
-        {"file": "test/resource.k8s.io", "message": "the server answers 401 Unauthorized"}
+        {
+            "file": "test/resource.k8s.io",
+            "message": "the server answers 401 Unauthorized: it does not accept the credentials of this context",
+        }
     ]
 
 
@@ -350,17 +356,27 @@ def test_token_in_a_file(cluster: FakeCluster, tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        pytest.param("", "file is empty", id="empty"),
-        pytest.param("a: [\n", "while parsing a flow node", id="no-yaml"),
-        pytest.param("kind: Config\n", "Expected key current-context", id="no-current-context"),
+        pytest.param("", "no current context; choose one with --context", id="empty"),
+        pytest.param("a: [\n", "line 1: ", id="no-yaml"),
+        pytest.param("kind: Config\n", "no current context", id="no-current-context"),
         pytest.param(
-            "current-context: a\ncontexts: []\n", "Expected object with name a", id="no-such-context"
+            "contexts: [{name: a, context: {cluster: c}}]\n",
+            "no current context; choose one with --context (there are: a)",
+            id="choice",
+        ),
+        pytest.param("current-context: a\ncontexts: []\n", 'there is no context "a"', id="no-such-context"),
+        pytest.param(
+            "current-context: prodution\ncontexts: [{name: production, context: {cluster: c}}]\n",
+            'there is no context "prodution"; did you mean `production`?',
+            id="misspelt",
         ),
         pytest.param(
             "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n",
-            "Expected object with name c",
+            'there is no cluster "c", which the context "a" names',
             id="no-such-cluster",
         ),
+        pytest.param("contexts: [{name: a}, {name: a}]\n", 'two contexts with the name "a"', id="twice"),
+        pytest.param("contexts: [a]\n", "contexts[0] is not a context with a name", id="no-name"),
     ],
 )
 def test_unusable_file(config: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -457,8 +473,9 @@ def test_rights_that_suffice(
     assert main([command, "-f", asks, "-n", "team", "--kubeconfig", config]) == 0
     captured = capsys.readouterr()
     assert "403" not in captured.out + captured.err
-    discovery = {GROUP, *(f"{GROUP}/{version}" for version in cluster.versions)}
-    assert cluster.asked - discovery == set(SEVEN)
+    discovery = {"/version", GROUP, *(f"{GROUP}/{version}" for version in cluster.versions)}
+    pods = {"/api/v1/pods", "/api/v1/namespaces/team/pods"}  # what they take of nodes stays unknown
+    assert cluster.asked - discovery - pods == set(SEVEN)
 
 
 def test_validate_without_the_right_to_list_requests_for_reports(
@@ -587,12 +604,16 @@ def test_certificate_of_a_plugin(
     [
         pytest.param(
             "printf 'log in\\n::error::first \\033[2J' >&2; exit 3",
-            r"exec: process returned 3. log in\n::error::first \x1b[2J",
+            "log in\n\\x3a:error::first \\x1b[2J\nclaimcheck: --kubeconfig FILE: the credential plugin plugin failed with exit code 3",
             id="fails",
         ),
-        pytest.param("echo no", "exec: failed to decode process output", id="no-json"),
-        pytest.param(_credential(), "exec: the plugin gives neither a token nor", id="nothing"),
-        pytest.param(_credential(clientCertificateData="x"), "neither a token nor", id="no-key"),
+        pytest.param("echo no", "the credential plugin plugin: what it prints is not JSON", id="no-json"),
+        pytest.param(
+            _credential(), "plugin: it gives neither a token nor a certificate with its key", id="nothing"
+        ),
+        pytest.param(
+            _credential(clientCertificateData="x"), "neither a token nor a certificate", id="no-key"
+        ),
     ],
 )
 def test_failing_plugin(
@@ -602,18 +623,26 @@ def test_failing_plugin(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """It is an error, with what the plugin says on one line: nothing is asked for as an anonymous user."""
+    """It is an error, after what the plugin says, escaped: nothing is asked for as an anonymous user."""
     config = _kubeconfig(tmp_path, _address(cluster), **_plugin(tmp_path, script))
     assert main(["validate", "--kubeconfig", config]) == 2
-    assert message in capsys.readouterr().err
+    assert message in capsys.readouterr().err.replace(config, "FILE")
     assert not cluster.asked
 
 
 def test_missing_plugin(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A plugin that is not there is an error, too."""
-    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(tmp_path / "none")}}
+    user = {
+        "exec": {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": str(tmp_path / "none"),
+            "installHint": "Install it:\n  get none\033",
+        }
+    }
     assert main(["validate", "--kubeconfig", _kubeconfig(tmp_path, _address(cluster), **user)]) == 2
-    assert "exec: [Errno 2] No such file" in capsys.readouterr().err
+    errors = capsys.readouterr().err
+    assert errors.startswith("Install it:\n  get none\\x1b\nclaimcheck: ")
+    assert errors.endswith("the credential plugin none: no such file or directory\n")
     assert not cluster.asked
 
 

@@ -120,3 +120,14 @@ def test_files_are_read_in_the_order_of_the_arguments(tmp_path: Path) -> None:
     found = list(load([str(tmp_path / "missing.yaml"), str(tmp_path)]))
     kinds = [(type(one).__name__, Path(one.file).name) for one in found]
     assert kinds == [("DocumentError", "missing.yaml"), ("Document", "a.yaml"), ("DocumentError", "b.yaml")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32"])
+def test_encoding_that_no_mark_announces(encoding: str) -> None:
+    """kubectl's message about characters does not tell users what is wrong; the hint does."""
+    (found,) = parse(CLAIM.encode(encoding))
+    assert isinstance(found, DocumentError)
+    assert found.message == "control characters are not allowed"
+    assert (
+        found.hint == "this looks like UTF-16 or UTF-32 without the mark that says so: save the file as UTF-8"
+    )

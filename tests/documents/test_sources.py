@@ -11,7 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from documents import DocumentError, load
-from documents.sources import MAX_FILE_BYTES, find_files, read_file
+from documents.finding import find_files
+from documents.sources import MAX_FILE_BYTES, read_file
 
 
 @pytest.fixture

@@ -17,9 +17,10 @@ from pathlib import Path
 
 KUBERNETES = "1.37.1"
 ETCD = "3.7.3"
+HELM = "3.18.4"
 NAMES = ("etcd", "kube-apiserver")
 """What every test needs."""
-TOOLS = ("kubectl", "kube-controller-manager", "kube-scheduler")
+TOOLS = ("kubectl", "kube-controller-manager", "kube-scheduler", "helm")
 """What some tests need besides, from `tool`."""
 
 _GO_VERSION = "1.26.0"
@@ -91,8 +92,12 @@ def _build(directory: Path, names: Sequence[str]) -> None:
     stamp = "-X k8s.io/component-base/version.git"
     flags = f"-s -w {stamp}Version=v{KUBERNETES} {stamp}Major={major} {stamp}Minor={minor}"
     requirements = f"require k8s.io/kubernetes v{KUBERNETES}\n\nreplace (\n{_published_modules(minor)})\n"
+    if "helm" in names:
+        _build_one(
+            directory, "helm", "helm.sh/helm/v3/cmd/helm", f"require helm.sh/helm/v3 v{HELM}\n", "-s -w"
+        )
     for name in names:
-        if name != "etcd":
+        if name not in ("etcd", "helm"):
             _build_one(directory, name, f"k8s.io/kubernetes/cmd/{name}", requirements, flags)
 
 

@@ -63,8 +63,7 @@ def scheduler(kubeconfig: Path, directory: Path) -> Iterator[None]:
 
 
 def explained(asked: Setting) -> Explanation:
-    closed = {name: [each.named for each in found] for name, found in excluded({}, asked.nodes).items()}
-    return explain(snapshot_of(asked), asked.claims, closed, UNLIMITED)
+    return explain(snapshot_of(asked), asked.claims, excluded({}, asked.nodes), UNLIMITED)
 
 
 def placed(asked: Setting) -> list[bool]:

@@ -121,7 +121,7 @@ BAD = {
         TLS + "apiServer:\n  featureGates:\n    Nope: true\n",
         "4:5: apiServer.featureGates: unrecognized feature gate: Nope",
     ),
-    "missing-inventory": (TLS + "inventory: [nowhere]\n", "nowhere: "),
+    "missing-inventory": (TLS + "inventory:\n- nowhere\n", ":3:3: inventory[0]: "),
     "reservations-for-everybody": (
         TLS + "apiServer: {serves: CustomResources}\nquota: {mode: Enforce}\n",
         "3:15: quota.mode: only the API server may ask for it, since that asks the cluster, and tells who uses what: name ",

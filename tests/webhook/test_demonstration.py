@@ -69,3 +69,15 @@ def test_make_run_validates_serves_and_ends() -> None:
 def test_missing_inventory() -> None:
     """An inventory that is not there is said so, before anything is started."""
     assert main(["serve", "--demo", "nowhere"]) == 2
+
+
+def test_check_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --check nothing is served: it is told whether the objects can be used, and where they cannot."""
+    assert main(["serve", "--demo", str(EXAMPLES), "--check"]) == 0
+    assert capsys.readouterr().out == f"--demo {EXAMPLES}: usable\n"
+    (tmp_path / "class.yaml").write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: a}\n"
+        "spec:\n  selectors:\n  - cel:\n      expression: 5\n"
+    )
+    assert main(["serve", "--demo", str(tmp_path), "--check"]) == 2
+    assert f"{tmp_path / 'class.yaml'}:7:19: json: cannot unmarshal number" in capsys.readouterr().err

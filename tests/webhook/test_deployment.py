@@ -175,7 +175,7 @@ def test_image_is_for_the_pod(pod: Object) -> None:
     lines = (MANIFESTS.parent / "Dockerfile").read_text(encoding="utf-8").splitlines()
     steps = [line.split() for line in lines if line and line[0].isupper()]
     (base,) = (step[1].removeprefix("PYTHON=") for step in steps if step[0] == "ARG")
-    assert re.fullmatch(r"python:3\.\d+\.\d+-slim-[a-z]+", base)
+    assert re.fullmatch(r"python:3\.\d+\.\d+-slim-[a-z]+@sha256:[0-9a-f]{64}", base)
     assert [step[1] for step in steps if step[0] == "FROM"] == ["${PYTHON}", "${PYTHON}"]
     user = pod["securityContext"]
     assert steps[-2:] == [

@@ -177,3 +177,75 @@ def test_fields_of_proposals(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "compatibilityGroups" in capsys.readouterr().err
     assert _convert(tmp_path, ALLOCATED, "--to", "v1", "--kube-version", "kep") == 0
     assert capsys.readouterr().out == ALLOCATED.replace("v1beta2", "v1")
+
+
+def test_check_lists_the_files_that_would_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is written; the exit code says whether there are any."""
+    monkeypatch.chdir(tmp_path)
+    Path("old.yaml").write_text(V1BETA1)
+    assert main(["convert", "--to", "v1", "--check", "old.yaml"]) == 1
+    assert capsys.readouterr() == ("would change: old.yaml\n", "1 file would change\n")
+    assert Path("old.yaml").read_text() == V1BETA1
+    main(["convert", "--to", "v1", "--in-place", "old.yaml"])
+    assert main(["convert", "--to", "v1", "--check", "old.yaml"]) == 0
+    assert capsys.readouterr() == ("", "0 files would change, 1 file would not\n")
+
+
+def test_diff_can_be_applied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lines that --in-place would change; nothing is written, and no color where no terminal is."""
+    monkeypatch.chdir(tmp_path)
+    Path("old.yaml").write_text(V1BETA1)
+    assert main(["convert", "--to", "v1", "--diff", "old.yaml"]) == 1
+    difference = capsys.readouterr().out
+    assert Path("old.yaml").read_text() == V1BETA1
+    assert difference.startswith("--- old.yaml\n+++ old.yaml\n@@ ")
+    assert "\x1b" not in difference
+    main(["convert", "--to", "v1", "old.yaml"])
+    converted = capsys.readouterr().out
+    applied = _applied(V1BETA1, difference)
+    assert applied == converted
+
+
+def test_colored_diff(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What goes is red, what comes is green; control characters of the file are escaped."""
+    file = tmp_path / "old.yaml"
+    file.write_text(V1BETA1 + "# \u202e\n", encoding="utf-8")
+    main(["convert", "--to", "v1", "--diff", "--color", "always", str(file)])
+    difference = capsys.readouterr().out
+    assert "\x1b[31m-" in difference
+    assert "\x1b[32m+" in difference
+    assert "\u202e" not in difference
+
+
+@pytest.mark.parametrize("option", ["--check", "--diff"])
+def test_mistakes_count_more_than_changes(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that cannot be read ends with 2, and to write and not to write is a contradiction."""
+    file = tmp_path / "old.yaml"
+    file.write_text(V1BETA1)
+    assert main(["convert", "--to", "v1", option, str(file), str(tmp_path / "nowhere.yaml")]) == 2
+    assert main(["convert", "--to", "v1", option, "-i", str(file)]) == 2
+    assert "use only one of them" in capsys.readouterr().err
+
+
+def _applied(text: str, difference: str) -> str:
+    """The text with a unified diff of one file applied."""
+    lines, result, at = text.split("\n"), [], 0
+    for line in difference.splitlines()[2:]:
+        if line.startswith("@@"):
+            start = int(line.split()[1].partition(",")[0][1:]) - 1
+            result += lines[at:start]
+            at = start
+        elif line.startswith("+"):
+            result.append(line[1:])
+        else:
+            assert lines[at] == line[1:]
+            if line.startswith(" "):
+                result.append(line[1:])
+            at += 1
+    return "\n".join(result + lines[at:])

@@ -76,7 +76,7 @@ def test_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         pytest.param(["--node", "nowhere"], "--node nowhere: there is no such node", id="no-such-node"),
         pytest.param(
-            ["--kubeconfig", "x"], "--kubeconfig and --inventory: use only one of them", id="two-clusters"
+            ["--kubeconfig", "x"], "--inventory and a live cluster: use only one of them", id="two-clusters"
         ),
         pytest.param(["--kube-version", "1.2"], "unknown release '1.2'", id="no-such-release"),
     ],
@@ -107,7 +107,9 @@ def test_nothing_requests_devices(
     ("arguments", "message"),
     [
         pytest.param(["--inventory", "nowhere"], "--inventory nowhere: no such file", id="missing"),
-        pytest.param([], "describe the cluster with --inventory DIR or", id="none"),
+        pytest.param(
+            [], "describe the cluster with --inventory DIR, or ask a live one with --live", id="none"
+        ),
     ],
 )
 def test_no_cluster(

@@ -119,7 +119,7 @@ def test_warnings_as_errors(write: Write) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "nothing to validate: name files or directories, or - for standard input"),
+        ((), "nothing to validate: name files or directories, - for standard input, or --live"),
         (
             ("--kube-version", "1.20", "x"),
             "--kube-version: unknown release '1.20'; use one of 1.34, 1.35, 1.36, 1.37, kep",
@@ -153,13 +153,15 @@ def test_warnings_as_errors(write: Write) -> None:
             ("--namespace-labels", "label", "x"),
             "--namespace-labels label: expected [NAMESPACE:]KEY=VALUE[,…]",
         ),
+        (("--as", "jane", "x"), "--as is about a live cluster: add --live"),
+        (("-A", "--live", "x"), "--all-namespaces is for --live without files and without --namespace"),
         (
-            ("--kubeconfig", "file", "x"),
-            "--kubeconfig validates the objects of a cluster: use either it or files",
+            ("--old", "y", "--live", "x"),
+            "--old and a live cluster: the cluster knows the stored objects; use only one of them",
         ),
         (
-            ("--context", "prod", "x"),
-            "--context needs --kubeconfig",
+            ("--live", "--request-timeout", "0", "x"),
+            "--request-timeout 0: expected a time above 0 such as 30s or 1m",
         ),
         (("--old", "/no/file", "x"), "--old /no/file: no such file or directory"),
     ],

@@ -1,0 +1,57 @@
+"""Objects that are named as for kubectl: ``pod/NAME``, ``deploy/NAME``, ``resourceclaim NAME``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE
+from resourceapi.model import workloads
+
+_SHORT_NAMES = {
+    "po": "Pod",
+    "rc": "ReplicationController",
+    "deploy": "Deployment",
+    "sts": "StatefulSet",
+    "ds": "DaemonSet",
+    "rs": "ReplicaSet",
+    "cj": "CronJob",
+}
+_RESOURCES = {CLAIM.name: CLAIM.resource, CLAIM_TEMPLATE.name: CLAIM_TEMPLATE.resource, **workloads.RESOURCES}
+_KINDS = {
+    **_SHORT_NAMES,
+    **{kind.lower(): kind for kind in _RESOURCES},
+    **{resource: kind for kind, resource in _RESOURCES.items()},
+}
+
+
+class ObjectName(NamedTuple):
+    """An object as a user names it."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.lower()}/{self.name}"
+
+
+def kind_of(word: str) -> str:
+    """The kind that requests devices by one of its names, with its group or without; empty for none."""
+    return _KINDS.get(word.lower().partition(".")[0], "")
+
+
+def names_and_files(arguments: Sequence[str]) -> tuple[list[ObjectName], list[str]]:
+    """Arguments apart: objects (``TYPE/NAME``, or a type and names), and files. What is there as a file is one."""
+    if len(arguments) > 1 and kind_of(arguments[0]) and not any(map(os.path.exists, arguments)):
+        kind = kind_of(arguments[0])
+        if not any("/" in argument for argument in arguments):
+            return [ObjectName(kind, name) for name in arguments[1:]], []
+    names, files = [], []
+    for argument in arguments:
+        type_name, slash, name = argument.partition("/")
+        if slash and name and "/" not in name and kind_of(type_name) and not os.path.exists(argument):
+            names.append(ObjectName(kind_of(type_name), name))
+        else:
+            files.append(argument)
+    return names, files

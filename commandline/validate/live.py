@@ -1,0 +1,139 @@
+"""``validate FILE --live``: what the cluster knows about objects of files: stored objects, namespaces, classes and devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from cluster.applying import applied
+from cluster.discovery import NOT_FOUND
+from cluster.live_objects import CHECKING
+from commandline.context import Namespaces
+from commandline.live_cluster import LiveCluster
+from commandline.reports.escaping import complain
+from commandline.results import Failure, Unread
+from resourceapi.api_client import Unavailable, expect
+from resourceapi.kinds import KINDS
+from resourceapi.manifests import labels_of
+from resourceapi.model import workloads
+
+if TYPE_CHECKING:
+    from advice.findings import Result
+    from cluster.live_objects import LiveObject
+    from commandline.context import ClusterContext
+    from resourceapi.objects import Object
+    from resourceapi.releases import Profile
+
+#: What is not checked if objects of a kind cannot be read.
+_UNCHECKED = {
+    "DeviceClass": "whether device classes exist",
+    "ResourceSlice": "whether devices match",
+    "ResourceClaim": "whether claims exist that pods name",
+    "ResourceClaimTemplate": "whether templates exist that pods name",
+    "Node": "what nodes support",
+}
+
+
+class LiveChecks:
+    """A cluster as the place in which objects of files would be created or updated.
+
+    ``failures``: what could not be read though an answer depends on it.  ``unread``: the kinds of which objects could not be
+    read that only lints look at.
+    """
+
+    def __init__(self, cluster: LiveCluster, profile: Profile, namespace: str) -> None:
+        self.failures: list[Failure] = []
+        self.unread: set[str] = set()
+        self._cluster = cluster
+        self._profile = profile
+        self._namespace = namespace
+        self._namespaces: dict[str, Object | None] = {}
+
+    def objects(self) -> Iterator[LiveObject]:
+        """The objects that answers and lints depend on. What cannot be read is told, and noted in ``unread``."""
+        for each in self._cluster.objects(self._profile, kinds=CHECKING, at_least=self._namespace):
+            if isinstance(each, Unread):
+                if each.kind in _UNCHECKED:
+                    self.unread.add(each.kind)
+                    complain(f"claimcheck: not checked: {_UNCHECKED[each.kind]}: {each.message}")
+            elif isinstance(each, Failure):
+                self.failures.append(each)
+            else:
+                yield each
+
+    def look_up_namespaces(self, context: ClusterContext) -> None:
+        """Have the labels of namespaces asked for that could not be listed."""
+        found = _LiveNamespaces(self)
+        found.update(context.namespaces)
+        found.everywhere = context.namespaces.everywhere
+        context.namespaces = found
+
+    def namespace(self, name: str) -> Object | None:
+        """A namespace of the cluster; None if there is none, an empty object if it cannot be read."""
+        if name not in self._namespaces:
+            path = f"/api/v1/namespaces/{quote(name, safe='')}"
+            try:
+                self._namespaces[name] = self._get(path)
+            except Unavailable as error:
+                self._namespaces[name] = {}
+                self._fail(f"namespaces/{name}", error)
+        return self._namespaces[name]
+
+    def stored_and_applied(self, result: Result, manifest: Object) -> tuple[Object | None, Object]:
+        """The object that a manifest would update (None: it would be created), and what is sent to the server then.
+
+        :raises Unavailable: if the stored object cannot be read.
+        """
+        path = _path(result)
+        stored = self._get(path) if path else None
+        if stored is None:
+            return None, manifest
+        identity = {"apiVersion": result.api_version, "kind": result.kind}
+        return {**stored, **identity}, {**applied(stored, manifest), **identity}
+
+    def fail(self, result: Result, error: Unavailable) -> None:
+        """Note that the stored object could not be read."""
+        self._fail(result.title, error)
+
+    def _fail(self, what: str, error: Unavailable) -> None:
+        self.failures.append(Failure(f"{self._cluster.name}/{what}", self._cluster.failure(error)))
+
+    def _get(self, path: str) -> Object | None:
+        """An object; None if there is none. A cluster that has not answered is not asked again."""
+        if self._cluster.unreachable is not None:
+            raise self._cluster.unreachable
+        try:
+            answer = self._cluster.client.request("GET", path)
+        except Unavailable as error:
+            self._cluster.unreachable = error
+            raise
+        found: Object | None = None if answer[0] == NOT_FOUND else expect(answer, f"GET {path}", 200)
+        return found
+
+
+class _LiveNamespaces(Namespaces):
+    """Labels by namespace; those that no list or file has are asked for one by one."""
+
+    def __init__(self, checks: LiveChecks) -> None:
+        super().__init__()
+        self._checks = checks
+
+    def get(self, name: str, default: Any = None) -> dict[str, str]:
+        if name not in self:
+            self[name] = labels_of(self._checks.namespace(name) or {})
+        return super().get(name, default)
+
+
+def _path(result: Result) -> str:
+    """Where the stored object is; empty if the object has no name, or is of a kind that is not validated."""
+    if result.kind in KINDS:
+        resource = KINDS[result.kind].resource
+    else:
+        resource = workloads.RESOURCES.get(result.kind, "")
+    if not resource or not result.name:
+        return ""
+    version = result.api_version
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    namespace = f"/namespaces/{quote(result.namespace, safe='')}" if result.namespace else ""
+    return f"{root}{namespace}/{resource}/{quote(result.name, safe='')}"

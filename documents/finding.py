@@ -1,0 +1,115 @@
+"""Which files the command line's arguments stand for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from documents.errors import DocumentError
+
+EXTENSIONS = (".yaml", ".yml", ".json")
+"""What a directory is searched for. A file that is named itself may have any name."""
+
+STANDARD_INPUT = "-"
+
+CHART, TEMPLATES, DEPENDENCIES, VALUES = "Chart.yaml", "templates", "charts", "values"
+"""What Helm calls the parts of a chart: only what it makes of them are manifests."""
+
+
+class Files:
+    """The files that arguments stand for, in order and each once.
+
+    A directory stands for all its manifests, those of its subdirectories included, sorted by path; hidden files and
+    directories are left out, and so are the parts of a Helm chart that are no manifests yet. An argument that is not
+    there gives a DocumentError.
+
+    :param exclude: says of a path whether it is left out; a directory with everything in it.
+    :ivar charts: the Helm charts of which parts have been left out so far.
+    :ivar excluded: how many files and directories have been left out because of ``exclude`` so far.
+    """
+
+    def __init__(self, arguments: Iterable[str], exclude: Callable[[str], bool] | None = None) -> None:
+        self._arguments = arguments
+        self._exclude = exclude
+        self.charts: list[str] = []
+        self.excluded = 0
+
+    def __iter__(self) -> Iterator[str | DocumentError]:
+        seen: set[str] = set()
+        for argument in self._arguments:
+            for path in self._of(argument):
+                if isinstance(path, DocumentError):
+                    yield path
+                elif path not in seen:
+                    seen.add(path)
+                    yield path
+
+    def _of(self, argument: str) -> Sequence[str | DocumentError]:
+        if argument == STANDARD_INPUT:
+            return [argument]
+        if self._is_excluded(argument):
+            return []
+        chart = _chart_around(argument)
+        if chart is not None:
+            self._note_chart(chart)
+            return []
+        if not os.path.isdir(argument):
+            return [argument]
+        left_out = self.excluded, len(self.charts)
+        found = sorted(self._manifests_below(argument), key=lambda path: path.split(os.sep))
+        if not found and left_out == (self.excluded, len(self.charts)):
+            return [DocumentError(argument, 0, 0, f"no {', '.join(EXTENSIONS)} files in this directory")]
+        return found
+
+    def _manifests_below(self, directory: str) -> Iterator[str]:
+        pending = [directory]
+        while pending:
+            parent = pending.pop()
+            try:
+                entries = list(os.scandir(parent))
+            except OSError:  # A directory that may not be listed: the files around it still count.
+                continue
+            of_chart = any(entry.name == CHART for entry in entries)
+            if of_chart:
+                self._note_chart(parent)
+            for entry in entries:
+                if entry.name.startswith(".") or (of_chart and _is_made_into_manifests(entry.name)):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if not self._is_excluded(entry.path):
+                        pending.append(entry.path)
+                elif (
+                    entry.name.endswith(EXTENSIONS) and entry.is_file() and not self._is_excluded(entry.path)
+                ):
+                    yield entry.path
+
+    def _is_excluded(self, path: str) -> bool:
+        if self._exclude is None or not self._exclude(path):
+            return False
+        self.excluded += 1
+        return True
+
+    def _note_chart(self, directory: str) -> None:
+        if directory not in self.charts:
+            self.charts.append(directory)
+
+
+def find_files(arguments: Iterable[str]) -> Files:
+    """The files that arguments stand for, with nothing excluded."""
+    return Files(arguments)
+
+
+def _is_made_into_manifests(name: str) -> bool:
+    """Whether an entry of a chart's directory is what Helm makes manifests from. Its CRDs, say, are some already."""
+    return name in (CHART, TEMPLATES, DEPENDENCIES) or (name.startswith(VALUES) and name.endswith(EXTENSIONS))
+
+
+def _chart_around(path: str) -> str | None:
+    """The chart that a path leads into, to a part of it that is no manifest yet; or None."""
+    parts = path.rstrip(os.sep).split(os.sep)
+    for at, name in enumerate(parts):
+        if name in (TEMPLATES, DEPENDENCIES) or (at == len(parts) - 1 and _is_made_into_manifests(name)):
+            directory = os.sep.join(parts[:at]) or (os.sep if path.startswith(os.sep) else os.curdir)
+            if os.path.isfile(os.path.join(directory, CHART)):
+                return directory
+    return None

@@ -1,0 +1,131 @@
+"""What is left out of the files that arguments stand for: what patterns exclude, and what Helm makes manifests from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from documents import DocumentError
+from documents.exclusion import Exclusion
+from documents.finding import Files
+
+TREE = (
+    "ok.yaml",
+    "gen/a.yaml",
+    "gen/deep/b.yaml",
+    "apps/gen/c.yaml",
+    "apps/d.tmpl.yaml",
+    "charts/gpu/Chart.yaml",
+    "charts/gpu/values.yaml",
+    "charts/gpu/values-prod.yaml",
+    "charts/gpu/values.schema.json",
+    "charts/gpu/crds/crd.yaml",
+    "charts/gpu/templates/claim.yaml",
+    "charts/gpu/templates/more/claim.yaml",
+    "charts/gpu/charts/dep/Chart.yaml",
+    "charts/gpu/charts/dep/templates/claim.yaml",
+    "plain/templates/claim.yaml",
+    "plain/values.yaml",
+)
+OF_CHART = {name for name in TREE if name.startswith("charts/gpu/") and "crds" not in name}
+ALL = set(TREE) - OF_CHART
+
+
+@pytest.fixture(autouse=True)
+def _tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in TREE:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("kind: A\n")
+    monkeypatch.chdir(tmp_path)
+
+
+def _names(files: Files) -> set[str]:
+    return {str(Path(str(found))) for found in files}
+
+
+@pytest.mark.parametrize(
+    ("patterns", "left_out"),
+    [
+        ([], set()),
+        (["gen"], {"gen/a.yaml", "gen/deep/b.yaml", "apps/gen/c.yaml"}),
+        (["gen/"], {"gen/a.yaml", "gen/deep/b.yaml", "apps/gen/c.yaml"}),
+        (["./gen/*"], {"gen/a.yaml", "gen/deep/b.yaml"}),
+        (["gen/deep"], {"gen/deep/b.yaml"}),
+        (["**/deep"], {"gen/deep/b.yaml"}),
+        (["**/gen/c.yaml"], {"apps/gen/c.yaml"}),
+        (["*.tmpl.yaml", "ok.yaml"], {"apps/d.tmpl.yaml", "ok.yaml"}),
+        (["[ab].yaml"], {"gen/a.yaml", "gen/deep/b.yaml"}),
+        (["deep/b.yaml"], set()),
+        (["en", "", "/"], set()),
+    ],
+)
+def test_excluded(patterns: list[str], left_out: set[str]) -> None:
+    """A pattern is the name of files and directories, or with a slash a path from the base on."""
+    assert _names(Files(["."], Exclusion(patterns))) == ALL - left_out
+
+
+def test_base_of_patterns() -> None:
+    """Paths are looked at from the base, wherever the command runs."""
+    assert "apps/gen/c.yaml" not in _names(Files(["."], Exclusion(["gen/c.yaml"], "apps")))
+
+
+def test_named_files_are_excluded_too() -> None:
+    """Tools such as pre-commit name all files; nothing is left, and that is no error."""
+    files = Files(["gen/a.yaml", "gen", "apps/gen"], Exclusion(["gen"]))
+    assert list(files) == []
+    assert files.excluded == 3
+
+
+def test_everything_in_a_directory_excluded() -> None:
+    """No error: there are manifests."""
+    assert list(Files(["gen"], Exclusion(["*.yaml"]))) == []
+
+
+def test_patterns_end_soon() -> None:
+    """Also one that would take a backtracking matcher for ever."""
+    exclusion = Exclusion(["*a" * 100 + "b"])
+    assert not exclusion("a" * 5_000)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["."],
+        ["charts"],
+        ["charts/gpu"],
+        ["charts/gpu/"],
+        ["charts/gpu/templates"],
+        ["charts/gpu/templates/more"],
+        ["charts/gpu/templates/claim.yaml", "charts/gpu/values.yaml", "charts/gpu/Chart.yaml"],
+        ["charts/gpu/charts/dep/templates/claim.yaml"],
+    ],
+)
+def test_charts(arguments: list[str]) -> None:
+    """What Helm makes manifests from is left out, with its dependencies, and the chart is noted once; CRDs stay."""
+    files = Files(arguments)
+    assert not _names(files) & OF_CHART
+    assert [str(Path(chart)) for chart in files.charts] == ["charts/gpu"]
+
+
+def test_inside_a_chart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relative to the chart's own directory as well."""
+    monkeypatch.chdir("charts/gpu")
+    files = Files(["templates/claim.yaml", "values.yaml"])
+    assert list(files) == []
+    assert files.charts == ["."]
+
+
+def test_templates_without_a_chart() -> None:
+    """Directories and files of such names are as any others."""
+    assert _names(Files(["plain"])) == {"plain/templates/claim.yaml", "plain/values.yaml"}
+
+
+def test_a_chart_is_no_reason_to_hide_mistakes() -> None:
+    """What does not exist is reported."""
+    (found,) = Files(["charts/nowhere"])
+    assert found == "charts/nowhere"
+    Path("empty").mkdir()
+    (error,) = Files(["empty"])
+    assert isinstance(error, DocumentError)

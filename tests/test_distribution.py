@@ -1,0 +1,129 @@
+"""What users install: a wheel and a source distribution that work without this checkout, and without `kubernetes`."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.built_distribution import ROOT, build
+
+EXAMPLES = ROOT / "manifests" / "examples"
+NOT_INSTALLED = ("manifests/examples/", "manifests/chart/")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The source distribution and the wheel."""
+    return build(tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def clean(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` of an environment with the wheel and what it requires, and nothing else."""
+    environment = tmp_path_factory.mktemp("environment")
+    venv.create(environment)
+    (site,) = environment.glob("lib/python*/site-packages")
+    _, wheel = built
+    pip = [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python"), "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
+    for each in _required(wheel):
+        for file in each.files or ():
+            top = file.parts[0]
+            if top not in ("..", "__pycache__") and not (site / top).exists():
+                (site / top).symlink_to(Path(str(each.locate_file(top))))
+    return environment / "bin"
+
+
+def _metadata(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return re.findall(r"^Requires-Dist: (.*)$", archive.read(name).decode(), re.MULTILINE)
+
+
+def _required(wheel: Path) -> list[Distribution]:
+    """The installed distributions that the wheel requires without extras, directly or not."""
+    found: dict[str, Distribution] = {}
+    pending = _metadata(wheel)
+    while pending:
+        requirement = Requirement(pending.pop())
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        if requirement.name not in found:
+            try:
+                found[requirement.name] = distribution(requirement.name)
+            except PackageNotFoundError:
+                pytest.fail(f"{requirement.name} is required, but not pinned in requirements.lock")
+            pending += found[requirement.name].requires or []
+    return list(found.values())
+
+
+def _run(clean: Path, *arguments: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "HOME": str(directory), "PYTHONSAFEPATH": "1"}
+    environment.pop("PYTHONPATH", None)
+    command = [str(clean / "claimcheck"), *arguments]
+    return subprocess.run(
+        command, check=False, cwd=directory, env=environment, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_both_contain_what_the_program_reads_and_nothing_of_the_tests(built: tuple[Path, Path]) -> None:
+    sdist, wheel = built
+    with tarfile.open(sdist) as archive:
+        source = {name.partition("/")[2] for name in archive.getnames()}
+    with zipfile.ZipFile(wheel) as archive:
+        installed = set(archive.namelist())
+    for name in ("webhook/config.schema.json", "manifests/base/deployment.yaml"):
+        assert name in source
+        assert name in installed
+    assert {"README.md", "LICENSE", "CHANGELOG.md", "pyproject.toml"} <= source
+    assert not [name for name in source | installed if name.startswith("tests/")]
+
+
+def test_every_data_file_of_the_packages_is_in_the_wheel(built: tuple[Path, Path]) -> None:
+    with zipfile.ZipFile(built[1]) as archive:
+        installed = set(archive.namelist())
+    packages = {name.partition("/")[0] for name in installed if name.endswith("/__init__.py")}
+    listed = ["git", "ls-files", "-z", "--", *sorted(packages)]
+    known = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    data = [name for name in known.split("\0") if name and not name.startswith(NOT_INSTALLED)]
+    assert not [name for name in data if (ROOT / name).exists() and name not in installed]
+
+
+def test_kubernetes_is_only_in_the_extra(built: tuple[Path, Path]) -> None:
+    requirements = [Requirement(line) for line in _metadata(built[1])]
+    assert [str(each.marker) for each in requirements if each.name == "kubernetes"] == ['extra == "live"']
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (["--version"], 0, "claimcheck 0."),
+        (["validate", str(EXAMPLES / "good")], 0, "0 invalid"),
+        (["validate", str(EXAMPLES / "bad")], 1, "invalid"),
+        (
+            ["convert", "--to", "v1beta1", str(EXAMPLES / "good" / "prioritized-list.yaml")],
+            0,
+            "resource.k8s.io/v1beta1",
+        ),
+        (["cel", "device.driver == 'x'"], 0, "bool"),
+        (["manifests", "--image", "claimcheck:1"], 0, "kind: Deployment"),
+        (["quota", str(EXAMPLES / "good")], 0, ""),
+    ],
+    ids=lambda value: " ".join(value[:1]) if isinstance(value, list) else None,
+)
+def test_the_installed_command_works_in_an_empty_directory(
+    clean: Path, tmp_path: Path, arguments: list[str], code: int, expected: str
+) -> None:
+    done = _run(clean, *arguments, directory=tmp_path)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert expected in done.stdout
