@@ -95,6 +95,15 @@ def consumed(
     return {name: portion.amount for name, portion in portions.items()}
 
 
+def refused(requests: Amounts, capacities: Mapping[str, Object], fractional: bool) -> dict[str, Quantity]:
+    """The amounts that a request would take but that the policies of the capacities forbid. Raises CapacityError."""
+    portions = {
+        name: _portion(name, requests.get(name), capacity or {}, fractional, {})
+        for name, capacity in capacities.items()
+    }
+    return {name: portion.amount for name, portion in portions.items() if not portion.allowed}
+
+
 def _portion(
     name: str, requested: Quantity | None, capacity: Object, fractional: bool, known: Portions
 ) -> Portion:

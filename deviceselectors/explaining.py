@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from deviceselectors.ast import Call, Comprehension, Ident, Literal, Node, Select
+from deviceselectors.ast import Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
 from deviceselectors.lookups import ATTRIBUTES, as_lookup, children, device_map, domain_of, member, walk
 from deviceselectors.runtime.costs import CostExceededError
 from deviceselectors.runtime.device import Device
@@ -35,19 +35,29 @@ class Reason:
 
     `expression` is its text, `position` where it is in the source, in code points, `outcome` what came of it (`is
     false`, `fails: no such key: model`), and `details` say why (`model is "h100"`).  `verdict` is the outcome without
-    anything that a device has brought: values, and messages that may quote them.
+    anything that a device has brought: values, and messages that may quote them.  `seen` has the values of the details
+    with what they are values of, and `wanted` what a comparison with a constant would have accepted (`"h200"`, `< 4`).
     """
 
-    __slots__ = ("details", "expression", "outcome", "position", "verdict")
+    __slots__ = ("details", "expression", "outcome", "position", "seen", "verdict", "wanted")
 
     def __init__(
-        self, expression: str, position: int, outcome: str, details: tuple[str, ...], verdict: str
+        self,
+        expression: str,
+        position: int,
+        outcome: str,
+        details: tuple[str, ...],
+        verdict: str,
+        seen: tuple[tuple[str, str], ...] = (),
+        wanted: str = "",
     ) -> None:
         self.expression = expression
         self.position = position
         self.outcome = outcome
         self.details = details
         self.verdict = verdict
+        self.seen = seen
+        self.wanted = wanted
 
     def __str__(self) -> str:
         details = f": {', '.join(self.details)}" if self.details else ""
@@ -165,21 +175,24 @@ class _Explanation:
         condition = self._explainer.value(node.args[0], self._device, wrap, scope)
         branch = node.args[1 if condition is True else 2]
         for reason in self.reasons(branch, expected, wrap, scope):
-            because = f"{_quoted(node.args[0])} is {_shown(condition)}"
-            reason.details = (*reason.details, because)
+            because = _quoted(node.args[0]), _shown(condition)
+            reason.details = (*reason.details, _is(because))
+            reason.seen = (*reason.seen, because)
+            reason.wanted = ""
             yield reason
 
     def _plain(self, node: Node, value: Any, wrap: _Wrap, scope: tuple[int, ...]) -> Reason:
-        details = []
+        found = []
         for operand in _operands(node):
-            seen = self._explainer.value(operand, self._device, wrap, scope)
-            if seen.__class__ is not CelError and seen is not MISSING:
-                details.append(f"{_label(operand)} is {_shown(seen)}")
-        if not details:
-            details = self._absent(node)
+            operand_value = self._explainer.value(operand, self._device, wrap, scope)
+            if operand_value.__class__ is not CelError and operand_value is not MISSING:
+                found.append((_label(operand), _shown(operand_value)))
+        seen = tuple(dict.fromkeys(found))
+        details = map(_is, seen) if seen else dict.fromkeys(self._absent(node))
         outcome = f"is {_shown(value)}"
         verdict = outcome if isinstance(value, bool) else "is not true"
-        return Reason(_quoted(node), node.position, outcome, tuple(dict.fromkeys(details)), verdict)
+        wanted = _wanted(node, value) if len(seen) == 1 else ""
+        return Reason(_quoted(node), node.position, outcome, tuple(details), verdict, seen, wanted)
 
     def _absent(self, node: Node) -> list[str]:
         """What a test for presence has not found."""
@@ -299,12 +312,43 @@ def _is_lookup(node: Node) -> bool:
     return as_lookup(node) is not None
 
 
+def _is_named(node: Node) -> bool:
+    """Whether the part is an attribute, a capacity or the driver of the device."""
+    return _is_lookup(node) or (isinstance(node, Select) and isinstance(node.operand, Ident))
+
+
 def _depends(node: Node) -> bool:
     """Whether a variable occurs in the part."""
     return any(
         isinstance(part, Ident) and part.value is None and (part.type is None or part.type.kind != TYPE)
         for part in walk(node)
     )
+
+
+#: Comparisons, and what they are with their sides exchanged; equality is understood.
+_COMPARISONS = {"_==_": "", "_!=_": "not ", "_<_": "< ", "_<=_": "<= ", "_>_": "> ", "_>=_": ">= "}
+_EXCHANGED = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_"}
+_OPPOSITES = {"_==_": "_!=_", "_!=_": "_==_", "_<_": "_>=_", "_<=_": "_>_", "_>_": "_<=_", "_>=_": "_<_"}
+_DISTINCT = {True: "not one of ", False: "one of "}
+
+
+def _wanted(node: Node, value: Any) -> str:
+    """What a look-up would have to be for a comparison with a constant not to give this value."""
+    if not isinstance(node, Call) or not isinstance(value, bool) or len(node.args) != 2:
+        return ""
+    (one, other), function = node.args, node.function
+    if function == "@in" and _is_named(one) and isinstance(other, ListLiteral):
+        constants = all(isinstance(each, Literal) for each in other.elements)
+        return _DISTINCT[value] + ", ".join(map(_quoted, other.elements)) if constants else ""
+    if isinstance(one, Literal):
+        one, other, function = other, one, _EXCHANGED.get(function, function)
+    if function not in _COMPARISONS or not _is_named(one) or not isinstance(other, Literal):
+        return ""
+    return _COMPARISONS[_OPPOSITES[function] if value else function] + _quoted(other)
+
+
+def _is(seen: tuple[str, str]) -> str:
+    return f"{seen[0]} is {seen[1]}"
 
 
 def _label(node: Node) -> str:

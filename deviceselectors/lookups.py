@@ -130,6 +130,43 @@ def walk(node: Node) -> Iterator[Node]:
             waiting.extend(reversed(tuple(children(node))))
 
 
+def lookups(root: Node) -> list[Lookup]:
+    """All look-ups of an expression, each attribute or capacity once."""
+    found = (as_lookup(node) for node in walk(root))
+    return list({each.key: each for each in found if each is not None}.values())
+
+
+def looks_up_only(root: Node) -> bool:
+    """Whether the expression sees nothing of the device but its driver and what it looks up by literal names."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if as_lookup(node) is not None or _is_driver(node) or _tests_presence(node):
+            continue
+        if isinstance(node, Ident) and node.name == "device":
+            return False
+        waiting.extend(children(node))
+    return True
+
+
+def _is_driver(node: Node) -> bool:
+    return (
+        isinstance(node, Select)
+        and node.field == "driver"
+        and isinstance(node.operand, Ident)
+        and node.operand.name == "device"
+    )
+
+
+def _tests_presence(node: Node) -> bool:
+    """`has(….model)` or `"model" in device.attributes["gpu.example.com"]`."""
+    if isinstance(node, Select):
+        return node.test_only and domain_of(node.operand) is not None
+    if isinstance(node, Call) and node.function == "@in" and isinstance(node.args[0], Literal):
+        return domain_of(node.args[1]) is not None or bool(device_map(node.args[1]))
+    return False
+
+
 def unguarded(root: Node) -> list[Lookup]:
     """The look-ups that fail where their attribute is missing, each attribute once.
 

@@ -13,18 +13,20 @@ from typing import NamedTuple
 from allocator.explaining.changes import constraints_of, requests_of, without
 from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Trials, Undecided, Variation
+from resourceapi.counting import number
 from resourceapi.objects import Object
 
-REQUEST, CONSTRAINT, CLAIM, ALLOCATED = "request", "constraint", "claim", "allocated"
+REQUEST, CONSTRAINT, ALLOCATED = "request", "constraint", "allocated"
 
 
 class Member(NamedTuple):
     """A requirement: a request or constraint of a claim of the pod, or an allocated claim.
 
-    :param kind: REQUEST, CONSTRAINT, CLAIM, or ALLOCATED for all allocated claims together.
+    :param kind: REQUEST, CONSTRAINT, or ALLOCATED for all that others hold together.
     :param text: a description for the report.
     :param claim: the index of the pod's claim.
     :param place: the index of the request or constraint in it.
+    :param holders: the claims of others.
     """
 
     kind: str
@@ -32,6 +34,12 @@ class Member(NamedTuple):
     text: str
     claim: int = 0
     place: int = 0
+    holders: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> object:
+        """The same for the same requirement on several nodes."""
+        return self.kind, self.claim, self.place
 
 
 class Conflict(NamedTuple):
@@ -42,34 +50,33 @@ class Conflict(NamedTuple):
 
 
 def anywhere(trials: Trials) -> Conflict | None:
-    """Find requirements that no node meets together; all allocated claims are one member."""
-    members = demands(trials.claims)
-    if trials.others:
-        count = len(trials.others)
-        text = f"devices allocated to {count} other claim{'s' if count > 1 else ''}"
-        members.append(Member(ALLOCATED, "", text))
+    """Find requirements that no node meets together."""
 
     def feasible(kept: Sequence[Member]) -> bool:
         released = frozenset[str]() if any(each.kind == ALLOCATED for each in kept) else None
         return trials.fits_anywhere(_claims(trials.claims, kept), released)
 
-    return _conflict("", members, feasible)
+    return _conflict("", _members(trials, trials.others), feasible)
 
 
 def on_node(trials: Trials, node: str) -> Conflict | None:
-    """Find requirements that cannot be met together on one node; each allocated claim is a member."""
+    """Find requirements that cannot be met together on one node."""
     held = trials.held_near(node)
-    members = [
-        *demands(trials.claims),
-        *(Member(CLAIM, name, f"devices allocated to claim {name}") for name in held),
-    ]
 
     def feasible(kept: Sequence[Member]) -> bool:
-        names = {each.name for each in kept if each.kind == CLAIM}
-        released = frozenset(name for name in held if name not in names)
+        released = frozenset() if any(each.kind == ALLOCATED for each in kept) else frozenset(held)
         return trials.surely_fits_on(node, Variation(_claims(trials.claims, kept), released))
 
-    return _conflict(node, members, feasible)
+    return _conflict(node, _members(trials, held), feasible)
+
+
+def _members(trials: Trials, held: Sequence[str]) -> list[Member]:
+    """The demands of the pod, and what others hold as one: without one of many claims, the others may still be in the way."""
+    members = demands(trials.claims)
+    if held:
+        text = f"the devices that {number(len(held), 'claim')} of others hold{'s' if len(held) == 1 else ''}"
+        members.append(Member(ALLOCATED, "", text, holders=tuple(held)))
+    return members
 
 
 def demands(claims: Sequence[Object]) -> list[Member]:
@@ -98,10 +105,14 @@ def _request_text(claim: str, request: Object) -> str:
 
 
 def _wanted(details: Object) -> str:
-    device_class = details.get("deviceClassName", "")
-    if details.get("allocationMode") == "All":
-        return f"all of class {device_class}"
-    return f"{details.get('count', 0)} of class {device_class}"
+    count = "all" if details.get("allocationMode") == "All" else details.get("count", 0)
+    selectors = len(details.get("selectors") or ())
+    terms = [f"its selector{'s' if selectors > 1 else ''}"] if selectors else []
+    if (details.get("capacity") or {}).get("requests"):
+        terms.append("its capacity")
+    return f"{count} of class {details.get('deviceClassName', '')}" + (
+        f" with {' and '.join(terms)}" if terms else ""
+    )
 
 
 def _constraint_text(claim: str, constraint: Object) -> str:

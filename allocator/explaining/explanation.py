@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck, checks_of
 from allocator.explaining.finder import Finder, Remedy
+from allocator.explaining.holders import Holder
 from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.explaining.steps import NodeView, Passed, Step
 from allocator.explaining.trials import Trials, Undecided
@@ -64,9 +65,12 @@ class Total(NamedTuple):
 
 
 class NodeKind(NamedTuple):
-    """Nodes on which the same rules exclude the same numbers of devices; the rest describes the first of them.
+    """Nodes on which the same rules exclude the same numbers of devices for the same causes.
 
-    :param common: the reasons (texts, and :func:`values_of`) that are the same on all of them.
+    The numbers are those of each node; the values and holders that rejections name are those of all of them. Errors and the
+    values of constraints are those of the first node.
+
+    :param common: the constraints' values (:func:`values_of`) that are the same on all of them.
     """
 
     nodes: tuple[str, ...]
@@ -77,14 +81,8 @@ class NodeKind(NamedTuple):
 
     @property
     def facts(self) -> frozenset[object]:
-        """What may differ on nodes of one kind: why devices are excluded, and the values of attributes."""
-        reasons = [
-            rejection.reason
-            for request in self.requests
-            for step in request.steps
-            for rejection in step.rejected
-        ]
-        return frozenset((*reasons, *map(values_of, self.constraint_checks)))
+        """What may differ on nodes of one kind: the values that constraints find."""
+        return frozenset(map(values_of, self.constraint_checks))
 
 
 def values_of(check: ConstraintCheck) -> object:
@@ -127,6 +125,8 @@ class Explanation:
         self.alternatives: list[AlternativeNote] = []
         #: whether it would not even fit if nothing were allocated; None if that was not tried
         self.never: bool | None = None
+        #: who uses the claims that are named
+        self.claim_users: Mapping[str, Holder] = {}
         self.complete = True
 
     @property
@@ -173,6 +173,7 @@ def explain(
 
 def _look_closer(explanation: Explanation, trials: Trials, excluded: Mapping[str, Sequence[str]]) -> None:
     outcomes = SelectorOutcomes(Selectors())
+    explanation.claim_users = trials.snapshot.claim_users
     if explanation.verdict == FITS:
         assert explanation.placed is not None
         node = explanation.placed.node
@@ -208,7 +209,7 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
     """The kinds of nodes, the closest to fitting first. Also adds up the totals."""
     errors = {answer.node: answer.error for answer in explanation.answers}
     found: dict[object, list[str]] = {}
-    kinds: dict[object, NodeKind] = {}
+    kinds: dict[object, list[NodeKind]] = {}
     common: dict[object, frozenset[object]] = {}
     devices: set[DeviceId] = set()
     counted: dict[Alternative, tuple[set[DeviceId], ...]] = {}
@@ -218,7 +219,7 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
         kind = _kind((name,), view, explanation.demand, passed, errors.get(name, ""))
         key = _signature(kind)
         found.setdefault(key, []).append(name)
-        kinds.setdefault(key, kind)
+        kinds.setdefault(key, []).append(kind)
         common[key] = common.get(key, kind.facts) & kind.facts
         devices.update(device.id for device in view.devices())
         for alternative, each in passed.items():
@@ -228,8 +229,27 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
     explanation.totals = [
         Total(alternative, len(devices), *map(len, seen)) for alternative, seen in counted.items()
     ]
-    grouped = [kind._replace(nodes=tuple(found[key]), common=common[key]) for key, kind in kinds.items()]
+    grouped = [
+        alike[0]._replace(nodes=tuple(found[key]), requests=_merged(alike), common=common[key])
+        for key, alike in kinds.items()
+    ]
     return sorted(grouped, key=_missing)
+
+
+def _merged(alike: Sequence[NodeKind]) -> tuple[RequestSteps, ...]:
+    """The steps on the first of these nodes, with the values and holders on all of them."""
+    requests = zip(*(kind.requests for kind in alike), strict=True)
+    return tuple(same[0]._replace(steps=tuple(_together(same))) for same in requests)
+
+
+def _together(same: Sequence[RequestSteps]) -> Iterator[Step]:
+    for steps in zip(*(request.steps for request in same), strict=True):
+        others = [{each.key: each for each in step.rejected} for step in steps[1:]]
+        rejected = [
+            rejection.with_those_of(other[rejection.key] for other in others)
+            for rejection in steps[0].rejected
+        ]
+        yield steps[0]._replace(rejected=tuple(rejected))
 
 
 def _passed(view: NodeView, demand: Iterable[ClaimDemand]) -> dict[Alternative, Passed]:
@@ -279,7 +299,7 @@ def _signature(kind: NodeKind) -> object:
                 step.about,
                 step.left,
                 step.failed,
-                sum(rejection.devices for rejection in step.rejected),
+                frozenset((rejection.key, rejection.devices) for rejection in step.rejected),
             )
             for step in request.steps
         )

@@ -18,6 +18,7 @@ class Remedy(NamedTuple):
     :param subject: the name of what changes: a request, claim, taint or gate.
     :param value: the new count, amount or expression.
     :param nodes: the nodes on which the pod would fit.
+    :param short: a name for what could be left out or end, in a list of several.
     """
 
     kind: str
@@ -26,6 +27,7 @@ class Remedy(NamedTuple):
     value: object
     nodes: tuple[str, ...]
     variation: Variation
+    short: str = ""
 
 
 class Finder:
@@ -51,10 +53,10 @@ class Finder:
         return self.works(Variation(claims))
 
     def confirm(
-        self, kind: str, text: str, subject: str, value: object, variation: Variation
+        self, kind: str, text: str, subject: str, value: object, variation: Variation, short: str = ""
     ) -> Iterator[Remedy]:
         """The remedy, if kube-scheduler would then place the pod; an error on any node prevents that."""
         answers = self.trials.everywhere(variation)
         if self.trials.outcome(answers) is SchedulingOutcome.FITS:
             nodes = tuple(answer.node for answer in answers if answer.result is not None)
-            yield Remedy(kind, text, subject, value, nodes, variation)
+            yield Remedy(kind, text, subject, value, nodes, variation, short)

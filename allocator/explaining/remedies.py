@@ -8,6 +8,7 @@ from allocator.explaining import request_remedies
 from allocator.explaining.changes import parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
 from allocator.explaining.finder import Finder, Remedy
+from allocator.explaining.holders import released
 from allocator.explaining.snapshot import Taint, taint_of
 from allocator.explaining.trials import MAX_NODES, Trials, Variation
 from allocator.features import GATES, Features
@@ -79,7 +80,8 @@ def _dropped(finder: Finder, kind: str) -> Iterator[Remedy]:
         if not finder.claims_work(changed):
             continue
         text = f"without the constraint {member.text}" if kind == CONSTRAINT else f"without {member.text}"
-        yield from finder.confirm(kind, text, member.name, None, Variation(changed))
+        short = member.name if kind == REQUEST else ""
+        yield from finder.confirm(kind, text, member.name, None, Variation(changed), short)
 
 
 def _tolerations(finder: Finder) -> Iterator[Remedy]:
@@ -149,8 +151,9 @@ def _releases(finder: Finder) -> Iterator[Remedy]:
 
 def _release(finder: Finder, names: Sequence[str]) -> Iterator[Remedy]:
     variation = Variation(finder.trials.claims, frozenset(names))
-    what = f"claim {names[0]} were" if len(names) == 1 else f"claims {', '.join(names)} were"
-    yield from finder.confirm(RELEASE, f"if {what} released", ", ".join(names), None, variation)
+    holders = [finder.trials.snapshot.claim_users[name] for name in names]
+    short = holders[0].text if len(holders) == 1 else ""
+    yield from finder.confirm(RELEASE, f"if {released(holders)}", ", ".join(names), None, variation, short)
 
 
 def _fewest(trials: Trials, node: str, held: Sequence[str]) -> list[str]:

@@ -16,10 +16,13 @@ from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.nearness import nearest
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
+from resourceapi.shortening import shortened
 
 Claims = tuple[Object, ...]
 #: The most amounts of a capacity that are tried.
 MAX_AMOUNTS = 16
+#: Longer expressions are cut.
+MAX_EXPRESSION = 100
 #: The most look-ups of one selector that are guarded.
 MAX_GUARDS = 4
 
@@ -72,8 +75,8 @@ def _count(finder: Finder, part: Part) -> Iterator[Remedy]:
 
     count = _largest(most, lambda count: finder.claims_work(fewer(count)))
     if count:
-        text = f"with count <= {count} in {_title(claims, part)}"
-        text += " (ExactCount instead of All)" if takes_all else ""
+        instead = "all (allocationMode: ExactCount)" if takes_all else details.get("count", 0)
+        text = f"with {_at_most(count)} instead of {instead} in {_title(claims, part)}"
         yield from finder.confirm("count", text, _subject(claims, part), count, Variation(fewer(count)))
 
 
@@ -101,8 +104,14 @@ def _common_count(finder: Finder, claim: str, together: Sequence[Part], most: in
     count = _largest(most, lambda count: finder.claims_work(fewer(count)))
     if count:
         names = ", ".join(part.name for part in together)
-        text = f"with count <= {count} in each of the requests {names} of claim {claim}"
+        text = (
+            f"with {_at_most(count)} instead of {most + 1} in each of the requests {names} of claim {claim}"
+        )
         yield from finder.confirm("count", text, f"{claim}:{names}", count, Variation(fewer(count)))
+
+
+def _at_most(count: int) -> str:
+    return f"a count of {count} or less" if count > 1 else "a count of 1"
 
 
 def _with_count(details: Object, count: int) -> Object:
@@ -134,7 +143,7 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
 
         for other in _amounts(finder, name, amount):
             if finder.claims_work(less(other)):
-                text = f"with at most {other} of {name} in {_title(claims, part)}"
+                text = f"with at most {other} of {name} instead of {amount} in {_title(claims, part)}"
                 yield from finder.confirm(
                     "capacity", text, _subject(claims, part), str(other), Variation(less(other))
                 )
@@ -206,7 +215,8 @@ def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
                 yield from finder.confirm("selector", text, _subject(claims, part), whole, Variation(guarded))
         dropped = _with_selector(claims, part, index, "")
         if finder.claims_work(dropped):
-            text = f"without the selector `{expression}` in {_title(claims, part)}"
+            shown = shortened(expression, MAX_EXPRESSION)
+            text = f"without the selector `{shown}` in {_title(claims, part)}"
             yield from finder.confirm("selector", text, _subject(claims, part), None, Variation(dropped))
     if len(selectors) > 1:
         bare = with_details(claims, part, lambda each: {**each, "selectors": []})

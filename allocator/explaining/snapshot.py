@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
 from allocator.demand import ClaimDemand, name_of, read_claim
 from allocator.devices import DeviceId, PoolId, node_name
+from allocator.explaining.holders import Holder, holder
 from allocator.features import Features
 from allocator.scheduling import SchedulingState
 from resourceapi.objects import Object
@@ -91,6 +93,11 @@ class Snapshot:
             holders = self.holders.setdefault(device, [])
             if result.get("adminAccess") is not True and name not in holders:
                 holders.append(name)
+
+    @cached_property
+    def claim_users(self) -> dict[str, Holder]:
+        """Who uses each allocated claim, by the name of the claim."""
+        return {name: holder(name, claim) for name, claim in self.claims.items()}
 
     def demand(self, claims: Iterable[Object]) -> list[ClaimDemand]:
         """The requests of those claims that are not allocated yet."""

@@ -6,34 +6,22 @@ A device that passes all steps can be taken for the request if the pod takes not
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from allocator.attempt import Attempt
 from allocator.demand import Alternative
 from allocator.devices import Device
+from allocator.explaining.rejections import Rejection, note
 from allocator.explaining.snapshot import Snapshot
 from allocator.pools import pools_of
 from allocator.rules import RULES
-from allocator.rules.rule import Evidence, Rule
+from allocator.rules.rule import Cause, Evidence, Rule
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.selection import Selectors
 
 POOL = "pool"
 """The step of incomplete and invalid pools, which comes before the rules about devices."""
-
-
-class Rejection(NamedTuple):
-    """Why a number of devices are excluded.
-
-    :param example: the first of these devices.
-    :param claims: the claims that hold what is missing.
-    """
-
-    reason: str
-    devices: int
-    example: str = ""
-    claims: tuple[str, ...] = ()
 
 
 class Step(NamedTuple):
@@ -110,35 +98,39 @@ class NodeView:
         """The step of a rule, the devices that pass it, and those on which it fails."""
         left: list[Device] = []
         failing: list[Device] = []
-        rejected: dict[tuple[str, tuple[str, ...]], list[Device]] = {}
+        rejected: dict[object, Rejection] = {}
         missing = ""
         for device in devices:
             objection = rule.objection(self._evidence, alternative, device)
             if objection is None:
                 left.append(device)
                 continue
-            rejected.setdefault((objection.reason, objection.claims), []).append(device)
+            note(rejected, objection, str(device.id))
             if objection.failed:
                 failing.append(device)
             missing = missing or objection.missing
-        rejections = tuple(
-            Rejection(reason, len(members), str(members[0].id), claims)
-            for (reason, claims), members in rejected.items()
-        )
+        rejections = tuple(rejected.values())
         step = Step(rule.name, rule.about, len(left), rejections, rule.selects, len(failing), missing)
         return step, left, failing
 
-    def _pool_rejections(self) -> Iterator[Rejection]:
+    def _pool_rejections(self) -> list[Rejection]:
+        found: dict[object, Rejection] = {}
         for pool in self.pools:
+            if pool.usable:
+                continue
+            slices = list(self.snapshot.inventory.of_pool(pool.id))
             if pool.incomplete:
-                slices = list(self.snapshot.inventory.of_pool(pool.id))
                 newest = max(slice.generation for slice in slices)
-                there = [slice for slice in slices if slice.generation == newest]
-                count = sum(len(slice.devices) for slice in there)
-                wanted = there[0].count_in_pool
-                yield Rejection(
-                    f"pool {pool.id} is incomplete: it has {len(there)} of {wanted} slices", count
-                )
-            elif pool.invalid:
-                count = sum(len(slice.devices) for slice in self.snapshot.inventory.of_pool(pool.id))
-                yield Rejection(f"pool {pool.id} is invalid: {pool.invalid}", count)
+                slices = [slice for slice in slices if slice.generation == newest]
+                said = f"{pool.id} has {len(slices)} of {slices[0].count_in_pool} slices"
+                cause = Cause("the pool is incomplete", (("", said),))
+            else:
+                cause = Cause("the pool is invalid", (("", f"{pool.id}: {pool.invalid}"),))
+            rejection = Rejection((cause,))
+            rejection = found.setdefault(rejection.key, rejection)
+            for slice in slices:
+                for _ in slice.devices:
+                    rejection.note((cause,), ())
+            if not any(slice.devices for slice in slices):
+                rejection.values[0].setdefault(cause.seen[0][1], 0)
+        return list(found.values())

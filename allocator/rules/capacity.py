@@ -9,15 +9,17 @@ from allocator.capacity_requests import (
     CapacityError,
     DeviceCapacities,
     Share,
+    refused,
     request_key,
     share_of,
 )
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import AllocationError
-from allocator.rules.rule import Evidence, Objection, Rule, named
+from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
 from resourceapi.amounts import added
-from resourceapi.objects import Object
+from resourceapi.objects import EMPTY, Object
+from resourceapi.quantity import Quantity
 
 
 class Capacity(Rule):
@@ -47,19 +49,21 @@ class Capacity(Rule):
         try:
             amounts = _share(state, alternative, device).amounts
         except CapacityError as error:
-            return Objection(f"fails: {error}", failed=True)
+            return because(f"fails: {error}", failed=True)
         if amounts is None:
-            return Objection(_unservable(alternative, device))
+            return Objection(_unservable(state, alternative, device))
         left, mine = state.capacity_left(device), state.shares.get(device.id, {})
         exceeded = _exceeded(added(amounts, mine), left)
         if not exceeded:
             return None
-        claims = evidence.holders_of(device)
-        short = [
-            f"{name}: {amounts[name]} wanted, {_without(left, mine, name)} of {capacities.totals[name]} left"
+        causes = [
+            Cause(
+                f"needs {_taken(alternative, device, name, amounts[name])}",
+                (("", f"{_without(left, mine, name)} of {capacities.totals[name]} left"),),
+            )
             for name in exceeded
         ]
-        return Objection(", ".join(short) + (f" beside {named(claims)}" if claims else ""), claims)
+        return Objection(tuple(causes), evidence.holders_of(device))
 
 
 def share_for(state: AttemptState, alternative: Alternative, device: Device, doing: str = "") -> Share:
@@ -122,10 +126,42 @@ def _without(left: Amounts, mine: Amounts, name: str) -> object:
     return left[name].sub(mine[name]) if name in mine else left[name]
 
 
-def _unservable(alternative: Alternative, device: Device) -> str:
+def _taken(alternative: Alternative, device: Device, name: str, amount: Quantity) -> str:
+    """What a request takes of a capacity, and why so much if it does not say so itself."""
+    requested = alternative.capacity.get(name)
+    if requested is None:
+        policy: Object = (device.capacity[name] or EMPTY).get("requestPolicy") or EMPTY
+        if policy.get("default") is None:
+            return f"all of {name} ({amount}), because the request does not name it and it has no default"
+        return f"{amount} of {name}, its default, because the request does not name it"
+    rounded = requested.cmp(amount) != 0
+    return f"{amount} of {name}" + (f" ({requested}, rounded up by its policy)" if rounded else "")
+
+
+def _unservable(state: AttemptState, alternative: Alternative, device: Device) -> tuple[Cause, ...]:
+    """Why no amount of the capacities of the device, used or not, is what the request takes."""
     lacking = [name for name in alternative.capacity if name not in device.capacity]
     if lacking:
         has = f"; it has {', '.join(sorted(device.capacity))}" if device.capacity else ""
-        return f"has no capacity {', '.join(sorted(lacking))}{has}"
-    wanted = ", ".join(f"{name}: {amount}" for name, amount in alternative.capacity.items())
-    return f"the policy of the device admits no {wanted or 'default request'}"
+        return (Cause(f"has no capacity {', '.join(sorted(lacking))}{has}"),)
+    amounts = refused(alternative.capacity, device.capacity, state.features.fractional_capacity_range)
+    return tuple(
+        Cause(
+            f"its policy does not admit {_taken(alternative, device, name, amount)}",
+            (("", _policy(device, name)),),
+        )
+        for name, amount in amounts.items()
+    )
+
+
+def _policy(device: Device, name: str) -> str:
+    """The amounts that the policy of a capacity admits."""
+    policy: Object = (device.capacity[name] or EMPTY).get("requestPolicy") or EMPTY
+    valid_range, values = policy.get("validRange"), policy.get("validValues")
+    if valid_range is None:
+        return f"only {', '.join(map(str, values or ()))}"
+    bounds = [
+        f"{word} {valid_range[key]}" for word, key in (("from", "min"), ("to", "max")) if key in valid_range
+    ]
+    step = f" in steps of {valid_range['step']}" if "step" in valid_range else ""
+    return f"only {' '.join(bounds) or 'multiples'}{step}"

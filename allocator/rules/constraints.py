@@ -9,7 +9,7 @@ from allocator.constraint_state import Constraint, extended, published
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import AllocationError
-from allocator.rules.rule import Evidence, Objection, Rule
+from allocator.rules.rule import Evidence, Objection, Rule, because
 from resourceapi.objects import Object
 
 
@@ -46,15 +46,15 @@ class Constraints(Rule):
         try:
             attribute = attribute_of(state, alternative, device, name)
         except AllocationError as error:
-            return Objection(f"fails: {error}", failed=True)
+            return because(f"fails: {error}", failed=True)
         if attribute is None:
-            return Objection(f"has no attribute {name}", missing=name)
+            return because(f"has no attribute {name}", missing=name)
         lists = state.features.list_attributes
         if extended(self._constraint, (), attribute, lists) is None:
-            return Objection(f"the value of {name} cannot be compared")
+            return because(f"the value of {name} cannot be compared")
         before = state.constraint_state(alternative.claim, self._place)
         if extended(self._constraint, before, attribute, lists) is None:
-            return Objection(f"the value of {name} does not go with those of the devices taken")
+            return because(f"the value of {name} does not go with those of the devices taken")
         return None
 
 

@@ -7,7 +7,7 @@ from allocator.demand import Alternative
 from allocator.devices import Device, PoolId
 from allocator.ledgers import CounterKey
 from allocator.pools import Pool
-from allocator.rules.rule import Evidence, Objection, Rule, named
+from allocator.rules.rule import Cause, Evidence, Objection, Rule
 from resourceapi.quantity import Quantity
 
 #: Counters that are named for one device.
@@ -66,8 +66,8 @@ class Counters(Rule):
         texts = [_shortage(key, wanted.get(key), available[key]) for key in short if key[0] == name]
         more = f" and {len(texts) - MAX_NAMED} more" if len(texts) > MAX_NAMED else ""
         claims = drawing(evidence, pool, {key[0] for key in short})
-        beside = f", beside {named(claims)}" if claims else ""
-        return Objection(f"counter set {name}: {', '.join(texts[:MAX_NAMED])}{more}{beside}", claims)
+        seen = "", f"{name} ({', '.join(texts[:MAX_NAMED])}{more})"
+        return Objection((Cause("too little is left in its counter set", (seen,)),), claims)
 
 
 def drawing(evidence: Evidence, pool: PoolId, counter_sets: set[str]) -> tuple[str, ...]:
@@ -88,5 +88,5 @@ def devices_of(evidence: Evidence, id: PoolId) -> tuple[Device, ...]:
 
 def _shortage(key: CounterKey, wanted: Quantity | None, available: Quantity) -> str:
     if wanted is None:
-        return f"{key[1]} is overdrawn: {available}"
-    return f"{key[1]} needs {wanted}, has {available}"
+        return f"{key[1]} is overdrawn: {available} left"
+    return f"{key[1]} needs {wanted}, {available} left"

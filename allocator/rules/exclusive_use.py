@@ -5,7 +5,7 @@ from __future__ import annotations
 from allocator.attempt_state import AttemptState
 from allocator.demand import Alternative
 from allocator.devices import Device
-from allocator.rules.rule import Evidence, Objection, Rule, named
+from allocator.rules.rule import Evidence, Objection, Rule, because
 
 
 class ExclusiveUse(Rule):
@@ -25,8 +25,8 @@ class ExclusiveUse(Rule):
         state = evidence.state
         taken = state.exclusive.get(device.id, frozenset())
         if alternative.claim in taken or (taken and not alternative.admin_access):
-            return Objection("taken for another request of the pod")
+            return because("taken for another request of the pod")
         if alternative.admin_access or device.id not in state.allocated.whole:
             return None
         claims = evidence.holders_of(device)
-        return Objection(f"allocated to {named(claims)}", claims)
+        return Objection((), claims) if claims else because("held by a claim that is not known")

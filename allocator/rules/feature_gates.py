@@ -7,7 +7,7 @@ from allocator.demand import Alternative
 from allocator.device_shapes import DeviceShape
 from allocator.devices import Device
 from allocator.features import Features
-from allocator.rules.rule import Evidence, Objection, Rule
+from allocator.rules.rule import Evidence, Objection, Rule, because
 
 
 def is_selectable(shape: DeviceShape, features: Features) -> bool:
@@ -34,9 +34,9 @@ class FeatureGates(Rule):
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         features = evidence.state.features
         if device.shape.has_conditions and not features.binding_conditions:
-            return Objection("binding conditions are off (DRADeviceBindingConditions)")
+            return because("binding conditions are off (DRADeviceBindingConditions)")
         if device.groups and not features.compatibility_groups:
-            return Objection("compatibility groups are off (DRADeviceCompatibilityGroups)")
+            return because("compatibility groups are off (DRADeviceCompatibilityGroups)")
         if device.consumes and not features.partitionable_devices:
-            return Objection("partitionable devices are off (DRAPartitionableDevices)")
+            return because("partitionable devices are off (DRAPartitionableDevices)")
         return None

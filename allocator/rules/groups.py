@@ -7,7 +7,7 @@ from allocator.compatibility_groups import Common, admits, joined
 from allocator.demand import Alternative
 from allocator.devices import Device, PoolId
 from allocator.rules.counters import MAX_NAMED, devices_of, drawing, draws
-from allocator.rules.rule import Evidence, Objection, Rule, named
+from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
 
 
 def _joins(state: AttemptState, device: Device) -> bool:
@@ -56,11 +56,15 @@ class CompatibilityGroups(Rule):
             claims, gone = drawing(evidence, pool, {name}), _gone(evidence, pool, name)
             claims = (*claims, *(claim for claim in gone if claim not in claims))
             if is_on:
-                used = f"in use with {_used(common)} by {named(claims)}{_whose(gone)}"
-                reason = f"{used}, the device has {_listed(groups)}"
-            else:
-                reason = f"{named(claims)} with groups{_whose(gone)}, but their gate is off"
-            return Objection(f"counter set {name}: {reason}", claims)
+                used = (
+                    f"{name} is in use with {_used(common)}{_whose(gone)}, the device has {_listed(groups)}"
+                )
+                cause = Cause("does not go with what is in use on its counter set", (("", used),))
+                return Objection((cause,), claims)
+            text = (
+                f"counter set {name} is in use with compatibility groups{_whose(gone)}, but their gate is off"
+            )
+            return because(text, claims)
         return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from allocator.attempt_state import AttemptState
 from allocator.demand import Alternative
 from allocator.devices import Device
-from allocator.rules.rule import Evidence, Objection, Rule
+from allocator.rules.rule import Evidence, Objection, Rule, because
 from resourceapi.objects import Object
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
@@ -31,4 +31,4 @@ class NodeOperations(Rule):
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         if self.admits(evidence.state, alternative, device):
             return None
-        return Objection(f"the node does not declare {OPTIONAL_NODE_OPERATIONS}")
+        return because(f"the node does not declare {OPTIONAL_NODE_OPERATIONS}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from allocator.attempt_state import AttemptState
 from allocator.demand import Alternative
 from allocator.devices import Device
-from allocator.rules.rule import Evidence, Objection, Rule
+from allocator.rules.rule import Evidence, Objection, Rule, because
 
 
 class Placement(Rule):
@@ -22,4 +22,4 @@ class Placement(Rule):
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         if self.admits(evidence.state, alternative, device):
             return None
-        return Objection("for other nodes")
+        return because("for other nodes")

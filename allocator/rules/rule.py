@@ -12,14 +12,26 @@ from allocator.devices import Device, DeviceId
 from allocator.rules.selector_outcomes import SelectorOutcomes
 
 
+class Cause(NamedTuple):
+    """One thing that an objection is about.
+
+    `text`: what is the same for all such devices; `seen`: what the rule saw on this one, each with what it is a value of
+    (empty if the text says that); `wanted`: what it would have accepted.
+    """
+
+    text: str = ""
+    seen: tuple[tuple[str, str], ...] = ()
+    wanted: str = ""
+
+
 class Objection(NamedTuple):
-    """Why a device cannot be taken for a request.
+    """Why a device cannot be taken for a request; it has causes, or only claims, which hold the device.
 
     `claims`: those that hold what is missing; `missing`: the attribute that the device lacks (`domain/name`);
     `failed`: whether the rule fails on the device, which ends the search, rather than turns it down.
     """
 
-    reason: str
+    causes: tuple[Cause, ...] = ()
     claims: tuple[str, ...] = ()
     missing: str = ""
     failed: bool = False
@@ -77,10 +89,6 @@ class Rule(ABC):
         """Why this part of the rule does not let the device be taken; None if it does. Changes nothing."""
 
 
-def named(claims: Sequence[str]) -> str:
-    """`claim a/b`, `claims a/b, c/d and 4 more`."""
-    if not claims:
-        return "a claim that is not known"
-    shown = ", ".join(claims[:3])
-    more = f" and {len(claims) - 3} more" if len(claims) > 3 else ""
-    return f"claim{'s' if len(claims) > 1 else ''} {shown}{more}"
+def because(text: str, claims: tuple[str, ...] = (), *, missing: str = "", failed: bool = False) -> Objection:
+    """An objection with one cause, which is the same for all devices."""
+    return Objection((Cause(text),), claims, missing, failed)

@@ -9,23 +9,27 @@ from allocator.selection import CompileError, Selectors
 from deviceselectors.compiler import compile_expression
 from deviceselectors.device_properties import DeviceProperties
 from deviceselectors.environment import Environment
-from deviceselectors.explaining import Explainer
-from deviceselectors.lookups import ATTRIBUTES, unguarded
+from deviceselectors.explaining import Explainer, Reason
+from deviceselectors.lookups import ATTRIBUTES, looks_up_only, lookups, unguarded
+from deviceselectors.runtime.showing import show
+from resourceapi.objects import EMPTY
 
-#: Of more different devices than this it is only said that they do not match.
-MAX_EXPLAINED = 32
+#: Of more devices that differ in what an expression looks at than this it is only said that they do not match.
+MAX_EXPLAINED = 2_000
+#: The most parts of an expression that are named for one device.
+_MAX_PARTS = 3
 _NO_SUCH_KEY = "no such key: "
 
 
 class Outcome(NamedTuple):
     """What an expression gives on a device, and why if it does not choose the device.
 
-    `error`: with which it fails; `missing`: the attribute (`domain/name`) that it looked up in vain then, and `guard`: a
-    condition that would keep it from failing.
+    `reasons`: the parts that are false; `error`: with which it fails; `missing`: the attribute (`domain/name`) that it
+    looked up in vain then, and `guard`: a condition that would keep it from failing.
     """
 
     matches: bool
-    reason: str = ""
+    reasons: tuple[Reason, ...] = ()
     error: str = ""
     missing: str = ""
     guard: str = ""
@@ -54,9 +58,12 @@ class _Expression:
         self._expression = expression
         self._selectors = selectors
         self._outcomes: dict[DeviceProperties, Outcome] = {}
-        self._explained = 0
+        self._explained: dict[object, tuple[Reason, ...]] = {}
         self._root = compile_expression(expression, Environment("stored")).ast
         self._explainer = Explainer(self._root) if self._root is not None else None
+        self._lookups = None
+        if self._root is not None and looks_up_only(self._root):
+            self._lookups = lookups(self._root)
 
     def on(self, device: Device) -> Outcome:
         outcome = self._outcomes.get(device.shape.properties)
@@ -70,14 +77,33 @@ class _Expression:
         except CompileError as error:
             return Outcome(False, error=f"CEL compile error: {error}")
         if isinstance(outcome, str):
-            return Outcome(False, "", outcome, *self._missing(outcome, device))
-        return _MATCH if outcome else Outcome(False, self._reason(device))
+            return Outcome(False, (), outcome, *self._missing(outcome, device))
+        return _MATCH if outcome else Outcome(False, self._reasons(device))
 
-    def _reason(self, device: Device) -> str:
-        if self._explainer is None or self._explained >= MAX_EXPLAINED:
-            return ""
-        self._explained += 1
-        return "; ".join(str(reason) for reason in self._explainer.explain(device.prepared)[:3])
+    def _reasons(self, device: Device) -> tuple[Reason, ...]:
+        """The parts that are false, found once for all devices that are the same to the expression."""
+        sight = self._sight(device)
+        known = self._explained.get(sight)
+        if known is not None or self._explainer is None:
+            return known or ()
+        if len(self._explained) >= MAX_EXPLAINED:
+            return ()
+        found = tuple(self._explainer.explain(device.prepared)[:_MAX_PARTS])
+        self._explained[sight] = found
+        return found
+
+    def _sight(self, device: Device) -> object:
+        """The same for devices in which the expression sees the same."""
+        if self._lookups is None:
+            return device.shape.properties
+        prepared = device.prepared
+        maps = prepared.attributes, prepared.capacity
+        names = (frozenset((domain, *entries) for domain, entries in each.items()) for each in maps)
+        values = (
+            maps[lookup.map != ATTRIBUTES].get(lookup.domain, EMPTY).get(lookup.name)
+            for lookup in self._lookups
+        )
+        return prepared.driver, *names, *((type(value), show(value)) for value in values if value is not None)
 
     def _missing(self, error: str, device: Device) -> tuple[str, str]:
         """The attribute or capacity that a failed look-up did not find, and a guard."""

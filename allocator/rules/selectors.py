@@ -8,8 +8,11 @@ from collections.abc import Iterable
 from allocator.attempt_state import AttemptState
 from allocator.demand import Alternative
 from allocator.devices import Device
-from allocator.rules.rule import Evidence, Objection, Rule
+from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
+from allocator.rules.selector_outcomes import MAX_EXPLAINED
 from allocator.selection import Selector
+from deviceselectors.explaining import Reason
+from deviceselectors.lookups import ATTRIBUTES, CAPACITY
 
 
 class _Selectors(Rule):
@@ -32,8 +35,24 @@ class _Selectors(Rule):
         if outcome.matches:
             return None
         if outcome.error:
-            return Objection(f"fails: {outcome.error}", missing=outcome.missing, failed=True)
-        return Objection(outcome.reason or "does not match")
+            return because(f"fails: {outcome.error}", missing=outcome.missing, failed=True)
+        if not outcome.reasons:
+            return because(
+                f"does not match (only {MAX_EXPLAINED:,} different devices are looked at more closely)"
+            )
+        return Objection(tuple(self._cause(reason, device.id.driver) for reason in outcome.reasons))
+
+    def _cause(self, reason: Reason, driver: str) -> Cause:
+        """What the part of the expression saw; the part is named unless it is the whole, without the driver's domain."""
+        if reason.wanted:
+            return Cause("", reason.seen, reason.wanted)
+        said = [] if reason.seen else list(reason.details)
+        if reason.expression != self.about or not (said or reason.seen):
+            part = reason.expression
+            for map_ in (ATTRIBUTES, CAPACITY):
+                part = part.replace(f'device.{map_}["{driver}"].', "")
+            said.insert(0, f"{part} {reason.outcome}")
+        return Cause(": ".join(said), reason.seen)
 
 
 class ClassSelectors(_Selectors):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from allocator.attempt_state import AttemptState
 from allocator.demand import Alternative
 from allocator.devices import Device
-from allocator.rules.rule import Evidence, Objection, Rule
+from allocator.rules.rule import Evidence, Objection, Rule, because
 from resourceapi.objects import Object
 
 _EFFECTS = ("NoSchedule", "NoExecute")
@@ -29,7 +29,7 @@ class Taints(Rule):
 
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         blocking = blocking_taints(device, alternative) if evidence.state.features.device_taints else ()
-        return Objection(f"tainted {', '.join(map(spelled, blocking))}") if blocking else None
+        return because(f"tainted {', '.join(map(spelled, blocking))}") if blocking else None
 
 
 def blocking_taints(device: Device, alternative: Alternative) -> list[Object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from allocator.answers import NodeAnswer
@@ -10,7 +10,9 @@ from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck
 from allocator.explaining.explanation import FITS, Explanation, NodeKind, RequestSteps, Total
 from allocator.explaining.finder import Remedy
-from allocator.explaining.steps import Rejection, Step
+from allocator.explaining.holders import Holder
+from allocator.explaining.rejections import Rejection
+from allocator.explaining.steps import Step
 from commandline.reports.allocations import device_documents
 from commandline.reports.writing import failure_documents
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from commandline.explain.explanations import Answer, Explained
 
 Json = dict[str, Any]
+Users = Mapping[str, Holder]
 #: Names of nodes that are listed.
 MAX_NODES = 20
 
@@ -61,7 +64,7 @@ def _explanation(explanation: Explanation) -> Json:
     if explanation.verdict != FITS:
         document["unknownClasses"] = explanation.unknown_classes
         document["totals"] = [_total(total) for total in explanation.totals]
-    document["nodeKinds"] = [_kind(kind) for kind in explanation.kinds]
+    document["nodeKinds"] = [_kind(kind, explanation.claim_users) for kind in explanation.kinds]
     document["alternatives"] = [
         {"claim": note.claim, "request": note.name, "note": note.text} for note in explanation.alternatives
     ]
@@ -97,17 +100,17 @@ def _total(total: Total) -> Json:
     }
 
 
-def _kind(kind: NodeKind) -> Json:
+def _kind(kind: NodeKind, users: Users) -> Json:
     document: Json = {
         "nodes": len(kind.nodes),
         "names": list(kind.nodes[:MAX_NODES]),
-        "requests": [_request(request, kind) for request in kind.requests],
+        "requests": [_request(request, users) for request in kind.requests],
         "constraints": [_constraint(check) for check in kind.constraint_checks],
     }
     return document | ({"error": kind.error} if kind.error else {})
 
 
-def _request(request: RequestSteps, kind: NodeKind) -> Json:
+def _request(request: RequestSteps, users: Users) -> Json:
     alternative = request.alternative
     return {
         "claim": alternative.claim.name,
@@ -116,15 +119,15 @@ def _request(request: RequestSteps, kind: NodeKind) -> Json:
         "allocationMode": alternative.details.get("allocationMode", ""),
         "needed": request.needed,
         "available": request.left,
-        "steps": [_step(step, kind) for step in request.steps],
+        "steps": [_step(step, users) for step in request.steps],
     }
 
 
-def _step(step: Step, kind: NodeKind) -> Json:
+def _step(step: Step, users: Users) -> Json:
     document: Json = {
         "rule": step.rule,
         "left": step.left,
-        "lost": [_rejection(rejection, kind) for rejection in step.rejected],
+        "lost": [_rejection(rejection, users) for rejection in step.rejected],
     }
     if step.about:
         document["about"] = step.about
@@ -135,14 +138,15 @@ def _step(step: Step, kind: NodeKind) -> Json:
     return document
 
 
-def _rejection(rejection: Rejection, kind: NodeKind) -> Json:
-    document: Json = {"reason": rejection.reason, "devices": rejection.devices}
-    if rejection.reason not in kind.common:
-        document["node"] = kind.nodes[0]
+def _rejection(rejection: Rejection, users: Users) -> Json:
+    reason = rejection.reason or "held by another claim"
+    document: Json = {"reason": reason, "devices": rejection.devices}
     if rejection.example:
         document["example"] = rejection.example
     if rejection.claims:
         document["claims"] = list(rejection.claims)
+        pods = dict.fromkeys(pod for claim in rejection.claims for pod in users[claim].pods)
+        document["pods"] = list(pods)
     return document
 
 
@@ -159,7 +163,11 @@ def _constraint(check: ConstraintCheck) -> Json:
 
 
 def _conflict(conflict: Conflict) -> Json:
-    members = [{"kind": each.kind, "name": each.name, "text": each.text} for each in conflict.members]
+    members = [
+        {"kind": each.kind, "name": each.name, "text": each.text}
+        | ({"claims": list(each.holders)} if each.holders else {})
+        for each in conflict.members
+    ]
     return {**({"node": conflict.node} if conflict.node else {}), "members": members}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from allocator.explaining.alternatives import AlternativeNote
@@ -21,9 +21,13 @@ from allocator.explaining.explanation import (
     values_of,
 )
 from allocator.explaining.finder import Remedy
-from allocator.explaining.steps import POOL, Rejection, Step
+from allocator.explaining.holders import Holder, held_by
+from allocator.explaining.rejections import Rejection
+from allocator.explaining.remedies import RELEASE
+from allocator.explaining.steps import POOL, Step
 from allocator.rules import RULES
 from allocator.scheduling_outcome import enough_nodes
+from commandline.explain.scope import scope
 from commandline.reports.writing import failure_lines
 from resourceapi.counting import number
 
@@ -43,6 +47,7 @@ def lines(answer: Answer) -> Iterator[str]:
     yield from failure_lines(answer.failures)
     fitting = sum(each.fits for each in answer.explained)
     yield f"{len(answer.explained)} checked: {fitting} fit{'s' if fitting == 1 else ''}"
+    yield from scope(answer)
 
 
 def _section(explained: Explained) -> Iterator[str]:
@@ -102,6 +107,9 @@ def _verdict(explanation: Explanation) -> str:
 def _misfit(explanation: Explanation) -> Iterator[str]:
     yield from _unknown_classes(explanation)
     yield from _ending(explanation)
+    yield from _remedies(explanation)
+    yield from _holders(explanation)
+    yield ""
     yield from _summary(explanation)
     # Requests that are wrong on every node have no steps.
     kinds = [kind for kind in explanation.kinds if kind.requests or not explanation.demand]
@@ -115,7 +123,6 @@ def _misfit(explanation: Explanation) -> Iterator[str]:
     yield from _excluded(explanation)
     yield from _alternatives(explanation)
     yield from _conflicts(explanation)
-    yield from _remedies(explanation)
 
 
 def _ending(explanation: Explanation) -> Iterator[str]:
@@ -176,40 +183,40 @@ def _summary(explanation: Explanation) -> Iterator[str]:
 
 
 def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:
-    more = len(kind.nodes) - 1
-    others = f" and {number(more, 'equivalent node')}" if more else ""
-    yield f"  on {kind.nodes[0]}{others}:"
+    each = ", each" if len(kind.nodes) > 1 else ""
+    yield f"  on {_like(kind)}{each}:"
     if kind.error and (explanation.error is None or kind.error != explanation.error.error):
         yield f"    error: {kind.error}"
     if not any(request.steps[0].left or request.steps[0].rejected for request in kind.requests):
         yield "    no devices"
         return
     for request in kind.requests:
-        yield from _request(request, kind)
+        yield from _request(request, explanation.claim_users, len(kind.nodes))
     for check in kind.constraint_checks:
         yield from _constraint(check, kind)
 
 
-def _request(request: RequestSteps, kind: NodeKind) -> Iterator[str]:
+def _request(request: RequestSteps, users: Mapping[str, Holder], nodes: int = 1) -> Iterator[str]:
     alternative = request.alternative
     wanted = "all" if alternative.takes_all else str(alternative.count)
     what = "alternative" if alternative.subrequest else "request"
     device_class = alternative.details.get("deviceClassName", "")
     yield f"    {what} {alternative.name} of claim {alternative.claim.name}: {wanted} of class {device_class}"
     for step in request.steps:
-        yield from _step(step, kind)
+        yield from _step(step, users, nodes)
     if request.left < request.needed:
         yield f"      => {request.left} of {request.needed}"
 
 
-def _step(step: Step, kind: NodeKind) -> Iterator[str]:
+def _step(step: Step, users: Mapping[str, Holder], nodes: int = 1) -> Iterator[str]:
     if step.rule == POOL:
         yield f"      {step.left:>5} {'device' if step.left == 1 else 'devices'} on the node"
     else:
         yield f"      {step.left:>5} left after {_rule(step)}"
     rejections = sorted(step.rejected, key=lambda rejection: -rejection.devices)
     for rejection in rejections[:MAX_REJECTIONS]:
-        yield f"              {_rejection(rejection)}{_only(rejection.reason, kind)}"
+        together = f" (on all {nodes} nodes)" if nodes > 1 and rejection.varies else ""
+        yield f"              {_rejection(rejection, users)}{together}"
     if others := rejections[MAX_REJECTIONS:]:
         yield f"              -{sum(rejection.devices for rejection in others)} for {number(len(others), 'more reason')}"
     if step.failed and step.missing:
@@ -222,13 +229,11 @@ def _rule(step: Step) -> str:
     return f"{title} {step.about}" if step.about else title
 
 
-def _rejection(rejection: Rejection) -> str:
-    example = (
-        f" (such as {rejection.example})"
-        if rejection.reason.startswith("fails") and rejection.example
-        else ""
-    )
-    return f"-{rejection.devices} {rejection.reason}{example}"
+def _rejection(rejection: Rejection, users: Mapping[str, Holder]) -> str:
+    reason = rejection.reason
+    example = f" (such as {rejection.example})" if reason.startswith("fails") and rejection.example else ""
+    held = f"held by {held_by(list(rejection.claims), users)}" if rejection.claims else ""
+    return f"-{rejection.devices} {'; '.join(part for part in (reason, held) if part)}{example}"
 
 
 def _only(fact: object, kind: NodeKind) -> str:
@@ -274,19 +279,19 @@ def _alternatives(explanation: Explanation) -> Iterator[str]:
     for note in explanation.alternatives:
         yield f"  alternative {note.name} of claim {note.claim} {note.text}"
         if explanation.placed is not None and not note.fits:
-            yield from _shortage(explanation.kinds[0], note)
+            yield from _shortage(explanation, note)
 
 
-def _shortage(kind: NodeKind, note: AlternativeNote) -> Iterator[str]:
+def _shortage(explanation: Explanation, note: AlternativeNote) -> Iterator[str]:
     """The steps of an alternative that finds too few devices."""
-    for request in kind.requests:
+    for request in explanation.kinds[0].requests:
         alternative = request.alternative
         if (alternative.claim.name, alternative.name) == (
             note.claim,
             note.name,
         ) and request.left < request.needed:
             for step in request.steps:
-                yield from _step(step, kind)
+                yield from _step(step, explanation.claim_users)
             yield f"      => {request.left} of {request.needed}"
 
 
@@ -294,7 +299,8 @@ def _conflicts(explanation: Explanation) -> Iterator[str]:
     general, on_nodes = explanation.conflict, explanation.conflicts
     one_node = len(explanation.kinds) == 1 and len(explanation.kinds[0].nodes) == 1
     if general is not None and not one_node:
-        on_nodes = [each for each in on_nodes if each.members != general.members]
+        members = [member.key for member in general.members]
+        on_nodes = [each for each in on_nodes if [member.key for member in each.members] != members]
     # With one kind of node, the conflict there is the general one, and also names the claims that hold devices.
     if general is not None and not (on_nodes and len(explanation.kinds) == 1):
         yield ""
@@ -306,16 +312,13 @@ def _conflicts(explanation: Explanation) -> Iterator[str]:
         yield ""
         yield f"  conflict on {conflict.node}: {_which(conflict, 'there')}"
         yield from _members(conflict)
-    if explanation.never:
-        yield ""
-        yield "  it would not fit even if no device were allocated"
 
 
 def _which(conflict: Conflict, nowhere: str) -> str:
-    """What makes it a conflict: it is minimal, so that leaving out any one member resolves it."""
+    """What makes it a conflict: it is minimal, so that without any one member the others can be met."""
     if len(conflict.members) == 1:
-        return f"this requirement cannot be met {nowhere}"
-    return f"these requirements cannot be met together {nowhere}; leaving out any one of them resolves it"
+        return f"this cannot be met {nowhere}"
+    return f"these cannot be met together {nowhere}, but without any one of them the {'other' if len(conflict.members) == 2 else 'others'} can"
 
 
 def _members(conflict: Conflict) -> Iterator[str]:
@@ -323,27 +326,53 @@ def _members(conflict: Conflict) -> Iterator[str]:
 
 
 def _remedies(explanation: Explanation) -> Iterator[str]:
-    yield ""
     if explanation.remedies:
         yield "  it would fit:"
         yield from _each_remedy(explanation.remedies)
     elif explanation.complete:
         yield "  no single change that was tried makes it fit"
+    if explanation.never:
+        yield "  it would not fit even if no device were in use"
     if not explanation.complete:
         yield "  the search for changes stopped at its time limit"
 
 
+def _holders(explanation: Explanation) -> Iterator[str]:
+    """Who holds what it lacks, on the nodes that lack the fewest devices."""
+    found = []
+    for kind in explanation.kinds[:MAX_KINDS]:
+        claims = {
+            claim: None
+            for request in kind.requests
+            if request.left < request.needed
+            for step in request.steps
+            for rejection in step.rejected
+            for claim in rejection.claims
+        }
+        if claims:
+            found.append(f"    on {_like(kind)}: {held_by(list(claims), explanation.claim_users)}")
+    if found:
+        yield "  who holds devices that it needs:"
+        yield from found
+
+
+def _like(kind: NodeKind) -> str:
+    """The nodes of a kind: `n0`, `n0 and 3 nodes like it`."""
+    more = len(kind.nodes) - 1
+    return f"{kind.nodes[0]} and {number(more, 'node')} like it" if more else kind.nodes[0]
+
+
 def _each_remedy(remedies: Sequence[Remedy]) -> Iterator[str]:
-    """One line each; requests that could be left out share a line if there are many."""
-    requests = [remedy for remedy in remedies if remedy.kind == REQUEST]
-    if len(requests) <= MAX_REQUESTS:
-        requests = []
+    """One line each; if there are many, requests that could be left out share one, and so do claims to release."""
+    groups = [[each for each in remedies if each.kind == kind and each.short] for kind in (REQUEST, RELEASE)]
+    shared = [group for group in groups if len(group) > MAX_REQUESTS]
     for remedy in remedies:
-        if remedy not in requests:
+        group = next((each for each in shared if remedy in each), None)
+        if group is None:
             yield f"    - {remedy.text} ({_on(remedy.nodes)})"
-        elif remedy is requests[0]:
-            names = ", ".join(each.subject for each in requests)
-            yield f"    - without any one of {len(requests)} requests: {names} ({_on(remedy.nodes)})"
+        elif remedy is group[0]:
+            what = "without one of these requests" if remedy.kind == REQUEST else "if one of these ended"
+            yield f"    - {what}: {', '.join(f'{each.short} ({_on(each.nodes)})' for each in group)}"
 
 
 def _on(nodes: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from allocator.attempt import Attempt
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import AllocationError
-from allocator.explaining.conflicts import ALLOCATED, CLAIM, CONSTRAINT, REQUEST, Conflict, Member
+from allocator.explaining.conflicts import ALLOCATED, CONSTRAINT, REQUEST, Conflict, Member
 from allocator.explaining.explanation import FITS, Explanation, explain
 from allocator.explaining.finder import Remedy
 from allocator.explaining.remedies import COUNT, RELEASE, TAINT, TOLERATION
@@ -72,12 +72,8 @@ def _fits(asked: Scenario, snapshot: Snapshot, conflict: Conflict, kept: Iterabl
     """Whether only these demands can be met, in the snapshot that the conflict is about."""
     members = list(kept)
     claims = [_only(claim, index, members) for index, claim in enumerate(asked.claims)]
-    if conflict.node:
-        names = {each.name for each in members if each.kind == CLAIM}
-        released = set(snapshot.claims) - names
-        return fits(snapshot, claims, released, conflict.node)
     released = set() if any(each.kind == ALLOCATED for each in members) else set(snapshot.claims)
-    return fits(snapshot, claims, released)
+    return fits(snapshot, claims, released, conflict.node or None)
 
 
 def _only(claim: Object, index: int, members: list[Member]) -> Object:

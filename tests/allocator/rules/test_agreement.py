@@ -25,7 +25,7 @@ from allocator.pools import pools_of
 from allocator.rules import RULES
 from allocator.rules.capacity import Capacity
 from allocator.rules.constraints import Constraints
-from allocator.rules.rule import Evidence, Objection, Rule
+from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduling import Mode
 from allocator.selection import Selectors
@@ -199,7 +199,7 @@ def _compare(snapshot: Snapshot, claims: list[Object], draw: random.Random, seen
                         assert (answer is None) == (objection is not None and objection.failed), place
                         answers.append(answer)
                         if objection is not None:
-                            assert objection.reason
+                            assert objection.causes or objection.claims
                             seen[rule.name] += 1
                     assert _can_take(attempt, each, device_) == all(answers), (name, device_.id, each.name)
             if asked and devices:
@@ -298,7 +298,7 @@ def test_objection_of_a_constraint() -> None:
     )
     assert _objection(Constraints, evidence, asked, other) is None
     assert attempt.take(asked, one, must=False)
-    assert _objection(Constraints, evidence, asked, other) == Objection(
+    assert _objection(Constraints, evidence, asked, other) == because(
         f"the value of {name} does not go with those of the devices taken"
     )
 
@@ -310,5 +310,5 @@ def test_objection_of_a_capacity_policy() -> None:
     shared = device("a", capacity=capacity, allowMultipleAllocations=True)
     evidence, _, (asked,), (found,) = _one_pool(exactly(capacity={"memory": "3"}), devices=[shared])
     assert _objection(Capacity, evidence, asked, found) == Objection(
-        "the policy of the device admits no memory: 3"
+        (Cause("its policy does not admit 3 of memory", (("", "only 1, 2"),)),)
     )

@@ -201,7 +201,7 @@ def test_device_that_is_gone(
     assert main(["explain", *arguments]) == 1
     text = capsys.readouterr().out
     assert (
-        "counter set gpu-0: in use with groups {mig} by claim team-a/mig-user (gpu-0-mig-0 is gone from the slices), "
-        "the device has groups {vgpu}" in text
+        "gpu-0 is in use with groups {mig} (gpu-0-mig-0 is gone from the slices), "
+        "the device has groups {vgpu}; held by pod team-a/mig (claim mig-user)" in text
     )
-    assert "if claim team-a/mig-user were released (on n1)" in text
+    assert "if pod team-a/mig ended, which uses claim mig-user (on n1)" in text

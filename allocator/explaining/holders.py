@@ -1,0 +1,94 @@
+"""Who holds allocated devices: the pods that use a claim, or what else it is reserved for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from resourceapi.counting import number
+from resourceapi.objects import EMPTY, Object
+
+#: Holders, pods or claims that are named in one list.
+MAX_NAMED = 3
+
+
+class Holder(NamedTuple):
+    """An allocated claim with what uses it.
+
+    :param claim: its `namespace/name`.
+    :param pods: the pods it is reserved for, or else the one that it has been created for; `namespace/name`.
+    :param others: what else it is reserved for: `podgroups train`.
+    """
+
+    claim: str
+    pods: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """`pod a/train (claim train-gpu)`, `claim a/shared (pods a/x, a/y and 3 others)`."""
+        if len(self.pods) == 1 and not self.others:
+            return f"pod {self.pods[0]} (claim {self.claim.rpartition('/')[2]})"
+        users = [f"pods {_some(self.pods)}"] if self.pods else []
+        return f"claim {self.claim} ({', '.join((*users, *self.others)) or 'used by no pod'})"
+
+
+def holder(name: str, claim: Object) -> Holder:
+    """Who holds the devices of an allocated claim."""
+    metadata = claim.get("metadata") or EMPTY
+    namespace = metadata.get("namespace", "")
+    pods, others = [], []
+    for consumer in (claim.get("status") or EMPTY).get("reservedFor") or ():
+        kind, used_by = consumer.get("resource", ""), consumer.get("name", "")
+        if kind == "pods" and not consumer.get("apiGroup"):
+            pods.append(_in(namespace, used_by))
+        else:
+            others.append(f"{kind} {used_by}")
+    if not pods and not others:
+        owners = metadata.get("ownerReferences") or ()
+        pods = [_in(namespace, owner.get("name", "")) for owner in owners if owner.get("kind") == "Pod"]
+    return Holder(name, tuple(pods), tuple(others))
+
+
+def held_by(claims: Sequence[str], holders: Mapping[str, Holder]) -> str:
+    """`pod a/x (claim x-gpu)`, `4 pods: a/w, a/x, a/y and 1 other`."""
+    found = [holders[claim] for claim in claims]
+    if len(found) > 1 and all(len(each.pods) == 1 and not each.others for each in found):
+        pods = list(dict.fromkeys(each.pods[0] for each in found))
+        if len(pods) > 1:
+            return f"{number(len(pods), 'pod')}: {_some(pods)}"
+    unused = [each.claim for each in found if not each.pods and not each.others]
+    if len(found) > 1 and len(unused) == len(found):
+        return f"claims {_some(unused)} (used by no pod)"
+    texts = [each.text for each in found[:MAX_NAMED]]
+    return ", ".join(texts) + _more(len(found))
+
+
+def released(holders: Sequence[Holder]) -> str:
+    """What would have to happen for the devices of claims to be free: `pod a/x ended, which uses claim x-gpu`."""
+    used = [each for each in holders if each.pods or each.others]
+    unused = [each.claim for each in holders if not each.pods and not each.others]
+    pods = list(dict.fromkeys(pod for each in used for pod in each.pods))
+    users = [f"pod{'s' if len(pods) > 1 else ''} {', '.join(pods)}"] if pods else []
+    users += dict.fromkeys(other for each in used for other in each.others)
+    parts = []
+    if users:
+        claims = [each.claim for each in used]
+        which = f"claim {claims[0].rpartition('/')[2]}" if len(claims) == 1 else number(len(claims), "claim")
+        parts.append(f"{' and '.join(users)} ended, which {'uses' if len(pods) == 1 else 'use'} {which}")
+    if unused:
+        noun, verb = ("claims", "were") if len(unused) > 1 else ("claim", "were")
+        parts.append(f"{noun} {', '.join(unused)} {verb} deleted, which no pod uses")
+    return ", and if ".join(parts)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:MAX_NAMED]) + _more(len(names))
+
+
+def _more(count: int) -> str:
+    return f" and {number(count - MAX_NAMED, 'other')}" if count > MAX_NAMED else ""
+
+
+def _in(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if namespace else str(name)
