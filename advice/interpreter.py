@@ -74,7 +74,7 @@ class Interpreter:
             namespace_labels=self.namespaces.get(result.namespace),
             text_of=manifest.written,
         )
-        _, advice = hint_for(problem)
+        advice = hint_for(problem)[1].text
         return advice if all(finding.hint != advice for finding in result.findings) else ""
 
     def add_not_served(self, result: Result, manifest: Manifest) -> None:

@@ -24,18 +24,18 @@ def treatment(value: dict[str, Any]) -> str:
         return ASK
     if (api_version, kind) in CONTEXT_KINDS:
         return CONTEXT
-    from advice.hints.versions import is_of_the_group
+    from advice.hints.group import is_of_the_group
 
     return NOT_SERVED if is_of_the_group(api_version, kind) else SKIP
 
 
 def _untyped(value: dict[str, Any]) -> str:
     """An object without apiVersion or kind is an error if it looks like one of the group, and skipped otherwise."""
-    from advice.hints.versions import FORMER_KINDS
+    from advice.hints.group import KINDS_OF_THE_GROUP
     from resourceapi.nearness import nearest
 
     kind = value.get("kind", value.get(nearest("kind", value)))
-    if isinstance(kind, str) and (kind in FORMER_KINDS or kind in workloads.RESOURCES):
+    if isinstance(kind, str) and (kind in KINDS_OF_THE_GROUP or kind in workloads.RESOURCES):
         return NOT_SERVED
     api_version = value.get("apiVersion")
     return NOT_SERVED if isinstance(api_version, str) and api_version.startswith(GROUP) else SKIP

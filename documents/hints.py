@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 
 _TEMPLATE = r"\{\{|\{%", "Helm, Jinja or another template language"
+_READERS = ""  # nothing but a reader
 _PLACEHOLDERS = (
-    (r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\([A-Z_][A-Z0-9_]*\)", "envsubst or a shell"),
+    (
+        r"\$\{[A-Za-z_][A-Za-z0-9_]*(?:[:/%#^,=?+-][^{}]*)?\}|\$\([A-Z_][A-Z0-9_]*\)|\$[A-Z][A-Z0-9_]+\b",
+        "envsubst or a shell",
+    ),
     (r"__[A-Z][A-Z0-9_]*__|@[A-Z][A-Z0-9_]+@|<%[=-]?", "a script that replaces it"),
-    (r"<[A-Z][A-Z0-9_-]+>", "a reader who replaces it"),
+    (r"<[A-Z][A-Z0-9_-]+>", _READERS),
 )
 
 # Hyphens and dashes that look like the one on the keyboard, minus signs among them.
@@ -17,12 +21,18 @@ _dashes_alone = re.compile(rf"^[-{_DASHES}]{{1,4}}[ \t\r]*(?:#[^\n]*)?$", re.MUL
 
 
 def template_marker(text: str) -> tuple[str, str] | None:
-    """The first template marker or placeholder in a text, and what it is there for; or None."""
+    """The first template marker or placeholder in a text, and who replaces it; or None."""
     for pattern, purpose in (_TEMPLATE, *_PLACEHOLDERS):
         matched = re.search(pattern, text)
         if matched:
             return matched[0], purpose
     return None
+
+
+def value_placeholder(text: str) -> tuple[str, str] | None:
+    """A whole value that stands in for another, such as `<your node>`, and who replaces it; or None."""
+    matched = re.fullmatch(r"\s*(<[A-Za-z][\w .:/-]{0,100}>)\s*", text)
+    return (matched[1], _READERS) if matched else None
 
 
 def template_hint(text: str, offset: int) -> str:
@@ -39,6 +49,8 @@ def template_hint(text: str, offset: int) -> str:
 
 def render_first(marker: str, purpose: str) -> str:
     """The hint for a file with a template marker (:func:`template_marker`)."""
+    if purpose == _READERS:
+        return f"replace {marker} with a real value"
     return f"the file looks templated ({marker} is for {purpose}): render it first and check the result"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from resourceapi.field_path import Path
 from resourceapi.schema import Field, Schema, Struct, Type
@@ -49,25 +50,48 @@ def type_at(schema: Schema, kind: str, path: Path) -> Type | None:
     return type
 
 
-def structs_with(schema: Schema, kind: str, name: str) -> list[str]:
-    """Where a kind has a struct with a field of this name: ``spec.devices.requests[].exactly``; empty for the kind itself."""
-    found: list[str] = []
+def fits(value: Any, type: Type) -> bool:
+    """Whether a value could be of a type, as far as lists, mappings and texts go."""
+    if isinstance(value, list):
+        return type.kind == "list" and all(fits(entry, type.element) for entry in value[:1] if type.element)
+    if isinstance(value, dict):
+        return type.kind in ("struct", "map", "raw", "any")
+    return type.kind not in ("struct", "map", "list")
+
+
+class Home(NamedTuple):
+    """A struct of a kind that has a field of some name.
+
+    :param path: where the struct is; "[]" stands for any index, and "[…]" for any key
+    :param type: the type of the field
+    """
+
+    path: tuple[str, ...]
+    type: Type
+
+
+ANY_INDEX, ANY_KEY = "[]", "[…]"
+
+
+def structs_with(schema: Schema, kind: str, name: str) -> list[Home]:
+    """The structs of a kind that have a field of this name."""
+    found: list[Home] = []
     if kind in schema:
-        _collect(schema, schema[kind], name, "", set(), found)
+        _collect(schema, schema[kind], name, (), set(), found)
     return found
 
 
 def _collect(
-    schema: Schema, struct: Struct, name: str, prefix: str, above: set[str], found: list[str]
+    schema: Schema, struct: Struct, name: str, path: tuple[str, ...], above: set[str], found: list[Home]
 ) -> None:
     above = above | {struct.name}
     for field in fields_of(schema, struct):
-        place = f"{prefix}.{field.name}" if prefix else field.name
-        if field.name == name:
-            found.append(prefix)
         type = field.type
+        if field.name == name:
+            found.append(Home(path, type))
+        inner = (*path, field.name)
         while type.element is not None:
-            place += "[]" if type.kind == "list" else "[…]"
+            inner = (*inner, ANY_INDEX if type.kind == "list" else ANY_KEY)
             type = type.element
         if type.kind == "struct" and type.struct in schema and type.struct not in above:
-            _collect(schema, schema[type.struct], name, place, above, found)
+            _collect(schema, schema[type.struct], name, inner, above, found)

@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from advice.hints.hint import Hint
+from advice.hints import schema_walk
+from advice.hints.changes import changed
+from advice.hints.former import decodes
+from advice.hints.hint import Advice, Change, Hint
 from advice.hints.problem import Problem
-from advice.hints.snippet import yaml
 from resourceapi.kinds import KINDS
+from resourceapi.manifests import MISSING, mapping
+from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 from resourceapi.nearness import nearest
 from resourceapi.releases import Profile
+from resourceapi.schema import Type
 from validation.rule_names import NOT_SERVED, SERVER_WARNING
 
-# The last release (1.x) that served what is gone, by version, and by kind where that differs.
-LAST_SERVED = {"v1alpha1": 26, "v1alpha2": 30, "v1alpha3": 33}
-CLASSIC_KINDS = {
-    "ResourceClass": "DeviceClass",
-    "PodScheduling": "",
-    "PodSchedulingContext": "",
-    "ResourceClassParameters": "DeviceClass",
-    "ResourceClaimParameters": "ResourceClaim",
+# Kinds that stand beside those of the group in many files; `resource.k8s.io` gets into their apiVersion by copying.
+OTHER_KINDS = {
+    **{kind: f"{group}/v1" if group else "v1" for group, kinds in workloads.KINDS.items() for kind in kinds},
+    **dict.fromkeys(
+        (
+            "ConfigMap",
+            "LimitRange",
+            "Namespace",
+            "Node",
+            "ResourceQuota",
+            "Secret",
+            "Service",
+            "ServiceAccount",
+        ),
+        "v1",
+    ),
+    **dict.fromkeys(
+        ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"), "rbac.authorization.k8s.io/v1"
+    ),
 }
-FORMER_KINDS = frozenset((*KINDS, *CLASSIC_KINDS))
-OTHER_GROUPS = ("core.k8s.io", "", "apps", "k8s.io", "resources.k8s.io", "resource.kubernetes.io")
-
-
-def is_of_the_group(api_version: str, kind: str) -> bool:
-    """Whether an object that nothing knows was meant for DRA: its group, or its kind in a group of Kubernetes itself."""
-    group = api_version.rpartition("/")[0]
-    if group == GROUP:
-        return True
-    if kind not in FORMER_KINDS:
-        return False
-    return group in OTHER_GROUPS or bool(nearest(group, (GROUP,)))
 
 
 def newest_served(kind: str, profile: Profile) -> str:
@@ -45,79 +47,77 @@ def newest_served(kind: str, profile: Profile) -> str:
     )
 
 
-def _missing(problem: Problem) -> str:
+def api_version_of(kind: str, profile: Profile) -> str:
+    """The apiVersion to write for a kind, or nothing for a kind that is not known or not served."""
+    now = newest_served(kind, profile)
+    return f"{GROUP}/{now}" if now else OTHER_KINDS.get(kind, "")
+
+
+def _set(key: str, value: str) -> Change:
+    return (key,), value
+
+
+def _write_api_version(api_version: str, because: str = "") -> Advice:
+    return Advice(f"write `apiVersion: {api_version}`{because}", _set("apiVersion", api_version))
+
+
+# --- apiVersion or kind missing ----------------------------------------------------------------------------------
+
+
+def _missing(problem: Problem) -> str | Advice:
     """No apiVersion or no kind: look for a key in wrong case, or say what it should be."""
+    if problem.api_version and problem.kind:
+        return ""
     written = problem.object if isinstance(problem.object, dict) else {}
-    lines = []
+    lines, changes = [], list[Change]()
     for key in ("apiVersion", "kind"):
-        if key in written:
+        if key in written and written[key] not in ("", None):
             continue
         slip = nearest(key, (name for name in written if isinstance(name, str)))
+        value = written.get(slip) if slip else None
         if slip:
             lines.append(f"write `{key}` instead of `{slip}`")
-        elif key == "apiVersion" and problem.kind in KINDS:
-            lines.append(f"add `apiVersion: {GROUP}/{newest_served(problem.kind, problem.profile)}`")
-        else:
-            lines.append(f"add `{key}`, which every object needs")
-    return "; ".join(lines)
+            changes += ((slip,), MISSING), ((key,), value)
+            continue
+        meant = _missing_value(key, changed(written, changes), problem.profile)
+        lines.append(f"add `{key}: {meant}`" if meant else f"add `{key}`, which every object needs")
+        if meant:
+            changes.append(_set(key, meant))
+    certain = all(line.startswith(("write", "add `kind: ", "add `apiVersion: ")) for line in lines)
+    return Advice("; ".join(lines), *(changes if certain else ()))
 
 
-def _former_version(problem: Problem) -> str:
-    """A version that is gone: name the last release that served it, and show what to write now."""
-    kind, version = problem.kind, problem.version
-    if version not in LAST_SERVED or kind not in FORMER_KINDS or not _meant_for_group(problem):
+def _missing_value(key: str, written: dict[str, object], profile: Profile) -> str:
+    """What an object without `apiVersion` or `kind` must be, if the rest of it tells."""
+    kind = written.get("kind")
+    if key == "apiVersion":
+        kind = kind if isinstance(kind, str) else _kind_by_fields(written, profile)
+        return api_version_of(kind, profile)
+    return _kind_by_fields(written, profile)
+
+
+def _kind_by_fields(written: dict[str, object], profile: Profile) -> str:
+    """The only kind of the group whose spec has all the keys that an object has, or nothing."""
+    spec = mapping(written, "spec")
+    schema = profile.schemas["v1"]
+    if not spec:
         return ""
-    if version in KINDS.get(kind, KINDS["DeviceClass"]).versions:
-        return ""  # this release does not serve it, others do
-    place = f"{GROUP}/{version}" if problem.api_version.startswith(GROUP) else problem.api_version
-    text = f"the last release that served {GROUP}/{version} {kind} is 1.{LAST_SERVED[version]}"
-    if place != f"{GROUP}/{version}":
-        text = f"there is no group {place.rpartition('/')[0]}, {kind} was in {GROUP}; {text}"
-    return f"{text}; {_rewrite(problem)}"
+    found = [
+        kind
+        for kind in KINDS
+        if all(_fits(schema_walk.type_at(schema, kind, ("spec", key)), value) for key, value in spec.items())
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
-def _meant_for_group(problem: Problem) -> bool:
-    return is_of_the_group(problem.api_version, problem.kind)
+def _fits(type: Type | None, value: object) -> bool:
+    return type is not None and schema_walk.fits(value, type)
 
 
-def _rewrite(problem: Problem) -> str:
-    kind = problem.kind
-    now = newest_served(KINDS[kind].name if kind in KINDS else CLASSIC_KINDS[kind], problem.profile)
-    if problem.version == "v1alpha3" and now:
-        requests = _requests(problem.object)
-        if requests:
-            return (
-                f"run `claimcheck convert --to {now} FILE` to rewrite it, with `apiVersion: {GROUP}/{now}` and these requests:\n"
-                + yaml(requests)
-            )
-        return f"write `apiVersion: {GROUP}/{now}`"
-    if CLASSIC_KINDS.get(kind) == "":
-        return "it has no successor; the scheduler now allocates devices itself"
-    if kind in ("ResourceClass", "ResourceClassParameters"):
-        return f"use a DeviceClass ({GROUP}/{now}) instead, which selects devices with CEL"
-    return (
-        f"classic DRA was removed; write a {GROUP}/{now} claim with `spec.devices.requests`, each with the "
-        "`deviceClassName` of a DeviceClass"
-    )
+# --- another version, group or kind ------------------------------------------------------------------------------
 
 
-def _requests(manifest: Any) -> list[Any]:
-    """The requests of a claim or template with flat requests, each with its fields under `exactly`."""
-    spec = manifest.get("spec") if isinstance(manifest, dict) else None
-    if isinstance(spec, dict) and isinstance(spec.get("spec"), dict):
-        spec = spec["spec"]
-    devices = spec.get("devices") if isinstance(spec, dict) else None
-    requests = devices.get("requests") if isinstance(devices, dict) else None
-    rewritten = []
-    for request in requests if isinstance(requests, list) else []:
-        if not isinstance(request, dict) or "exactly" in request or "firstAvailable" in request:
-            return []
-        exactly = {key: value for key, value in request.items() if key != "name"}
-        rewritten.append({"name": request.get("name"), "exactly": exactly})
-    return rewritten
-
-
-def _not_yet(problem: Problem) -> str:
+def _not_yet(problem: Problem) -> str | Advice:
     """A version that other releases serve."""
     kind, version = problem.kind, problem.version
     if problem.api_version != f"{GROUP}/{version}" or kind not in KINDS:
@@ -127,43 +127,68 @@ def _not_yet(problem: Problem) -> str:
         return ""
     served = newest_served(kind, problem.profile)
     text = f"{kind} {version} is served from 1.{lifecycle.introduced}"
-    return f"{text}; for {problem.profile.name} use {GROUP}/{served}" if served else text
+    if not served:
+        return text
+    return Advice(
+        f"{text}; for {problem.profile.name} use {GROUP}/{served}", _set("apiVersion", f"{GROUP}/{served}")
+    )
 
 
-def _wrong_group(problem: Problem) -> str:
-    kind = problem.kind
+def _never_served(problem: Problem) -> str | Advice:
+    """A version that the kind never had: of a draft, or a slip."""
+    kind, version = problem.kind, problem.version
+    if problem.api_version != f"{GROUP}/{version}" or kind not in KINDS:
+        return ""
     now = newest_served(kind, problem.profile)
+    if not now:
+        first = min(lifecycle.introduced for lifecycle in KINDS[kind].versions.values())
+        return f"remove it, or use a later release: {kind} is served from 1.{first}"
+    if not decodes(problem.object, now):
+        return f"rewrite it as a {GROUP}/{now} {kind}, whose fields are not these; there never was a {version} {kind}"
+    return _write_api_version(f"{GROUP}/{now}", f"; there never was a {version} {kind}")
+
+
+def _wrong_group(problem: Problem) -> str | Advice:
+    kind = problem.kind
+    now = api_version_of(kind, problem.profile)
+    if kind in OTHER_KINDS:
+        return _write_api_version(now, f": {kind} is not in {GROUP}")
     if problem.api_version.rpartition("/")[0] == GROUP or not now:
         return ""
-    return f"{kind} is in {GROUP}; write `apiVersion: {GROUP}/{now}`"
+    return _write_api_version(now, f": {kind} is in {GROUP}")
 
 
-def _near_kind(problem: Problem) -> str:
+def _near_kind(problem: Problem) -> str | Advice:
     served = [kind for kind in KINDS if newest_served(kind, problem.profile)]
     meant = nearest(problem.kind, served)
     if meant:
-        return f"did you mean `kind: {meant}`?"
+        return Advice(f"did you mean `kind: {meant}`?", _set("kind", meant))
+    other = nearest(problem.kind, OTHER_KINDS)
+    if other:
+        api_version = OTHER_KINDS[other]
+        return Advice(
+            f"did you mean `apiVersion: {api_version}` and `kind: {other}`?",
+            _set("apiVersion", api_version),
+            _set("kind", other),
+        )
+    return f"check `kind`: {GROUP} has {', '.join(served)}"
+
+
+def _deprecated(problem: Problem) -> str:
     now = newest_served(problem.kind, problem.profile)
-    if now:
-        return f"write `apiVersion: {GROUP}/{now}`"
-    return f"{GROUP} has {', '.join(served)}"
+    if not now or now == problem.version:
+        return ""
+    return (
+        f"run `claimcheck convert --to {now} --in-place FILE` to rewrite the file, keeping comments and layout; "
+        f"servers only serve {problem.version} where --runtime-config enables it"
+    )
 
 
 HINTS = (
-    Hint(
-        "deprecated-version",
-        (SERVER_WARNING,),
-        "run `claimcheck convert --to v1 --in-place FILE` to rewrite the file, keeping comments and layout; "
-        "servers only serve {version} where --runtime-config enables it",
-        message="is deprecated in",
-    ),
-    Hint("former-version", (NOT_SERVED,), _former_version),
+    Hint("deprecated-version", (SERVER_WARNING,), _deprecated, message="is deprecated in"),
     Hint("not-yet-served", (NOT_SERVED,), _not_yet),
-    Hint("missing-type", (NOT_SERVED,), lambda problem: _missing(problem) if _lacks_type(problem) else ""),
+    Hint("missing-type", (NOT_SERVED,), _missing),
+    Hint("never-served", (NOT_SERVED,), _never_served),
     Hint("wrong-group", (NOT_SERVED,), _wrong_group),
     Hint("near-kind", (NOT_SERVED,), _near_kind),
 )
-
-
-def _lacks_type(problem: Problem) -> bool:
-    return not problem.api_version or not problem.kind

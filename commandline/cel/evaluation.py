@@ -143,7 +143,7 @@ def _hint(problem: FieldError, expression: str, profile: Profile) -> str:
     selectors = [{"cel": {"expression": expression}}]
     device_class = {"apiVersion": _V1, "kind": "DeviceClass", "spec": {"selectors": selectors}}
     path = ("spec", "selectors", 0, "cel", "expression")
-    return hint_for(Problem(problem.kind, problem.message, path, device_class, profile))[1]
+    return hint_for(Problem(problem.kind, problem.message, path, device_class, profile))[1].text
 
 
 def _evaluate(expression: str, inventory: DeviceInventory, *, derived: bool) -> list[Group]:

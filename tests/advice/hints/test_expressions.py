@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from advice.hints import hint_for
+from advice.hints.expressions import STRING
 from advice.hints.problem import Problem
-from advice.hints.selectors import STRING
 from resourceapi.field_errors import FORBIDDEN, INVALID
 from resourceapi.releases import Profile
 
@@ -24,7 +24,8 @@ def _hint(
         "kind": "DeviceClass",
         "spec": {"selectors": [{"cel": {"expression": expression}}]},
     }
-    return hint_for(Problem(rule, message, PATH, manifest, profile or Profile()))
+    name, advice = hint_for(Problem(rule, message, PATH, manifest, profile or Profile()))
+    return name, advice.text
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,11 @@ import pytest
 
 from advice import interpreter
 from advice.hints import hint_for, hints
+from advice.hints.hint import Advice
 from advice.hints.problem import Problem
 from commandline.main import main
+from resourceapi.field_errors import TOO_MANY
+from resourceapi.releases import Profile
 from tests.case_files import read_yaml
 
 CASES = read_yaml(Path(__file__).parent / "cases.yaml")
@@ -24,10 +27,10 @@ def test_case(
     """The field that the case names gets this hint, with this text."""
     names: dict[str, str] = {}
 
-    def recording(problem: Problem) -> tuple[str, str]:
-        name, text = hint_for(problem)
-        names[text] = name
-        return name, text
+    def recording(problem: Problem) -> tuple[str, Advice]:
+        name, advice = hint_for(problem)
+        names[advice.text] = name
+        return name, advice
 
     monkeypatch.setattr(interpreter, "hint_for", recording)
     file = tmp_path / "manifest.yaml"
@@ -47,9 +50,11 @@ def test_case(
 
 def test_every_hint_is_tested() -> None:
     """No hint is without a case, but those about CEL expressions, which have tests of their own."""
-    from advice.hints import selectors
+    from advice.hints import expressions
 
-    tested = {case["hint"] for case in CASES} | {hint.name for hint in selectors.HINTS}
+    tested = (
+        {case["hint"] for case in CASES} | {hint.name for hint in expressions.HINTS} | {"too-many-devices"}
+    )
     assert tested == {hint.name for hint in hints()}
 
 
@@ -57,3 +62,18 @@ def test_names_are_unique() -> None:
     """A name stands for one hint."""
     names = [hint.name for hint in hints()]
     assert len(set(names)) == len(names)
+
+
+def test_more_devices_than_a_slice_holds() -> None:
+    """What a slice cannot hold goes into another one."""
+    manifest = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "spec": {"devices": [{"name": f"gpu-{n}"} for n in range(129)]},
+    }
+    message = "Too many: 129: must have at most 128 items"
+    name, advice = hint_for(Problem(TOO_MANY, message, ("spec", "devices"), manifest, Profile()))
+    assert (name, advice.text) == (
+        "too-many-devices",
+        "put the rest into another ResourceSlice of the same pool, and count it in `resourceSliceCount`",
+    )

@@ -1,0 +1,149 @@
+"""Hints for the shape of the devices of a ResourceSlice: what each version has where, and what no version has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from advice.hints.changes import renamed
+from advice.hints.hint import Advice, Hint
+from advice.hints.problem import Problem
+from advice.hints.snippet import yaml
+from resourceapi.field_errors import INVALID, REQUIRED
+from resourceapi.manifests import MISSING, value_at
+from validation.rule_names import UNKNOWN_FIELD, WRONG_TYPE
+
+UNKNOWN = (UNKNOWN_FIELD,)
+WRONG = (WRONG_TYPE,)
+DEVICE = r"^spec\.devices\[\]"
+
+
+def flat_device(device: Any) -> Any:
+    """A device with the fields of `basic` at its top, and with each quantity of its capacity under `value`."""
+    if not isinstance(device, dict):
+        return device
+    basic = device.get("basic")
+    flat = {key: value for key, value in device.items() if key != "basic"}
+    if isinstance(basic, dict):
+        flat |= basic
+    if has_bare_capacity(flat):
+        flat["capacity"] = {
+            name: _with_value(quantity) if _is_bare(quantity) else quantity
+            for name, quantity in flat["capacity"].items()
+        }
+    return flat
+
+
+def has_bare_capacity(device: Any) -> bool:
+    """Whether a device has a capacity that is a quantity, as in v1alpha3, and not a mapping with `value`."""
+    capacity = value_at(device, ("capacity",))
+    return isinstance(capacity, dict) and any(map(_is_bare, capacity.values()))
+
+
+def _is_bare(quantity: Any) -> bool:
+    return isinstance(quantity, (str, int, float))
+
+
+def _with_value(quantity: Any) -> dict[str, Any]:
+    return {"value": quantity}
+
+
+def _basic_device(problem: Problem) -> str | Advice:
+    """The wrapper that v1beta1 had around a device, under a later version."""
+    device = problem.parent
+    if problem.version == "v1beta1" or not isinstance(device, dict):
+        return ""
+    text = f"move the fields of `basic` up into the device ({problem.version}); only v1beta1 has `basic`"
+    basic = device.get("basic")
+    if not isinstance(basic, dict):
+        return text
+    if has_bare_capacity(basic):
+        text = (
+            f"move the fields of `basic` up into the device, and put each quantity under `value` ({problem.version}); "
+            "v1beta1 has `basic`, and v1alpha3 had capacities without `value`"
+        )
+    flat = flat_device(device)
+    return Advice(f"{text}:\n{yaml([flat])}", (problem.path[:-1], flat))
+
+
+def _device_without_basic(problem: Problem) -> str | Advice:
+    schema, device = problem.schema, problem.parent
+    if problem.version != "v1beta1" or schema is None or not isinstance(device, dict):
+        return ""
+    inner = schema["BasicDevice"].by_name
+    if problem.key not in inner:
+        return ""
+    basic = device.get("basic")
+    wrapped = {key: value for key, value in device.items() if key not in inner and key != "basic"}
+    wrapped["basic"] = {key: value for key, value in device.items() if key in inner} | (
+        basic if isinstance(basic, dict) else {}
+    )
+    return Advice(
+        f"move `{problem.key}` under `basic` (v1beta1), or use apiVersion resource.k8s.io/v1",
+        (problem.path[:-1], wrapped),
+    )
+
+
+def _attribute_keys(problem: Problem) -> str | Advice:
+    """A value type of an attribute that does not exist, e.g. `integer:`."""
+    meant = {
+        "integer": "int",
+        "number": "int",
+        "boolean": "bool",
+        "str": "string",
+        "semver": "version",
+        "value": "string",
+    }
+    wanted = meant.get(problem.key)
+    if not wanted:
+        return ""
+    return Advice(
+        f"write `{wanted}`: the type of an attribute is `int`, `bool`, `string` or `version`",
+        *renamed(problem, wanted),
+    )
+
+
+def _plain_attribute(problem: Problem) -> str | Advice:
+    """`model: a100` instead of `model: {string: a100}`."""
+    value = problem.value
+    types = {str: "string", bool: "bool", int: "int"}
+    if type(value) not in types:
+        return ""
+    typed = {types[type(value)]: value}
+    return Advice("give the type of the attribute:\n" + yaml({problem.key: typed}), (problem.path, typed))
+
+
+def _plain_capacity(problem: Problem) -> str | Advice:
+    """`memory: 40Gi`, as v1alpha3 had it, instead of `memory: {value: 40Gi}`."""
+    quantity = problem.value
+    if not _is_bare(quantity):
+        return ""
+    mapping = _with_value(quantity)
+    return Advice("put the quantity under `value`:\n" + yaml({problem.key: mapping}), (problem.path, mapping))
+
+
+def _node_selection(problem: Problem) -> str:
+    """A slice that says nothing about nodes; those with nothing but shared counters need it as well."""
+    if value_at(problem.object, ("spec", "sharedCounters")) is MISSING:
+        return "set the nodes that have the devices: `nodeName: <node>`, `allNodes: true` or a `nodeSelector`"
+    return (
+        "set the same nodes as in the pool's slices with devices, "
+        "such as `nodeName: <node>`; a slice with shared counters needs them too"
+    )
+
+
+HINTS = (
+    Hint("basic-device", UNKNOWN, _basic_device, place=DEVICE + r"\.basic$"),
+    Hint("device-without-basic", UNKNOWN, _device_without_basic, place=DEVICE + r"\.\w+$"),
+    Hint("attribute-value-type", UNKNOWN, _attribute_keys, place=r"attributes\{\}\.\w+$"),
+    Hint("plain-attribute", WRONG, _plain_attribute, place=r"attributes\{\}$"),
+    Hint("plain-capacity", WRONG, _plain_capacity, place=DEVICE + r"(\.basic)?\.capacity\{\}$"),
+    Hint("plain-counter", WRONG, _plain_capacity, place=r"\.counters\{\}$"),
+    Hint("node-selection", (REQUIRED,), _node_selection, message="exactly one of `nodeName`"),
+    Hint(
+        "counters-beside-devices",
+        (INVALID,),
+        "move `sharedCounters` to another ResourceSlice of the same pool, and count it in "
+        "`resourceSliceCount`; since 1.35 a slice has either counters or devices",
+        message="only one of `sharedCounters` or `devices`",
+    ),
+)

@@ -1,0 +1,147 @@
+"""Hints for the shape of a claim's requests: what each version has where, and what no version has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from advice.hints.changes import moved
+from advice.hints.hint import Advice, Hint
+from advice.hints.problem import Problem
+from advice.hints.snippet import yaml
+from resourceapi.field_errors import INVALID, REQUIRED
+from validation.rule_names import UNKNOWN_FIELD
+
+UNKNOWN = (UNKNOWN_FIELD,)
+REQUEST = r"^spec\.devices\.requests\[\]"
+
+
+def _flat_request(problem: Problem) -> str | Advice:
+    """v1beta1's request under v1 or v1beta2: show the same request with its details in `exactly`."""
+    if problem.version not in ("v1", "v1beta2") or problem.schema is None:
+        return ""
+    details = problem.schema["ExactDeviceRequest"]
+    request = problem.parent
+    if problem.key not in details.by_name or not isinstance(request, dict):
+        return ""
+    known = problem.schema["DeviceRequest"].by_name
+    moved = {key: value for key, value in request.items() if key in details.by_name}
+    exactly = request.get("exactly")
+    rewritten: dict[str, Any] = {
+        key: value for key, value in request.items() if key in known and key != "exactly"
+    }
+    if rewritten.get("firstAvailable"):
+        return f"remove `{problem.key}` here, or move it to the subrequests that need it: a request with `firstAvailable` has no fields of its own"
+    rewritten["exactly"] = {**(exactly if isinstance(exactly, dict) else {}), **moved}
+    others = {key: value for key, value in request.items() if key not in moved and key not in rewritten}
+    return Advice(
+        f"put these fields under `exactly` ({problem.version}):\n" + yaml([rewritten]),
+        (problem.path[:-1], {**rewritten, **others}),
+    )
+
+
+def _details_in_a_struct(problem: Problem) -> str | Advice:
+    """`device: {deviceClassName: …}`, as drafts of the API had it: the fields of a request in a mapping with another name."""
+    request, details = problem.parent, problem.value
+    if (
+        not isinstance(request, dict)
+        or not isinstance(details, dict)
+        or not details
+        or problem.schema is None
+    ):
+        return ""
+    flat = problem.version == "v1beta1"
+    known = problem.schema["DeviceRequest" if flat else "ExactDeviceRequest"].by_name
+    if not all(key in known for key in details) or "exactly" in request:
+        return ""
+    rest = {key: value for key, value in request.items() if key != problem.key}
+    rewritten = {**rest, **details} if flat else {**rest, "exactly": details}
+    what = (
+        f"move the fields of `{problem.key}` up into the request"
+        if flat
+        else f"write `exactly` instead of `{problem.key}`"
+    )
+    return Advice(f"{what} ({problem.version}):\n" + yaml([rewritten]), (problem.path[:-1], rewritten))
+
+
+def _exactly_in_v1beta1(problem: Problem) -> str | Advice:
+    if problem.version != "v1beta1":
+        return ""
+    return Advice(
+        "move the fields of `exactly` up into the request (v1beta1), or use apiVersion resource.k8s.io/v1",
+        *_moved_up(problem),
+    )
+
+
+def _exactly_in_subrequest(problem: Problem) -> Advice:
+    return Advice(
+        "move the fields of `exactly` up, next to the subrequest's name; a subrequest has no `exactly`",
+        *_moved_up(problem),
+    )
+
+
+def _moved_up(problem: Problem) -> tuple[tuple[Any, Any], ...]:
+    """The change that puts the fields of a mapping in the place of the mapping."""
+    around, inner = problem.parent, problem.value
+    if not isinstance(around, dict) or not isinstance(inner, dict):
+        return ()
+    rest = {key: value for key, value in around.items() if key != problem.key}
+    return ((problem.path[:-1], {**rest, **inner}),)
+
+
+def _neither(problem: Problem) -> str:
+    """A request without `exactly` and `firstAvailable` (or the flat fields of v1beta1)."""
+    alternatives = (
+        ", or alternatives in `firstAvailable`" if "DRAPrioritizedList" in problem.profile.gates else ""
+    )
+    if problem.version == "v1beta1":
+        return f"give the request a `deviceClassName`{alternatives}"
+    return f"give the request `exactly` (with a `deviceClassName`){alternatives}"
+
+
+def _both(problem: Problem) -> str:
+    if problem.version == "v1beta1":
+        return (
+            "keep only `name` and `firstAvailable`; in v1beta1 a request with alternatives has nothing else"
+        )
+    return "keep one: `firstAvailable` for alternatives, `exactly` for a request without"
+
+
+def _count_of_all(problem: Problem) -> Advice:
+    return Advice(
+        "remove `count`: with `allocationMode: All` the request takes every device that matches",
+        moved(problem, problem.path)[0],
+    )
+
+
+HINTS = (
+    Hint("flat-request", UNKNOWN, _flat_request, place=REQUEST + r"\.\w+$"),
+    Hint("details-in-a-struct", UNKNOWN, _details_in_a_struct, place=REQUEST + r"\.\w+$"),
+    Hint("exactly-in-v1beta1", UNKNOWN, _exactly_in_v1beta1, place=REQUEST + r"\.exactly$"),
+    Hint(
+        "nested-first-available",
+        UNKNOWN,
+        "list all alternatives in the request's own `firstAvailable`; they cannot be nested",
+        place=REQUEST + r"\.firstAvailable\[\]\.firstAvailable$",
+    ),
+    Hint(
+        "exactly-in-subrequest",
+        UNKNOWN,
+        _exactly_in_subrequest,
+        place=REQUEST + r"\.firstAvailable\[\]\.exactly$",
+    ),
+    Hint(
+        "admin-access-in-subrequest",
+        UNKNOWN,
+        "`adminAccess` is only allowed under `exactly`, not in alternatives",
+        place=REQUEST + r"\.firstAvailable\[\]\.adminAccess$",
+    ),
+    Hint("neither-exactly-nor-alternatives", (REQUIRED,), _neither, message="`exactly` or `firstAvailable`"),
+    Hint("both-exactly-and-alternatives", (INVALID,), _both, message="`exactly` or `firstAvailable`"),
+    Hint(
+        "count-of-all",
+        (INVALID,),
+        _count_of_all,
+        place=r"\.count$",
+        message="must not be specified when allocationMode is",
+    ),
+)

@@ -1,0 +1,130 @@
+"""Hints for what is missing, empty or too small: what the field wants."""
+
+from __future__ import annotations
+
+from advice.hints.hint import Advice, Hint
+from advice.hints.problem import Problem
+from resourceapi.field_errors import FORBIDDEN, INVALID, REQUIRED, TOO_MANY
+from resourceapi.kinds import claim_spec_of
+from resourceapi.manifests import MISSING, entries, mapping
+
+# What to write into fields that must not be missing or empty, by place.
+WANTED = (
+    (r"^metadata\.name$", "add `metadata.name`: a name of lower-case letters, digits and `-`"),
+    (
+        r"ownerReferences\[\]\.uid$",
+        "write the owner's `metadata.uid` as the cluster has it, or remove `ownerReferences`",
+    ),
+    (r"ownerReferences\[\]\.\w+$", "write the owner's `{key}`, or remove `ownerReferences`"),
+    (r"^spec\.driver$", "write the driver's name, a DNS name such as `gpu.example.com`"),
+    (
+        r"opaque\.driver$",
+        "write the name of the driver that the parameters are for, such as `gpu.example.com`",
+    ),
+    (r"\.driver$", "write the driver's name, a DNS name such as `gpu.example.com`"),
+    (r"^spec\.pool\.name$", "name the pool; for devices of one node take the node's name"),
+    (r"\.resourceSliceCount$", "write the number of ResourceSlices in the pool: `1` if this is the only one"),
+    (r"\.count$", "write how many devices the request is for, `1` or more"),
+    (
+        r"\.deviceClassName$",
+        "write the name of a DeviceClass, such as one that `kubectl get deviceclasses` lists",
+    ),
+    (
+        r"(requests|firstAvailable)\[\]\.name$",
+        "name the request: lower-case letters, digits and `-`, such as `gpu`",
+    ),
+    (r"^spec\.devices\[\]\.name$", "name the device: lower-case letters, digits and `-`, such as `gpu-0`"),
+    (r"resourceClaims\[\]\.name$", "name the entry; containers refer to it in `resources.claims`"),
+    (r"resources\.claims\[\]\.name$", "write the name of an entry of the pod's `resourceClaims`"),
+    (r"ontainers\[\]\.name$", "name the container"),
+    (r"ontainers\[\]\.image$", "name the container's image"),
+    (r"ontainers$", "add a container"),
+    (r"selectors\[\]\.cel$", "add `cel` with an `expression`"),
+    (r"\.opaque$", "add `opaque` with a `driver` and its `parameters`"),
+    (
+        r"opaque\.parameters$",
+        "add the parameters that the driver understands as YAML, usually with `apiVersion` and `kind`",
+    ),
+    (
+        r"(matchAttribute|distinctAttribute)$",
+        "write an attribute with its domain, such as `gpu.example.com/model`",
+    ),
+    (r"taints?(\[\])?\.effect$", "write `NoSchedule`, `NoExecute` or `None`"),
+    (r"taints?(\[\])?\.key$", "write the taint's key, such as `example.com/broken`"),
+)
+
+
+def _wanted(problem: Problem) -> str:
+    import re
+
+    if problem.rule == INVALID and problem.value not in ("", MISSING, None):
+        return ""
+    return next((text for place, text in WANTED if re.search(place, problem.place)), "").format(
+        key=problem.key
+    )
+
+
+def _too_small(problem: Problem) -> str:
+    import re
+
+    return next(
+        (text for place, text in WANTED if re.search(place, problem.place)), "write `1` or more"
+    ).format(key=problem.key)
+
+
+def _no_attribute(problem: Problem) -> str:
+    """A constraint without an attribute; the server says that it has several."""
+    constraint = problem.value
+    if not isinstance(constraint, dict) or {"matchAttribute", "distinctAttribute"} & constraint.keys():
+        return ""
+    return "add the attribute that the devices must have in common, such as `matchAttribute: gpu.example.com/model`"
+
+
+def _all_nodes(problem: Problem) -> Advice:
+    return Advice(f"remove `{problem.key}`, or write `true`", (problem.path, MISSING))
+
+
+def _parameters(problem: Problem) -> str:
+    if problem.value in (MISSING, None):
+        return ""
+    if not isinstance(problem.value, str):
+        return "write an object that the driver understands, usually with `apiVersion` and `kind`"
+    return "write the parameters as YAML under `parameters:`, not as a string"
+
+
+def _admin_namespace(problem: Problem) -> str:
+    from shlex import quote  # the commands may be copied into a shell
+
+    namespace = problem.namespace or "default"
+    label = "resource.kubernetes.io/admin-access=true"
+    text = (
+        f"label the namespace (kubectl label namespace {quote(namespace)} {label}); if it has the label, pass "
+        f"--namespace-labels {quote(f'{namespace}:{label}')}"
+    )
+    if "resource.k8s.io/admin-access" in problem.namespace_labels:
+        text += "; resource.k8s.io/admin-access only counts up to 1.33"
+    return text
+
+
+def _immutable(problem: Problem) -> str:
+    if claim_spec_of(problem.kind) and problem.key == "spec":
+        return f"create one with another name, or delete this one first; the spec of a {problem.kind} cannot be changed"
+    return ""
+
+
+def _too_many_devices(problem: Problem) -> str:
+    if not entries(mapping(problem.object, "spec"), "devices"):
+        return ""
+    return "put the rest into another ResourceSlice of the same pool, and count it in `resourceSliceCount`"
+
+
+HINTS = (
+    Hint("opaque-parameters", (INVALID,), _parameters, place=r"opaque\.parameters$"),
+    Hint("wanted", (REQUIRED, INVALID), _wanted),
+    Hint("too-small", (INVALID,), _too_small, message="must be greater than zero"),
+    Hint("no-attribute", (REQUIRED,), _no_attribute, place=r"constraints\[\]$"),
+    Hint("true-or-nothing", (INVALID,), _all_nodes, message="must be either unset or set to true"),
+    Hint("admin-namespace", (FORBIDDEN,), _admin_namespace, message="admin access to devices requires"),
+    Hint("too-many-devices", (TOO_MANY,), _too_many_devices, place=r"^spec\.devices$"),
+    Hint("immutable", (INVALID,), _immutable, message="immutable"),
+)
