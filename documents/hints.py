@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _TEMPLATE = r"\{\{|\{%", "Helm, Jinja or another template language"
 _READERS = ""  # nothing but a reader
@@ -54,6 +55,17 @@ def render_first(marker: str, purpose: str) -> str:
     return f"the file looks templated ({marker} is for {purpose}): render it first and check the result"
 
 
+def no_object_hint(value: Any) -> str:
+    """What to do about a document that is no mapping."""
+    if isinstance(value, list):
+        if any(isinstance(entry, dict) and "kind" in entry for entry in value):
+            return "make each entry a document of its own, with --- between them, or put the list under `items` of a `kind: List`"
+        return ""
+    if isinstance(value, str):
+        return "remove this text, or begin its lines with # if it is a comment"
+    return ""
+
+
 def typographic_separator(text: str) -> int | None:
     """The offset of a line of dashes that is meant as `---` but typed with others, or None."""
     for matched in _dashes_alone(text):
@@ -71,6 +83,56 @@ def syntax_hint(message: str, text: str, offset: int) -> str:
         return "indent with spaces: YAML does not allow tabs there"
     if "control characters" in message and "\0" in text[max(offset - 1, 0) : offset + 2]:
         return "this looks like UTF-16 or UTF-32 without the mark that says so: save the file as UTF-8"
+    return (
+        _stray_line(text, line_start)
+        or _unquoted_value(before, text[offset:].split("\n", 1)[0])
+        or _usual_cause(message, before, at)
+    )
+
+
+def _stray_line(text: str, line_start: int) -> str:
+    """A line that cannot stand where it does: the one at fault, or the last one before it that is not empty."""
+    line = text[line_start:].split("\n", 1)[0]
+    previous = text[:line_start].rstrip().rpartition("\n")[2]
+    for found in (line, previous):
+        if _dots(found):
+            return "replace the placeholder `...` with what it stands for, or remove its line"
+        if re.fullmatch(r"[ \t]+---[ \t\r]*(?:#.*)?", found):
+            return "begin the separator --- in the first column"
+    return ""
+
+
+_dots = re.compile(r"\s*(?:- )*(?:\.\.\.|\u2026)\s*(?:#.*)?").fullmatch
+# A key with its value, on a line or within the braces of a flow mapping.
+_entry = re.compile(r"(?:^|[{,]|- )\s*([\w.-]+):\s+(?=(\S.*)$)").finditer
+_LOOKED_AT = 1000  # characters of a line before and after the one that cannot be read
+
+
+def _unquoted_value(before: str, after: str) -> str:
+    """A value with quotes missing, on the line whose part after ``before`` cannot be read; CEL expressions most often."""
+    before, after = before[-_LOOKED_AT:], after[:_LOOKED_AT]
+    entries = list(_entry(before))
+    if not entries or entries[-1][2][0] in "|>&*#":
+        return ""
+    key, value = entries[-1][1], entries[-1][2] + after
+    what = "the expression" if key == "expression" else "the value"
+    if entries[-1][2][0] in "{[" and key != "expression":
+        return ""
+    in_flow = "{" in before[: entries[-1].start(1)]
+    quoting = "in single quotes" if "'" not in value else "in double quotes" if '"' not in value else ""
+    if in_flow and (key == "expression" or value[0] in "'\""):
+        how = quoting or "on lines of its own, after `|-`"
+        return f"put {what} {how}: between braces, YAML reads quotes, brackets and commas in it as its own"
+    if not in_flow and value[0] in "'\"![{":
+        how = f"{quoting} or after `|-`" if quoting else "on the next line, after `|-`"
+        meaning = {"!": "as a tag", "[": "as a list", "{": "as a mapping"}.get(
+            value[0], "as quotes around all of it"
+        )
+        return f"put {what} {how}: YAML reads the {value[0]} at its beginning {meaning}"
+    return ""
+
+
+def _usual_cause(message: str, before: str, at: str) -> str:
     if message.startswith("found character that cannot start"):
         return f"put text that begins with {at} in quotes"
     if message.startswith("mapping values are not allowed"):

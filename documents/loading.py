@@ -128,13 +128,13 @@ def _explained(error: MalformedText, text: str, chunk: Chunk) -> MalformedText:
 
 
 def _no_object(source: Source, chunk: Chunk, value: Any) -> DocumentError:
-    from documents.hints import template_hint
+    from documents.hints import no_object_hint, template_hint
 
     kinds = {list: "a list", str: "text", bool: "a boolean", int: "a number", float: "a number"}
     text = source.text[chunk.start : chunk.end]
     blank = len(text) - len(text.lstrip())
     message = f"{NOT_AN_OBJECT}: expected a mapping with apiVersion and kind, found {kinds[type(value)]}"
-    return source.error(chunk.start + blank, message, template_hint(text, blank))
+    return source.error(chunk.start + blank, message, template_hint(text, blank) or no_object_hint(value))
 
 
 def _flattened(document: Document) -> Iterator[Document | DocumentError]:

@@ -92,6 +92,28 @@ def _words(problem: Problem) -> str:
     return f"write `{ {'and': '&&', 'or': '||', 'not': '!'}[word] }` instead of `{matched[1]}` in CEL"
 
 
+def _empty(problem: Problem) -> str:
+    if problem.value != "":
+        return ""
+    return "write an expression; put one that begins with `!` in single quotes or after `|-`, as YAML reads `!` as a tag"
+
+
+def _no_boolean(problem: Problem) -> str:
+    """An expression whose value is an attribute or the like, not whether the device fits."""
+    matched = re.search(r"must evaluate to bool or the unknown type, not (.+)$", problem.message)
+    if matched is None:
+        return ""
+    comparison = {
+        "string": '` == "…"`',
+        "int": "` == 1`",
+        "kubernetes.Quantity": '`.compareTo(quantity("10Gi")) >= 0`',
+        "kubernetes.Semver": '`.isGreaterThan(semver("1.2.3"))`',
+    }.get(matched[1])
+    if comparison is None:
+        return "write a condition, which is true for the devices to select"
+    return f"write a condition, which is true for the devices to select: compare the value, with {comparison} behind it"
+
+
 def _expression(problem: Problem) -> str:
     return problem.value if isinstance(problem.value, str) else ""
 
@@ -102,12 +124,14 @@ def _without_strings(expression: str) -> str:
 
 WRONG = (INVALID,)
 HINTS = (
+    Hint("empty-expression", WRONG, _empty, place=EXPRESSION),
     Hint("capacity-field", WRONG, _quantity_field, place=EXPRESSION),
     Hint("quantity-literal", WRONG, _quantity_literal, place=EXPRESSION),
     Hint("quantity-operator", WRONG, _quantity_operator, place=EXPRESSION),
     Hint("attribute-without-domain", WRONG, _attribute_without_domain, place=EXPRESSION),
     Hint("gated-name", WRONG, _gated, place=EXPRESSION),
     Hint("misspelt-name", WRONG, _misspelt, place=EXPRESSION),
+    Hint("no-boolean", WRONG, _no_boolean, place=EXPRESSION),
     Hint("unbalanced-brackets", WRONG, _unbalanced, place=EXPRESSION),
     Hint("words-for-operators", WRONG, _words, place=EXPRESSION),
     Hint("single-equals", WRONG, _single_equals, place=EXPRESSION),

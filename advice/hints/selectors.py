@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from advice.hints.changes import renamed
@@ -24,6 +25,13 @@ def _expression_beside_cel(problem: Problem) -> str | Advice:
     return Advice(
         "indent `expression` so that it is under `cel`:\n" + yaml([mended]), (problem.path[:-1], mended)
     )
+
+
+def _rest_of_an_expression(problem: Problem) -> str:
+    """`{expression: a, b}`: the comma ends the expression, and the rest is a key without a value."""
+    if re.fullmatch(r"\w+", problem.key) or not isinstance(value_at(problem.parent, ("expression",)), str):
+        return ""
+    return "put the expression in quotes, or on lines of its own after `|-`: between braces, YAML ends a value at a comma"
 
 
 def _other_key_under_cel(problem: Problem) -> str | Advice:
@@ -78,6 +86,7 @@ HINTS = (
     Hint(
         "expression-beside-cel", (UNKNOWN_FIELD,), _expression_beside_cel, place=SELECTOR + r"\.expression$"
     ),
+    Hint("rest-of-an-expression", (UNKNOWN_FIELD,), _rest_of_an_expression, place=SELECTOR + r"\.cel\."),
     Hint("other-key-under-cel", (UNKNOWN_FIELD,), _other_key_under_cel, place=SELECTOR + r"\.cel\.\w+$"),
     Hint(
         "expressions-in-a-list",
