@@ -83,6 +83,8 @@ def syntax_hint(message: str, text: str, offset: int) -> str:
         return "indent with spaces: YAML does not allow tabs there"
     if "control characters" in message and "\0" in text[max(offset - 1, 0) : offset + 2]:
         return "this looks like UTF-16 or UTF-32 without the mark that says so: save the file as UTF-8"
+    if message.startswith("found unknown escape character"):
+        return "write the backslash twice, or put the value in single quotes"
     return (
         _stray_line(text, line_start)
         or _unquoted_value(before, text[offset:].split("\n", 1)[0])
@@ -123,7 +125,7 @@ def _unquoted_value(before: str, after: str) -> str:
     if in_flow and (key == "expression" or value[0] in "'\""):
         how = quoting or "on lines of its own, after `|-`"
         return f"put {what} {how}: between braces, YAML reads quotes, brackets and commas in it as its own"
-    if not in_flow and value[0] in "'\"![{":
+    if not in_flow and value[0] in "'\"![{" and not value.startswith("!!"):
         how = f"{quoting} or after `|-`" if quoting else "on the next line, after `|-`"
         meaning = {"!": "as a tag", "[": "as a list", "{": "as a mapping"}.get(
             value[0], "as quotes around all of it"

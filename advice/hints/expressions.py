@@ -103,15 +103,14 @@ def _no_boolean(problem: Problem) -> str:
     matched = re.search(r"must evaluate to bool or the unknown type, not (.+)$", problem.message)
     if matched is None:
         return ""
-    comparison = {
-        "string": '` == "…"`',
-        "int": "` == 1`",
-        "kubernetes.Quantity": '`.compareTo(quantity("10Gi")) >= 0`',
-        "kubernetes.Semver": '`.isGreaterThan(semver("1.2.3"))`',
+    example = {
+        "string": '`… == "a100"`',
+        "int": "`… >= 2`",
+        "kubernetes.Quantity": '`….compareTo(quantity("10Gi")) >= 0`',
+        "kubernetes.Semver": '`….isGreaterThan(semver("1.2.3"))`',
     }.get(matched[1])
-    if comparison is None:
-        return "write a condition, which is true for the devices to select"
-    return f"write a condition, which is true for the devices to select: compare the value, with {comparison} behind it"
+    condition = "write a condition, which is true for the devices to select"
+    return f"{condition}, such as {example}" if example else condition
 
 
 def _expression(problem: Problem) -> str:

@@ -94,7 +94,14 @@ VERDICTS = [
         "without functions on strings of unknown length; the server estimates the cost of the worst case\n",
         id="too-costly",
     ),
-    pytest.param("device.driver", [], 1, "error: must evaluate to bool or the unknown type, not string\n", id="no-bool"),
+    pytest.param(
+        "device.driver",
+        [],
+        1,
+        "error: must evaluate to bool or the unknown type, not string\n"
+        'hint: write a condition, which is true for the devices to select, such as `… == "a100"`\n',
+        id="no-bool",
+    ),
     pytest.param(
         "device.driver", ["--derived"], 0, "type: string\nestimated cost: 2 (limit 1,000,000)\n", id="derived"
     ),
