@@ -10,7 +10,7 @@ from typing import Any
 
 from advice.hints.changes import changed
 from advice.hints.devices import flat_device
-from advice.hints.group import FORMER_KINDS, is_of_the_group
+from advice.hints.group import FORMER_KINDS, is_of_the_group, newest_served
 from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
@@ -83,8 +83,6 @@ def _has_devices(manifest: Any) -> bool:
 
 
 def _from_v1alpha3(problem: Problem) -> Advice:
-    from advice.hints.versions import newest_served
-
     now = newest_served(problem.kind, problem.profile)
     rewritten = _modern(problem.object, now)
     plain = f"write `apiVersion: {GROUP}/{now}`"

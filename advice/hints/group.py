@@ -1,10 +1,11 @@
-"""Which objects were meant for ``resource.k8s.io``, also where no release serves them."""
+"""Which objects were meant for ``resource.k8s.io``, and in which version the release takes them."""
 
 from __future__ import annotations
 
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.nearness import nearest
+from resourceapi.releases import Profile
 
 #: Kinds that no version has any more.
 FORMER_KINDS = frozenset(
@@ -28,3 +29,12 @@ def is_of_the_group(api_version: str, kind: str) -> bool:
     if kind not in KINDS_OF_THE_GROUP:
         return False
     return group in OTHER_GROUPS or bool(nearest(group, (GROUP,)))
+
+
+def newest_served(kind: str, profile: Profile) -> str:
+    """The newest version of a kind that the release serves, or nothing."""
+    if kind not in KINDS:
+        return ""
+    return next(
+        (version for version in KINDS[kind].versions if KINDS[kind].served(version, profile.minor)), ""
+    )

@@ -160,10 +160,10 @@ def _extended_resource(problem: Problem) -> str | Advice:
         why = "quotas put `requests.` in front themselves"
     else:
         why = "a domain, one `/`, and letters, digits, `-`, `_` and `.`"
-    mended = f"{_dashed(domain, '.')}/{re.sub(r'[^A-Za-z0-9._-]+', '-', resource).strip('-._')}"
-    if names.extended_resource_name(mended):
+    fixed = f"{_dashed(domain, '.')}/{re.sub(r'[^A-Za-z0-9._-]+', '-', resource).strip('-._')}"
+    if names.extended_resource_name(fixed):
         return f"write a name such as `example.com/gpu`: {why}"
-    return Advice(f"write for example `{mended}`: {why}", (problem.path, mended))
+    return Advice(f"write for example `{fixed}`: {why}", (problem.path, fixed))
 
 
 def _duplicate(problem: Problem) -> str:

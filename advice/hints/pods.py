@@ -29,10 +29,10 @@ def _bare_claim_name(problem: Problem) -> str | Advice:
         value = value[0] if value else ""
     if not isinstance(value, str) or not value or value == "...":
         return ""
-    mended = {"name": value}
+    fixed = {"name": value}
     return Advice(
         f"write a mapping: `- name: {scalar(value)}`",
-        (problem.path, mended if isinstance(problem.path[-1], int) else [mended]),
+        (problem.path, fixed if isinstance(problem.path[-1], int) else [fixed]),
     )
 
 

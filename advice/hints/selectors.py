@@ -21,9 +21,9 @@ def _expression_beside_cel(problem: Problem) -> str | Advice:
     expression = value_at(selector, ("expression",))
     if (isinstance(cel, dict) and "expression" in cel) or not isinstance(expression, str):
         return "move `expression` under `cel`"
-    mended = {"cel": {"expression": expression}}
+    fixed = {"cel": {"expression": expression}}
     return Advice(
-        "indent `expression` so that it is under `cel`:\n" + yaml([mended]), (problem.path[:-1], mended)
+        "indent `expression` so that it is under `cel`:\n" + yaml([fixed]), (problem.path[:-1], fixed)
     )
 
 
@@ -78,8 +78,8 @@ def _plain_cel(problem: Problem) -> str | Advice:
     value = problem.value
     if not isinstance(value, str):
         return "write the mapping of `cel` with an `expression`"
-    mended = {"expression": value}
-    return Advice("put the expression under `expression`:\n" + yaml({"cel": mended}), (problem.path, mended))
+    fixed = {"expression": value}
+    return Advice("put the expression under `expression`:\n" + yaml({"cel": fixed}), (problem.path, fixed))
 
 
 HINTS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from advice.hints import schema_walk
 from advice.hints.changes import changed
 from advice.hints.former import decodes
+from advice.hints.group import newest_served
 from advice.hints.hint import Advice, Change, Hint
 from advice.hints.problem import Problem
 from resourceapi.kinds import KINDS
@@ -36,15 +37,6 @@ OTHER_KINDS = {
         ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"), "rbac.authorization.k8s.io/v1"
     ),
 }
-
-
-def newest_served(kind: str, profile: Profile) -> str:
-    """The newest version of a kind that the release serves, or nothing."""
-    if kind not in KINDS:
-        return ""
-    return next(
-        (version for version in KINDS[kind].versions if KINDS[kind].served(version, profile.minor)), ""
-    )
 
 
 def api_version_of(kind: str, profile: Profile) -> str:
