@@ -11,9 +11,9 @@ from typing import Any
 from cluster.client import JSON, Client
 from cluster.store import Collection
 from resourceapi.api_client import Listing, Unavailable
+from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import mapping, text
 
-_LOGGER = logging.getLogger("claimcheck")
 WATCH_SECONDS = 60
 # More than a watch lasts: what takes longer is a connection that nobody answers any more.
 SOCKET_SECONDS = WATCH_SECONDS + 15.0
@@ -62,15 +62,15 @@ class Reflector:
                     self._lose()
                     ending.wait(NOT_SERVED_SECONDS)
                     continue
-                _log(logging.WARNING, "watch failed", path=self.path, reason=error.reason)
-            except Exception:
-                _LOGGER.exception("watch failed", extra={"fields": {"path": self.path}})
+                log(logging.WARNING, "watch failed", path=self.path, reason=error.reason)
+            except Exception:  # noqa: BLE001 - whatever it is, the watch goes on
+                LOGGER.exception("watch failed", extra={"fields": {"path": self.path}})
             ending.wait(_pause(failures))
             failures += 1
 
     def _lose(self) -> None:
         if not self.synced.is_set():
-            _log(logging.INFO, "not served", path=self.path)
+            log(logging.INFO, "not served", path=self.path)
         self._collection.lose()
         self.synced.set()
 
@@ -102,8 +102,3 @@ def _pause(failures: int) -> float:
     """Seconds to wait after so many failures; random, so that not all replicas come back at once."""
     longest = min(LONGEST_PAUSE_SECONDS, PAUSE_SECONDS * 2.0 ** min(failures, 10))
     return longest * (0.5 + random() / 2)
-
-
-def _log(level: int, message: str, **fields: str) -> None:
-    """Log a message with fields, as the formatter of ``serving.logs`` writes them."""
-    _LOGGER.log(level, message, extra={"fields": fields})

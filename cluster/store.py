@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
+from resourceapi.logs import log
 from resourceapi.manifests import mapping, name_of, text
 from resourceapi.objects import Object
 from resourceapi.shortening import shortened
 
-_LOGGER = logging.getLogger("claimcheck")
 MAX_REASON = 200
 Value = TypeVar("Value")
 
@@ -91,8 +91,7 @@ class Collection(Generic[Value]):
             return self._read(obj)
         except Exception as error:  # noqa: BLE001 - one object does not keep the others from being read
             reason = shortened(f"{type(error).__name__}: {error}", MAX_REASON)
-            fields = {"kind": text(obj, "kind"), "name": key_of(obj), "reason": reason}
-            _LOGGER.warning("object ignored", extra={"fields": fields})
+            log(logging.WARNING, "object ignored", kind=text(obj, "kind"), name=key_of(obj), reason=reason)
             return None
 
     def _apply(self, changes: Iterable[Change[Value]]) -> None:

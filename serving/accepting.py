@@ -14,8 +14,8 @@ import socket
 import ssl
 from collections.abc import Callable
 
+from resourceapi.logs import log
 from serving.connections import Connections
-from serving.logs import log
 from serving.tls_connection import TLSConnection
 
 # How long a process that has more connections than another leaves a new one to the others.

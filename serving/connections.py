@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable
 from time import monotonic
 
-from serving.logs import log
+from resourceapi.logs import log
 
 # Seconds between log lines about connections that are closed.
 REPORT_SECONDS = 10.0

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
+from resourceapi.logs import LOGGER, log
 from serving.callers import Caller
 from serving.connections import Connections
 from serving.http_server import Response
-from serving.logs import LOGGER, log
 from serving.routes import LARGE_BYTES, HTTPError, Route, Waiting
 from serving.slots import Slots
 

@@ -8,9 +8,9 @@ import sys
 from time import gmtime, strftime
 from typing import Any, TextIO
 
+from resourceapi.logs import LOGGER
 from resourceapi.shortening import shortened
 
-LOGGER = logging.getLogger("claimcheck")
 # Names and refusals can be long: lines stay readable.
 MAX_CHARACTERS = 2000
 
@@ -36,12 +36,6 @@ class JSONFormatter(logging.Formatter):
 
 def _cut(value: Any) -> Any:
     return shortened(value, MAX_CHARACTERS) if isinstance(value, str) else value
-
-
-def log(level: int, message: str, /, **fields: Any) -> None:
-    """Log a message with further fields."""
-    if LOGGER.isEnabledFor(level):
-        LOGGER.log(level, message, extra={"fields": fields})
 
 
 def configure_logs(level: str, stream: TextIO | None = None) -> None:

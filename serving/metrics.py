@@ -20,7 +20,8 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector
 
-SHARED = "PROMETHEUS_MULTIPROC_DIR"
+from serving.metrics_directory import VARIABLE
+
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
@@ -93,7 +94,7 @@ class ServerMetrics:
     def exposition(self) -> tuple[bytes, str]:
         """The text that Prometheus scrapes, of all processes, and its content type."""
         registry = self.registry
-        if SHARED in os.environ:
+        if VARIABLE in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry), CONTENT_TYPE_LATEST

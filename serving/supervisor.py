@@ -18,9 +18,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from resourceapi.api_client import Unavailable
+from resourceapi.logs import LOGGER, log
 from serving.accepting import Shares
 from serving.certificate_store import Conflict
-from serving.logs import LOGGER, configure_logs, log
+from serving.logs import configure_logs
+from serving.metrics_directory import VARIABLE
 
 if TYPE_CHECKING:
     from serving.application import Application
@@ -48,11 +50,11 @@ def serve(application: Application) -> None:
     with TemporaryDirectory(prefix="claimcheck-") as runtime, _listen(application) as listener:
         metrics = Path(runtime, "metrics")
         metrics.mkdir()
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics)
+        os.environ[VARIABLE] = str(metrics)
         try:
             _Supervisor(application, listener, Path(runtime)).run()
         finally:  # the directory goes, and other metrics of this process must not look for it
-            del os.environ["PROMETHEUS_MULTIPROC_DIR"]
+            del os.environ[VARIABLE]
 
 
 def _listen(application: Application) -> socket.socket:

@@ -11,11 +11,11 @@ import socket
 from pathlib import Path
 from typing import NamedTuple
 
+from resourceapi.logs import LOGGER, log
 from serving.accepting import Acceptor, Shares
 from serving.application import Application, Settings, WorkerApplication
 from serving.config_file import ConfigError
 from serving.connections import Connections
-from serving.logs import LOGGER, log
 from serving.metrics import ServerMetrics
 from serving.server import Server
 from serving.shared_slot import SharedSlot

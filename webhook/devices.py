@@ -17,10 +17,10 @@ from conversion.hub import hub_object
 from deviceselectors.device_properties import DeviceGroup, DeviceProperties
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE
+from resourceapi.logs import log
 from resourceapi.manifests import name_of, text
 from resourceapi.objects import Object
 from resourceapi.releases import Profile, split_api_version
-from serving.logs import log
 from webhook.fitting import Fitting
 from webhook.object_cache import NodeLabels
 

@@ -16,9 +16,9 @@ from deviceselectors.environment import Environment
 from deviceselectors.interface import CONSUMABLE_CAPACITY, LIST_ATTRIBUTES
 from resourceapi.counting import number
 from resourceapi.field_path import Path
+from resourceapi.logs import log
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
-from serving.logs import log
 from webhook.device_search import Demand, OverBudget, Search, expressions
 from webhook.devices import DeviceIndex, PlacedGroup
 

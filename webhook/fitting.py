@@ -19,8 +19,8 @@ from allocator.rules.node_operations import OPTIONAL_NODE_OPERATIONS
 from allocator.scheduling import FATAL, Mode, SchedulingState
 from cluster import store
 from resourceapi.canonical import canonical
+from resourceapi.logs import LOGGER
 from resourceapi.objects import EMPTY, Object
-from serving.logs import LOGGER
 from webhook.object_cache import NodeLabels
 
 # Work that takes longer than this, in seconds, is followed by a pause.

@@ -13,8 +13,8 @@ from threading import Event
 from typing import Any, NamedTuple
 
 from resourceapi.api_client import Api, Unavailable
+from resourceapi.logs import log
 from resourceapi.manifests import entries, mapping
-from serving.logs import log
 
 SECONDS = 5.0
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"

@@ -10,9 +10,9 @@ from quota.controller import RecountController
 from quota.enforcement import ObservedQuota, QuotaCheck, ReservedQuota, held_for_custom_resources
 from quota.reservations import Reservations
 from resourceapi.errors import ClaimcheckError
+from resourceapi.logs import log
 from resourceapi.releases import Profile
 from serving.config_file import Config
-from serving.logs import log
 from validation.server import Server
 from webhook.cluster import WatchedCluster
 from webhook.cluster_setup import make_client, own_namespace

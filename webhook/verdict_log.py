@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
+from resourceapi.logs import LOGGER, log
 from resourceapi.objects import Object
-from serving.logs import LOGGER, log
 from webhook.reviews import AdmissionRequest, ConversionRequest
 
 _MAX_UID = 100

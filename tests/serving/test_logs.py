@@ -8,7 +8,8 @@ import logging
 
 import pytest
 
-from serving.logs import LOGGER, MAX_CHARACTERS, JSONFormatter, log
+from resourceapi.logs import LOGGER, log
+from serving.logs import MAX_CHARACTERS, JSONFormatter
 
 
 @pytest.mark.parametrize(
