@@ -6,6 +6,8 @@ from resourceapi.errors import ClaimcheckError
 
 #: The kinds of errors: other nodes cannot help either, other nodes may.
 FATAL, NODE = "fatal", "node"
+#: Said of a node for which a claim of the pod has no devices, though it is allocated.
+AWAY = "allocated claim is not available on the node"
 
 
 class AllocationError(ClaimcheckError):

@@ -1,26 +1,71 @@
-"""Which nodes are eligible for a pod by its spec: what kube-scheduler checks besides devices, except resources like CPU.
+"""Which nodes a pod's spec excludes before kube-scheduler looks for devices there, and why, in kube-scheduler's words.
 
-kube-scheduler ignores a pod that names its node: its claims must be allocated already.
+kube-scheduler ignores a pod that names its node: its claims must be allocated already. What nodes have left of CPU and the
+like is another matter (`allocator.node_resources`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from allocator.devices import node_name
-from allocator.rules.taints import tolerates
+from allocator.node_resources import NodeResources, PodNeeds
+from allocator.rules.taints import spelled, tolerates
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 
+#: Plugins of kube-scheduler: what nodes have left, and which nodes the pod wants.
+RESOURCES, AFFINITY = "NodeResourcesFit", "NodeAffinity"
 _EFFECTS = ("NoSchedule", "NoExecute")
 HOSTNAME = "kubernetes.io/hostname"
 _UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
-def excluded(pod_spec: Object, nodes: Iterable[Object]) -> dict[str, tuple[str, ...]]:
-    """The nodes (JSON) that a pod's `spec` rules out, by name, each with all the reasons."""
+class Refusal(NamedTuple):
+    """Why kube-scheduler rejects a node for a pod.
+
+    :param plugin: the plugin that rejects it; the first one that does ends the checks of the node.
+    :param reason: what kube-scheduler says.
+    :param detail: what it does not say: which taint, which label, how much of a resource.
+    """
+
+    plugin: str
+    reason: str
+    detail: str = ""
+
+    @property
+    def named(self) -> str:
+        """The reason, with the taint or label that it is about; equal for nodes that are rejected for the same."""
+        return f"{self.reason}: {self.detail}" if self.detail and self.plugin != RESOURCES else self.reason
+
+
+def excluded(pod_spec: Object, nodes: Iterable[Object]) -> dict[str, tuple[Refusal, ...]]:
+    """The nodes (JSON) that a pod's `spec` rules out, by name, each with all the reasons in kube-scheduler's order."""
     return {node_name(node): reasons for node in nodes if (reasons := tuple(_reasons(pod_spec, node)))}
+
+
+def rejections(
+    pod_spec: Object, needs: PodNeeds | None, nodes: Iterable[Object], resources: NodeResources
+) -> dict[str, tuple[Refusal, ...]]:
+    """The nodes (JSON) on which kube-scheduler does not look for devices, by name, with the reasons in its order.
+
+    :param needs: what the pod needs beside devices; None for claims without a pod.
+    :param resources: what nodes have left.
+    """
+    found = excluded(pod_spec, nodes)
+    if needs is None or named_node(pod_spec):
+        return found
+    for name in sorted(resources.closed(needs)):
+        short = [Refusal(RESOURCES, each.reason, each.amounts) for each in resources.shortages(name, needs)]
+        found[name] = (*found.get(name, ()), *short)
+    return found
+
+
+def spoken(refusals: Iterable[Refusal]) -> list[str]:
+    """The reasons that kube-scheduler gives: those of the first plugin that rejects the node."""
+    listed = list(refusals)
+    return [each.reason for each in listed if each.plugin == listed[0].plugin]
 
 
 def named_node(pod_spec: Mapping[str, Any]) -> str:
@@ -45,29 +90,41 @@ def passed_over(node: str, host: str) -> str:
     )
 
 
-def _reasons(pod: Object, node: Object) -> Iterator[str]:
+def _reasons(pod: Object, node: Object) -> Iterator[Refusal]:
     wanted = named_node(pod)
     if wanted:
         if wanted != node_name(node):
-            yield f"the pod's nodeName is {wanted}"
+            yield Refusal("NodeName", "node(s) didn't match the requested node name", wanted)
         return
+    yield from _taints(pod, node)
     labels = (node.get("metadata") or {}).get("labels") or {}
-    if any(labels.get(key) != value for key, value in (pod.get("nodeSelector") or {}).items()):
-        yield "the pod's nodeSelector does not match"
+    missing = [
+        f"{key}={value}" for key, value in (pod.get("nodeSelector") or {}).items() if labels.get(key) != value
+    ]
     affinity = (pod.get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    details = [f"nodeSelector {', '.join(sorted(missing))}"] if missing else []
     if required is not None and not selects(required, node):
-        yield "the pod's required node affinity does not match"
-    yield from _taints(pod, node)
+        details.append("required node affinity")
+    if details:
+        yield Refusal(AFFINITY, "node(s) didn't match Pod's node affinity/selector", " and ".join(details))
 
 
-def _taints(pod: Object, node: Object) -> Iterator[str]:
+def _taints(pod: Object, node: Object) -> Iterator[Refusal]:
     spec = node.get("spec") or {}
-    taints = list(spec.get("taints") or ())
-    if spec.get("unschedulable") and all(taint.get("key") != _UNSCHEDULABLE["key"] for taint in taints):
-        taints.append(_UNSCHEDULABLE)
-    for taint in taints:
-        tolerated = any(tolerates(each, taint) for each in pod.get("tolerations") or ())
-        if taint.get("effect") in _EFFECTS and not tolerated:
-            value = f"={taint['value']}" if taint.get("value") else ""
-            yield f"node taint {taint.get('key', '')}{value}:{taint['effect']} is not tolerated"
+    cordoned = spec.get("unschedulable") and not _tolerated(pod, _UNSCHEDULABLE)
+    if cordoned:
+        yield Refusal("NodeUnschedulable", "node(s) were unschedulable")
+    blocking = [
+        spelled(taint)
+        for taint in spec.get("taints") or ()
+        if taint.get("effect") in _EFFECTS
+        and not _tolerated(pod, taint)
+        and not (cordoned and taint.get("key") == _UNSCHEDULABLE["key"])
+    ]
+    if blocking:
+        yield Refusal("TaintToleration", "node(s) had untolerated taint(s)", ", ".join(blocking))
+
+
+def _tolerated(pod: Object, taint: Object) -> bool:
+    return any(tolerates(each, taint) for each in pod.get("tolerations") or ())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
 
 from allocator.allocated import AllocatedState, allocation_of
 from allocator.allocation import Allocator
@@ -12,21 +11,21 @@ from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.best_fit import BestPlans, Proposal, Rank, best
 from allocator.demand import name_of
 from allocator.devices import PoolId, Slice, node_name
-from allocator.errors import FATAL, NODE
+from allocator.errors import AWAY, FATAL, NODE
 from allocator.features import Features
 from allocator.fitting.waste import Waste
 from allocator.inventory import Inventory
-from allocator.nodes import NodeClass, NodeEntry, Nodes
+from allocator.nodes import NodeEntry, Nodes
 from allocator.plans import Outcome, Plans
+from allocator.pod_claims import AskedClaims, ClaimsOnNodes, PodClaims
 from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasible_nodes, outcome_of
 from allocator.states import PoolState
 from allocator.time_limit import TimeLimit
-from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 
 __all__ = ["FATAL", "NODE", "Mode", "NodeAnswer", "PodAnswer", "SchedulingState", "feasible_nodes"]
 
-_AWAY = Outcome(error="allocated claim is not available on the node", error_kind=NODE)
+_AWAY = Outcome(error=AWAY, error_kind=NODE)
 
 
 class Mode(Enum):
@@ -47,22 +46,6 @@ class Mode(Enum):
     BEST_FIT = "best-fit"
     #: as many nodes as kube-scheduler wants to choose from, starting after those of the pod before; the first is kept
     SCHEDULER = "scheduler"
-
-
-class _PodClaims(NamedTuple):
-    """A pod's claims that are to be allocated, and the node selectors of those that are."""
-
-    unallocated: Sequence[Object]
-    selectors: Sequence[Object]
-
-    @classmethod
-    def of(cls, claims: Sequence[Object]) -> _PodClaims:
-        unallocated = [claim for claim in claims if allocation_of(claim) is None]
-        return cls(unallocated, [found for claim in claims if (found := _node_selector(claim)) is not None])
-
-    def is_away_from(self, node: Object) -> bool:
-        """Whether an allocated claim is not available on a node."""
-        return not all(selects(selector, node) for selector in self.selectors)
 
 
 class SchedulingState:
@@ -186,16 +169,18 @@ class SchedulingState:
         mode: Mode,
         only_node: str | None = None,
         closed: Collection[str] = (),
+        instead: Sequence[ClaimsOnNodes] = (),
     ) -> PodAnswer:
         """Find nodes for a pod; except in modes ALL_NODES and FILTER, its claims get the allocation that is chosen.
 
         :param claims: the claims of the pod.
         :param only_node: the name of the only node to search, if given.
         :param closed: the names of nodes that are not searched.
+        :param instead: what the pod claims on some nodes instead.
         :returns: the answers for the present state of the cluster, made when they are read.
         :raises OutOfTime: if `time_limit` is over.
         """
-        pod = _PodClaims.of(claims)
+        pod = PodClaims(claims, instead)
         entries = self._entries(only_node)
         if closed:
             entries = [entry for entry in entries if entry.name not in closed]
@@ -220,7 +205,7 @@ class SchedulingState:
             return PodAnswer(answers, "", outcome, answers.first_error(FATAL))
         answer = answers[chosen]
         assert answer.result is not None
-        self._keep(pod.unallocated, answer.result)
+        self._keep(pod.on.get(answer.node, pod.elsewhere).unallocated, answer.result)
         return PodAnswer(answers, answer.node, outcome, answers.first_error(FATAL))
 
     def _error_decides(self, entries: Sequence[NodeEntry]) -> bool:
@@ -238,10 +223,12 @@ class SchedulingState:
                 found.setdefault(state.pool.id, state)
         return found
 
-    def weigh(self, claims: Sequence[Object], closed: Collection[str] = ()) -> tuple[Rank, Waste] | None:
+    def weigh(
+        self, claims: Sequence[Object], closed: Collection[str] = (), instead: Sequence[ClaimsOnNodes] = ()
+    ) -> tuple[Rank, Waste] | None:
         """Rank and waste of what mode BEST_FIT would give a pod with these claims; None if it does not fit."""
         answers = Answers(self._allocator.new_share_id)
-        pod = _PodClaims.of(claims)
+        pod = PodClaims(claims, instead)
         entries = [entry for entry in self._entries(None) if entry.name not in closed]
         chosen = self._best(entries, pod, answers)
         proposal = None if chosen is None else answers.outcomes[chosen]
@@ -257,7 +244,7 @@ class SchedulingState:
     def _choose(
         self,
         entries: Sequence[NodeEntry],
-        pod: _PodClaims,
+        pod: PodClaims,
         answers: Answers,
     ) -> int | None:
         """Ask as kube-scheduler does; the first of the nodes that fit is chosen."""
@@ -272,7 +259,7 @@ class SchedulingState:
     def _best(
         self,
         entries: Sequence[NodeEntry],
-        pod: _PodClaims,
+        pod: PodClaims,
         answers: Answers,
     ) -> int | None:
         """Ask all nodes; the one whose answer wastes least is chosen, none if first-fit would find none."""
@@ -287,7 +274,7 @@ class SchedulingState:
     def _ask(
         self,
         entries: Iterable[NodeEntry],
-        pod: _PodClaims,
+        pod: PodClaims,
         answers: Answers,
         wanted: int,
         *,
@@ -300,19 +287,22 @@ class SchedulingState:
         `filters`: also look for errors on nodes where an allocated claim is not available, as kube-scheduler does.
         """
         known, plans = self._known, plans or self._plans
-        claims, plan = pod.unallocated, plans.plan(pod.unallocated)
-        outcomes: dict[NodeClass, Outcome] = {}
+        asked: dict[int, AskedClaims] = {}
         fitting: list[int] = []
         for entry in entries:
-            away = pod.selectors and pod.is_away_from(entry.node)
-            if away and not (filters and claims):
+            claims = pod.on.get(entry.name, pod.elsewhere)
+            away = claims.selectors and claims.is_away_from(entry.node)
+            if away and not (filters and claims.unallocated):
                 answers.add(entry.name, _AWAY)
                 continue
+            what = asked.get(id(claims))
+            if what is None:
+                what = asked[id(claims)] = AskedClaims(plans.plan(claims.unallocated))
             node_class = entry.node_class or known.class_of(entry)
-            outcome = outcomes.get(node_class)
+            outcome = what.outcomes.get(node_class)
             if outcome is None:
                 self.time_limit.check()
-                outcome = outcomes[node_class] = plans.outcome(plan, entry, node_class)
+                outcome = what.outcomes[node_class] = plans.outcome(what.plan, entry, node_class)
                 answers.remember(node_class.shared)
             if away and outcome.error_kind != FATAL:
                 answers.add(entry.name, _AWAY)
@@ -321,7 +311,7 @@ class SchedulingState:
                 fitting.append(len(answers))
             elif outcome.error_kind == FATAL:
                 # Each node has a text of its own.
-                answers.add(entry.name, plans.fatal_outcome(entry, claims))
+                answers.add(entry.name, plans.fatal_outcome(entry, claims.unallocated))
                 if fatal_ends:
                     break
                 continue
@@ -340,7 +330,3 @@ class SchedulingState:
 def _key(claim: Object) -> str:
     metadata = claim.get("metadata") or {}
     return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
-
-
-def _node_selector(claim: Object) -> Object | None:
-    return (allocation_of(claim) or {}).get("nodeSelector")

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from allocator.features import Features
+from allocator.node_resources import NodeResources, PodNeeds, counted
 from allocator.taint_rules import with_rules
 from cluster.store import Collection, key_of
 from conversion.hub import hub_object
-from resourceapi import kinds
+from resourceapi import kinds, quantity
 from resourceapi.decoding import DecodingError
 from resourceapi.gates import known
 from resourceapi.gating import without_disabled
 from resourceapi.kinds import KINDS
-from resourceapi.manifests import entries, labels_of, mapping, name_of
+from resourceapi.manifests import entries, has_ended, labels_of, mapping, name_of, text
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import EMPTY, Object
+from resourceapi.quantity import QuantityError
 from resourceapi.releases import PROPOSALS, Profile, split_api_version
+from validation.pod_totals import requests_of
 from validation.server import Server
 
 CLAIM, TEMPLATE = kinds.CLAIM.name, kinds.CLAIM_TEMPLATE.name
 
 
+class AssignedPod(NamedTuple):
+    """A pod on a node, with what it takes of it."""
+
+    node: str
+    needs: PodNeeds
+
+
 class ClusterObjects:
-    """Collections of the kinds of ``resource.k8s.io`` (v1, in normal form), Nodes, and labels of namespaces.
+    """Collections of the kinds of ``resource.k8s.io`` (v1, in normal form), Nodes, pods on nodes, and labels of namespaces.
 
     Of two objects with the same key the later counts.
     """
@@ -40,13 +51,19 @@ class ClusterObjects:
         self.features = Features(profile.gates, group_snapshots=profile.name == PROPOSALS)
         self.namespaces = Collection(labels_of)
         self.nodes = Collection(read_node)
+        #: the pods that are on nodes
+        self.pods = Collection(self._read_pod)
         #: answers requests for new objects, in these namespaces
         self.server = Server(profile, namespaces=self.namespaces.objects)
         self._of_kind = {kind: Collection(partial(self._read_stored, kind)) for kind in KINDS}
 
     def collection(self, kind: str) -> Collection[Any]:
-        """The collection of a kind of the group, Node or Namespace; objects that a server has stored can be put into it."""
-        others: dict[str, Collection[Any]] = {"Node": self.nodes, "Namespace": self.namespaces}
+        """The collection of a kind of the group, Node, Pod or Namespace; objects that a server has stored can be put into it."""
+        others: dict[str, Collection[Any]] = {
+            "Node": self.nodes,
+            "Namespace": self.namespaces,
+            "Pod": self.pods,
+        }
         return others.get(kind) or self._of_kind[kind]
 
     def of(self, kind: str) -> dict[str, Object]:
@@ -78,6 +95,13 @@ class ClusterObjects:
         except DecodingError:
             return None
 
+    def _read_pod(self, value: Object) -> AssignedPod | None:
+        """What a pod takes of its node; None for one that is on no node or has ended."""
+        node = text(mapping(value, "spec"), "nodeName")
+        if not node or has_ended(value):
+            return None
+        return AssignedPod(node, PodNeeds(counted(requests_of(mapping(value, "spec"), self.profile))))
+
     # --- views
 
     @property
@@ -99,6 +123,17 @@ class ClusterObjects:
             for claim in self.of(CLAIM).values()
             if mapping(claim, "status").get("allocation") is not None
         ]
+
+    def node_resources(self, without: Container[str] = ()) -> NodeResources:
+        """What the nodes have, and what the pods on them have requested.
+
+        :param without: pods that do not count, by ``namespace/name``.
+        """
+        resources = NodeResources(self.all_nodes())
+        for name, pod in self.pods.objects.items():
+            if name not in without:
+                resources.take(pod.node, pod.needs)
+        return resources
 
     def all_nodes(self) -> list[Object]:
         """The Nodes; if there are none, those that slices name."""
@@ -122,8 +157,21 @@ def read_node(value: Object) -> Object | None:
             "unschedulable": spec.get("unschedulable") is True,
             "taints": [taint for taint in entries(spec, "taints") if isinstance(taint, dict)],
         },
-        "status": {"declaredFeatures": entries(mapping(value, "status"), "declaredFeatures")},
+        "status": {
+            "declaredFeatures": entries(mapping(value, "status"), "declaredFeatures"),
+            "allocatable": _quantities(
+                mapping(value, "status", "allocatable") or mapping(value, "status", "capacity")
+            ),
+        },
     }
+
+
+def _quantities(values: Object) -> Object:
+    found: Object = {}
+    for name, value in values.items():
+        with suppress(QuantityError):
+            found[str(name)] = str(quantity.from_json(value))
+    return found
 
 
 def _node_names(slice: Object) -> Iterator[str]:

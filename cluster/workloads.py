@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from allocator.allocated import allocation_of
+from allocator.extended_resources import asks_for_devices, claim_for, claims_by_nodes, classes_by_resource
+from allocator.node_resources import NodeResources, PodNeeds, counted
+from allocator.pod_claims import ClaimsOnNodes
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from resourceapi.decoding import DecodingError
+from resourceapi.extended_resources import GATE
 from resourceapi.manifests import (
     claim_from_template,
     displayed_name,
+    entries,
     group_of,
+    mapping,
     namespace_of,
     pod_count,
+    text,
 )
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
+from validation.pod_totals import requests_of
 from validation.requests import create_request
 from validation.workloads import template_of
 
@@ -35,7 +45,13 @@ class Workload:
         self.namespace = namespace
         self.name = displayed_name(manifest.value)
         self.pod_spec = pod_spec
-        #: the claims of a pod, in v1 with defaults
+        #: what it needs of a node beside devices
+        self.needs = PodNeeds()
+        #: the DeviceClass that stands for each extended resource that a pod asks for
+        self.classes: dict[str, str] = {}
+        #: what kube-scheduler has said of a pod that it could not place
+        self.scheduler_message = ""
+        #: the claims of a pod, in v1 with defaults; that for extended resources is the last
         self.claims: list[Object] = []
         #: the indices in ``claims`` of those from templates; each pod gets its own
         self.from_templates: list[int] = []
@@ -48,6 +64,35 @@ class Workload:
     def title(self) -> str:
         """``Pod default/train``."""
         return f"{self.kind} {self.namespace}/{self.name}"
+
+    @property
+    def is_pod(self) -> bool:
+        """Whether it is a pod, or makes pods: a claim or template without a pod needs nothing but devices."""
+        return bool(self.pod_spec)
+
+    @property
+    def extended_resources(self) -> list[str]:
+        """The resources in its containers that can stand for devices."""
+        return sorted(name for name in self.needs.requests if asks_for_devices(name))
+
+    def claims_by_nodes(self, resources: NodeResources, number: int = 0) -> list[ClaimsOnNodes]:
+        """The claims of a pod on the nodes that have some of its extended resources from device plugins.
+
+        :param resources: the nodes with what they have.
+        :param number: that of the pod.
+        """
+        if not self.classes or allocation_of(self.claims[-1]) is not None:
+            return []
+        *others, own = self.claims_of_copy(number)
+        return [
+            ClaimsOnNodes(
+                each.nodes,
+                others if each.claim is None else [*others, {**each.claim, "metadata": own["metadata"]}],
+            )
+            for each in claims_by_nodes(
+                self.name, self.namespace, self.pod_spec, self.needs, self.classes, resources
+            )
+        ]
 
     def claims_of_copy(self, number: int) -> list[Object]:
         """The claims of a pod by its number: those from templates are its own."""
@@ -91,7 +136,7 @@ class WorkloadReader:
         found = []
         for index, (manifest, obj, problem) in enumerate(read):
             workload = pods.get(index) or self._claim(manifest, obj, problem)
-            if workload is not None and (workload.claims or workload.problem):
+            if workload is not None and (workload.claims or workload.problem or workload.extended_resources):
                 found.append(workload)
         return found
 
@@ -131,10 +176,35 @@ class WorkloadReader:
             return workload
         workload.pod_spec = pod.get("spec") or {}
         workload.copies = pod_count(obj)
+        workload.scheduler_message = _scheduler_message(manifest.value)
         created = _created_claims(manifest.value)
         for entry in workload.pod_spec.get("resourceClaims") or ():
             self._add_claim(workload, entry, created)
+        requests = counted(requests_of(workload.pod_spec, self._objects.profile))
+        workload.classes = {name: self._classes[name] for name in requests if name in self._classes}
+        workload.needs = PodNeeds(requests, frozenset(workload.classes))
+        self._add_claim_of_scheduler(workload, manifest.value)
         return workload
+
+    @cached_property
+    def _classes(self) -> dict[str, str]:
+        """The DeviceClass that stands for each extended resource."""
+        if GATE not in self._objects.profile.gates:
+            return {}
+        return classes_by_resource(self._objects.classes.values())
+
+    def _add_claim_of_scheduler(self, workload: Workload, pod: Object) -> None:
+        """The claim for extended resources: that which kube-scheduler has made, or the one that it would make."""
+        made = text(mapping(pod, "status", "extendedResourceClaimStatus"), "resourceClaimName")
+        claim = self._objects.of(CLAIM).get(f"{workload.namespace}/{made}") if made else None
+        if claim is None:
+            workload.from_templates.append(len(workload.claims))
+            claim = claim_for(workload.name, workload.namespace, workload.pod_spec, workload.classes)
+        if claim is None:
+            workload.from_templates.pop()
+            workload.classes = {}
+        else:
+            workload.claims.append(claim)
 
     def _add_claim(self, workload: Workload, entry: Object, created: dict[str, str]) -> None:
         name = entry.get("name", "")
@@ -182,6 +252,14 @@ class WorkloadReader:
             ]
             workload.from_templates = [0] if kind == TEMPLATE else []
         return workload
+
+
+def _scheduler_message(value: Object) -> str:
+    """The message of a pod's condition PodScheduled, if that is False."""
+    for condition in entries(mapping(value, "status"), "conditions"):
+        if text(condition, "type") == "PodScheduled" and text(condition, "status") == "False":
+            return text(condition, "message")
+    return ""
 
 
 def _created_claims(value: Object) -> dict[str, str]:

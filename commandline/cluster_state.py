@@ -66,6 +66,8 @@ class ClusterState(ClusterObjects):
                 requests = kind in (CLAIM, TEMPLATE)
                 if group_of(manifest.value) == GROUP and not (requests and new):
                     self._add(manifest, stored=live)
+                if kind == "Pod" and not new:
+                    self.pods.put(manifest.value)
                 if requests or (group_of(manifest.value) != GROUP and not live):
                     requesting.append(manifest)
         return requesting

@@ -64,6 +64,26 @@ class Scenario:
         self.snapshot = snapshot
         self.workloads = workloads
         self.failures = state.failures
+        #: what nodes have left beside devices
+        self.node_resources = state.node_resources()
+
+    def checked(self) -> list[str]:
+        """What of kube-scheduler's checks has been made, and what has not, in sentences."""
+        if not any(each.is_pod for each in self.workloads):
+            return ["Checked for claims without a pod: devices, and taints of nodes."]
+        checked = ["devices", "the pod's nodeSelector, required node affinity and tolerations"]
+        not_checked = ["affinity to other pods", "topology spread", "host ports", "volumes"]
+        resources = "CPU, memory and other resources of nodes"
+        if self.node_resources.are_known:
+            checked.insert(1, resources)
+        else:
+            not_checked.insert(0, f"{resources} (no Node with status.allocatable is known)")
+        sentences = [f"Checked: {', '.join(checked)}. Not checked: {', '.join(not_checked)}."]
+        if self.node_resources.are_known and not self.state.pods.objects:
+            unread = self.state.unread.get("Pod")
+            why = f"Pods could not be read ({unread.reason})" if unread else "No Pods on nodes are known"
+            sentences.append(f"{why}, so all that nodes have counts as free.")
+        return sentences
 
 
 def read_scenario(options: Namespace) -> Scenario:
@@ -93,8 +113,8 @@ def read_scenario(options: Namespace) -> Scenario:
     workloads = WorkloadReader(state, options.namespace, state.why_unread).workloads(requesting)
     if not workloads and not state.failures:
         raise UsageError(
-            f"{', '.join([*map(str, names), *options.paths])}: nothing requests devices with resource claims "
-            "(extended resources are not supported)"
+            f"{', '.join([*map(str, names), *options.paths])}: nothing requests devices: there are neither resource "
+            "claims nor extended resources"
         )
     snapshot = snapshot_of(state)
     if workloads and not (cluster or options.inventory or snapshot.nodes or snapshot.classes):

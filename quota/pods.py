@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from quota.names import COUNT, REQUESTS
 from resourceapi.amounts import Amounts
 from resourceapi.extended_resources import IMPLICIT_PREFIX
+from resourceapi.manifests import has_ended
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from resourceapi.releases import Profile
@@ -22,7 +23,6 @@ _NAMES = frozenset(
 )
 # Where a quota limits one of these, every container must say how much of it it uses.
 _MANDATORY = frozenset(name for name in _NAMES if name.rpartition(".")[2] in COMPUTE)
-_ENDED = ("Failed", "Succeeded")
 
 
 def counts_for_pods(name: str) -> bool:
@@ -39,7 +39,7 @@ def is_extended_in_quota(name: str) -> bool:
 def usage(pod: Object, profile: Profile) -> Amounts:
     """A pod's usage (JSON); one that has ended only counts as an object."""
     counted = {POD_COUNT: Quantity(1)}
-    if pod.get("status", EMPTY).get("phase") in _ENDED:
+    if has_ended(pod):
         return counted
     requests, limits = (total(pod["spec"], kind, profile) for kind in ("requests", "limits"))
     return {**counted, **_named(requests, limits)}

@@ -72,6 +72,11 @@ def pod_count(manifest: Any) -> int:
     return max(count, 0) if isinstance(count, int) else 1
 
 
+def has_ended(pod: Any) -> bool:
+    """Whether a pod is over: then it holds nothing of its node, and counts against no quota but as an object."""
+    return text(mapping(pod, "status"), "phase") in ("Succeeded", "Failed")
+
+
 def claim_from_template(template: Any, namespace: str, name: str) -> Object:
     """The ResourceClaim that kube-controller-manager creates for a pod from a ResourceClaimTemplate."""
     spec = mapping(template, "spec")

@@ -31,6 +31,31 @@ def total(spec: Object, kind: str, profile: Profile) -> Amounts:
     return added(found, overhead)
 
 
+def requests_of(spec: Object, profile: Profile) -> Amounts:
+    """What a pod requests once the server has stored it, which sets requests that are missing to limits.
+
+    :param spec: the pod's spec, or that in the template of a workload, with or without the server's defaults.
+    :raises resourceapi.quantity.QuantityError: if an amount is no quantity.
+    """
+    containers = {
+        name: [{**each, "resources": {"requests": container_requests(each)}} for each in spec.get(name) or ()]
+        for name in ("containers", "initContainers")
+    }
+    found = aggregate(containers, "requests")
+    if "PodLevelResources" in profile.gates:
+        requests, limits = container_amounts(spec)
+        for name in filter(for_pods, limits):
+            found.setdefault(name, limits[name])
+        found.update({name: amount for name, amount in requests.items() if for_pods(name)})
+    return added(found, amounts_of(spec.get("overhead")))
+
+
+def container_requests(container: Object) -> Amounts:
+    """What a container (JSON) requests once the server has stored its pod."""
+    requests, limits = container_amounts(container)
+    return {**limits, **requests}
+
+
 def container_amounts(container: Object) -> tuple[Amounts, Amounts]:
     """The requests and the limits of a container (JSON), or of a pod as a whole."""
     resources = container.get("resources") or EMPTY

@@ -37,8 +37,9 @@ def preferred(demand: Sequence[ClaimDemand], answers: Iterable[NodeAnswer]) -> N
 
 def _rank(demand: Sequence[ClaimDemand], answer: NodeAnswer) -> int:
     """The sum of the positions of the chosen alternatives in their lists."""
+    # The last claim, for extended resources, is not needed on nodes that have them from device plugins.
     return sum(
-        rank_in(_lists(claim), result) for claim, result in zip(demand, answer.result or (), strict=True)
+        rank_in(_lists(claim), result) for claim, result in zip(demand, answer.result or (), strict=False)
     )
 
 
@@ -55,7 +56,8 @@ def chosen(trials: Trials, answer: NodeAnswer) -> list[AlternativeNote]:
     for index, claim in enumerate(trials.claims):
         if allocation_of(claim) is not None:
             continue
-        devices = next(results)["devices"].get("results", ())
+        result = next(results, None)
+        devices = result["devices"].get("results", ()) if result is not None else ()
         taken = {each["request"] for each in devices}
         for place, request in enumerate(requests_of(claim)):
             main = request.get("name", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from allocator.explaining.holders import Holder
 from allocator.explaining.snapshot import Snapshot, unknown_classes
 from allocator.explaining.steps import NodeView, Passed, Step
 from allocator.explaining.trials import Trials, Undecided
+from allocator.pod_claims import ClaimsOnNodes
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.selection import Selectors
@@ -145,17 +146,22 @@ def explain(
     claims: Sequence[Object],
     excluded: Mapping[str, Sequence[str]] | None = None,
     time_limit: TimeLimit | None = None,
+    instead: Sequence[ClaimsOnNodes] = (),
+    full: Collection[str] = (),
 ) -> Explanation:
     """Explain why a pod fits or not.
 
     :param claims: the claims of the pod (v1, normal form); those with an allocation keep it.
-    :param excluded: the nodes that the pod's spec excludes, with the reasons.
+    :param excluded: the nodes that kube-scheduler rejects before it looks for devices, with the reasons.
     :param time_limit: how long it may take; SECONDS by default.
+    :param instead: what the pod claims on some nodes instead; the first answer is about them as well.
+    :param full: those of the excluded nodes that have too little left of CPU and the like: no other node rules open them.
     :returns: what was found in time.
     """
     excluded = excluded or {}
     open_nodes = [name for name in snapshot.nodes if name not in excluded]
-    trials = Trials(snapshot, claims, open_nodes, TimeLimit(SECONDS) if time_limit is None else time_limit)
+    limit = TimeLimit(SECONDS) if time_limit is None else time_limit
+    trials = Trials(snapshot, claims, open_nodes, limit, instead)
     demand = snapshot.demand(claims)
     try:
         answers = trials.everywhere(trials.as_it_is)
@@ -165,7 +171,8 @@ def explain(
         return explanation
     explanation = Explanation(demand, answers, excluded, trials.outcome(answers))
     try:
-        _look_closer(explanation, trials, excluded)
+        open_by_spec = {node: reasons for node, reasons in excluded.items() if node not in full}
+        _look_closer(explanation, trials, open_by_spec)
     except OutOfTime:
         explanation.complete = False
     return explanation
@@ -192,7 +199,7 @@ def _look_closer(explanation: Explanation, trials: Trials, excluded: Mapping[str
         found = conflicts.on_node(trials, kind.nodes[0])
         if found is not None:
             explanation.conflicts.append(found)
-    if trials.others:
+    if trials.others and explanation.answers:
         with suppress(Undecided):
             explanation.never = not trials.fits_anywhere(trials.claims, None)
     names = [kind.nodes[0] for kind in first] + [node for kind in first for node in kind.nodes[1:3]]
@@ -213,7 +220,10 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
     common: dict[object, frozenset[object]] = {}
     devices: set[DeviceId] = set()
     counted: dict[Alternative, tuple[set[DeviceId], ...]] = {}
+    others = {name for each in trials.instead for name in each.nodes}
     for name in trials.nodes:
+        if name in others:
+            continue
         view = NodeView(trials.snapshot, name, outcomes)
         passed = _passed(view, explanation.demand)
         kind = _kind((name,), view, explanation.demand, passed, errors.get(name, ""))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from allocator.allocated import allocation_of
 from allocator.explaining.snapshot import Change, Snapshot, Taint, full_name
 from allocator.features import Features
+from allocator.pod_claims import ClaimsOnNodes
 from allocator.scheduling import Mode, NodeAnswer
 from allocator.scheduling_outcome import SchedulingOutcome, outcome_of
 from allocator.time_limit import TimeLimit
@@ -50,11 +51,18 @@ class Trials:
     """Trials for one pod.
 
     :param nodes: the eligible nodes.
+    :param instead: what the pod claims on some nodes instead, whatever else is varied.
     """
 
     def __init__(
-        self, snapshot: Snapshot, claims: Sequence[Object], nodes: Sequence[str], time_limit: TimeLimit
+        self,
+        snapshot: Snapshot,
+        claims: Sequence[Object],
+        nodes: Sequence[str],
+        time_limit: TimeLimit,
+        instead: Sequence[ClaimsOnNodes] = (),
     ) -> None:
+        self.instead = instead
         self.snapshot = snapshot
         self.claims = tuple(claims)
         self.nodes = nodes
@@ -75,7 +83,9 @@ class Trials:
         cluster = self._snapshot(variation, None).cluster
         closed = (self._closed - variation.opened) | variation.avoided
         cluster.time_limit = self._time_limit
-        return list(cluster.place(_copies(variation.claims), Mode.FILTER, closed=closed).nodes)
+        return list(
+            cluster.place(_copies(variation.claims), Mode.FILTER, closed=closed, instead=self.instead).nodes
+        )
 
     def outcome(self, answers: Iterable[NodeAnswer]) -> SchedulingOutcome:
         """How scheduling the pod ends, given the answers of nodes."""
@@ -100,7 +110,7 @@ class Trials:
         self._time_limit.check()
         cluster = self._snapshot(variation, node).cluster
         cluster.time_limit = self._time_limit
-        return cluster.place(_copies(variation.claims), Mode.FILTER, node).nodes[0]
+        return cluster.place(_copies(variation.claims), Mode.FILTER, node, instead=self.instead).nodes[0]
 
     def fits_on(self, node: str, variation: Variation) -> bool:
         """Whether a variation fits on a node; False if the search gave up."""

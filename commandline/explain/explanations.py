@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
-from allocator.explaining.explanation import FITS, UNDECIDED, Explanation, explain
-from allocator.explaining.snapshot import Snapshot
-from allocator.pod_nodes import excluded, host_name, named_node, passed_over
+from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanation, explain
+from allocator.explaining.node_remedies import lower_requests
+from allocator.explaining.snapshot import full_name
+from allocator.pod_claims import ClaimsOnNodes
+from allocator.pod_nodes import RESOURCES, Refusal, host_name, named_node, passed_over, rejections, spoken
+from allocator.scheduler_messages import device_reason, unavailable
 from cluster.workloads import Workload
 from commandline.results import Failure
 from commandline.scenario import Scenario
+from resourceapi.objects import Object
 
 INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"
 
@@ -20,19 +26,46 @@ class Explained:
 
     :param explanation: None for a workload with a problem, and for pods that never reach the scheduler.
     :param bypassed: what happens to pods that never reach the scheduler.
+    :param bound: the node of a pod that has all it needs there already.
+    :param rejected: the nodes on which kube-scheduler does not look for devices, and why.
+    :param unavailable: the message that kube-scheduler would have for it; empty if the pod fits, or for another message.
     """
 
-    def __init__(self, workload: Workload, explanation: Explanation | None, bypassed: str = "") -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        explanation: Explanation | None,
+        bypassed: str = "",
+        rejected: Mapping[str, Sequence[Refusal]] = MappingProxyType({}),
+        unavailable: str = "",
+        bound: str = "",
+    ) -> None:
         self.workload = workload
         self.explanation = explanation
         self.bypassed = bypassed
+        self.bound = bound
+        self.rejected = rejected
+        self.unavailable = unavailable
+        #: where its extended resources come from
+        self.resource_notes: list[str] = []
 
     @property
     def verdict(self) -> str:
         """The answer in a few words, as in the JSON report."""
         if self.bypassed:
             return BYPASSED
+        if self.bound:
+            return FITS
         return INVALID if self.explanation is None else self.explanation.verdict
+
+    @property
+    def allocated(self) -> list[tuple[str, Object]]:
+        """The claims that have devices already, by their names, with their allocations."""
+        return [
+            (full_name(claim), allocation)
+            for claim in self.workload.claims
+            if (allocation := allocation_of(claim)) is not None
+        ]
 
     @property
     def unanswered(self) -> bool:
@@ -46,10 +79,11 @@ class Explained:
 
 
 class Answer(NamedTuple):
-    """Every workload explained, and what could not be read."""
+    """Every workload explained, what could not be read, and what has been checked."""
 
     explained: list[Explained]
     failures: list[Failure]
+    notes: list[str]
 
 
 def explain_all(scenario: Scenario, node: str = "") -> Answer:
@@ -57,26 +91,71 @@ def explain_all(scenario: Scenario, node: str = "") -> Answer:
 
     :param node: the only node to consider; empty: all.
     """
-    explained = [_explain(scenario.snapshot, workload, node) for workload in scenario.workloads]
-    return Answer(explained, scenario.failures)
+    explained = [_explain(scenario, workload, node) for workload in scenario.workloads]
+    return Answer(explained, scenario.failures, scenario.checked())
 
 
-def _explain(snapshot: Snapshot, workload: Workload, node: str) -> Explained:
+def _explain(scenario: Scenario, workload: Workload, node: str) -> Explained:
+    snapshot, resources = scenario.snapshot, scenario.node_resources
     if workload.problem:
         return Explained(workload, None)
-    if bypassed := _bypassed(snapshot, workload):
-        return Explained(workload, None, bypassed)
-    closed = excluded(workload.pod_spec, snapshot.nodes.values())
+    instead = workload.claims_by_nodes(resources)
+    if on := named_node(workload.pod_spec):
+        return _on_its_node(scenario, workload, on, instead)
+    needs = workload.needs if workload.is_pod else None
+    rejected = rejections(workload.pod_spec, needs, snapshot.nodes.values(), resources)
+    excluded = {name: tuple(reason.named for reason in reasons) for name, reasons in rejected.items()}
     if node:
         only = (f"only {node} is considered",)
-        closed |= {name: (*closed.get(name, ()), *only) for name in snapshot.nodes if name != node}
-    return Explained(workload, explain(snapshot, workload.claims, closed))
+        excluded |= {name: (*excluded.get(name, ()), *only) for name in snapshot.nodes if name != node}
+    full = {name for name, reasons in rejected.items() if any(each.plugin == RESOURCES for each in reasons)}
+    found = explain(snapshot, workload.claims, excluded, instead=instead, full=full)
+    if found.verdict == MISFIT and full:
+        found.remedies[:0] = lower_requests(
+            snapshot, workload.claims, workload.needs, resources, rejected, instead
+        )
+    message = "" if node else _unavailable(found, rejected)
+    explained = Explained(workload, found, rejected=rejected, unavailable=message)
+    explained.resource_notes = _resource_notes(scenario, explained)
+    return explained
 
 
-def _bypassed(snapshot: Snapshot, workload: Workload) -> str:
-    """What happens to a pod with spec.nodeName, unless its claims are allocated already."""
-    node = named_node(workload.pod_spec)
-    if not node or all(allocation_of(claim) is not None for claim in workload.claims):
+def _resource_notes(scenario: Scenario, explained: Explained) -> list[str]:
+    """Where the extended resources of a pod come from."""
+    workload, resources = explained.workload, scenario.node_resources
+    placed = explained.explanation.placed if explained.explanation is not None else None
+    node = explained.bound if placed is None else placed.node
+    notes = []
+    for name in workload.extended_resources:
+        known = workload.classes.get(name)
+        if node and resources.provides(node, name):
+            notes.append(f"{name} comes from the device plugin of {node}")
+        elif known and allocation_of(workload.claims[-1]) is None:
+            notes.append(
+                f"{name} stands for devices of class {known}, for which kube-scheduler makes a claim itself"
+            )
+        elif not known and not resources.providing(name):
+            notes.append(f"no DeviceClass stands for {name}, and no node has it from a device plugin")
+    return notes
+
+
+def _unavailable(explanation: Explanation, rejected: Mapping[str, Sequence[Refusal]]) -> str:
+    """What kube-scheduler says of a pod that fits on no node; of an unknown class it says only that."""
+    if explanation.verdict != MISFIT or explanation.unknown_classes:
         return ""
-    known = snapshot.nodes.get(node)
-    return passed_over(node, node if known is None else host_name(known))
+    reasons = [reason for refusals in rejected.values() for reason in spoken(refusals)]
+    reasons += [device_reason(answer.error) for answer in explanation.answers]
+    return unavailable(len(rejected) + len(explanation.answers), reasons)
+
+
+def _on_its_node(
+    scenario: Scenario, workload: Workload, node: str, instead: Sequence[ClaimsOnNodes]
+) -> Explained:
+    """A pod that is on a node: with all that it needs, or never to be looked at by the scheduler."""
+    claims = next((each.claims for each in instead if node in each.nodes), workload.claims)
+    if any(allocation_of(claim) is None for claim in claims):
+        known = scenario.snapshot.nodes.get(node)
+        return Explained(workload, None, passed_over(node, node if known is None else host_name(known)))
+    explained = Explained(workload, None, bound=node)
+    explained.resource_notes = _resource_notes(scenario, explained)
+    return explained

@@ -29,6 +29,7 @@ def document(answer: Answer) -> Json:
     """The answer as plain data."""
     return {
         "objects": [_object(each) for each in answer.explained],
+        "notes": answer.notes,
         "failures": failure_documents(answer.failures),
     }
 
@@ -43,9 +44,26 @@ def _object(explained: Explained) -> Json:
         "name": workload.name,
         "verdict": explained.verdict,
     }
+    if explained.allocated:
+        document["allocated"] = device_documents(
+            (claim, {"devices": {}, **allocation}) for claim, allocation in explained.allocated
+        )
+    if explained.bound:
+        return document | {"boundTo": explained.bound}
     if explanation is None:
         return document | {"problem": explained.bypassed or workload.problem}
-    return document | _explanation(explanation)
+    document |= _explanation(explanation)
+    document["nodes"]["rejected"] = [
+        {"node": node, "reasons": [each._asdict() for each in refusals]}
+        for node, refusals in explained.rejected.items()
+    ]
+    if explained.unavailable:
+        document["kubeSchedulerWouldSay"] = explained.unavailable
+    if workload.scheduler_message:
+        document["podScheduled"] = workload.scheduler_message
+    if explained.resource_notes:
+        document["extendedResources"] = explained.resource_notes
+    return document
 
 
 def _explanation(explanation: Explanation) -> Json:
@@ -85,7 +103,7 @@ def _error(error: NodeAnswer, errors: Sequence[NodeAnswer]) -> Json:
 def _placement(explanation: Explanation) -> Json:
     assert explanation.placed is not None
     names = (claim.name for claim in explanation.demand)
-    results = zip(names, explanation.placed.result or (), strict=True)
+    results = zip(names, explanation.placed.result or (), strict=False)
     return {"node": explanation.placed.node, "devices": device_documents(results)}
 
 

@@ -11,10 +11,7 @@ if TYPE_CHECKING:
 
 def scope(answer: Answer) -> Iterator[str]:
     """Lines for the end of a report: which checks were made, and that pods are looked at one by one."""
-    yield (
-        "Checked: devices, and the pod's nodeSelector, required node affinity and tolerations of node taints. "
-        "Not checked: CPU, memory and whatever else kube-scheduler looks at."
-    )
+    yield from answer.notes
     if sum(each.workload.copies for each in answer.explained) > 1:
         yield (
             "Each pod is explained by itself, as if the others in these files did not exist; "

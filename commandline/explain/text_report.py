@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ from allocator.explaining.remedies import RELEASE
 from allocator.explaining.steps import POOL, Step
 from allocator.rules import RULES
 from allocator.scheduling_outcome import enough_nodes
+from commandline.explain import node_report
 from commandline.explain.scope import scope
 from commandline.reports.writing import failure_lines
 from resourceapi.counting import number
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from commandline.explain.explanations import Answer, Explained
 
 #: Entries that are shown of long lists.
-MAX_KINDS, MAX_REJECTIONS, MAX_VALUES, MAX_EXCLUDED, MAX_REQUESTS, MAX_CLASSES = 4, 4, 6, 4, 3, 6
+MAX_KINDS, MAX_REJECTIONS, MAX_VALUES, MAX_REQUESTS, MAX_CLASSES = 4, 4, 6, 3, 6
 _TITLES = {rule.name: rule.title for rule in RULES}
 
 
@@ -56,14 +56,21 @@ def _section(explained: Explained) -> Iterator[str]:
     head = f"{workload.title} ({workload.file}:{workload.line}{copies})"
     if explained.bypassed:
         yield f"{head}: gets no devices: {explained.bypassed}"
+    elif explained.bound:
+        yield f"{head}: is on {explained.bound}"
+        yield from node_report.messages(explained)
+        yield from node_report.allocated(explained)
     elif explanation is None:
         yield f"{head}: cannot be answered: {workload.problem}"
     elif explanation.verdict == FITS:
         yield f"{head}: {_where(explanation)}"
+        yield from node_report.messages(explained)
+        yield from node_report.allocated(explained)
         yield from _fit(explanation)
     else:
         yield f"{head}: {_verdict(explanation)}"
-        yield from _misfit(explanation)
+        yield from node_report.messages(explained)
+        yield from _misfit(explanation, explained)
 
 
 def _where(explanation: Explanation) -> str:
@@ -75,13 +82,11 @@ def _where(explanation: Explanation) -> str:
 
 def _fit(explanation: Explanation) -> Iterator[str]:
     assert explanation.placed is not None
-    for claim, result in zip(explanation.demand, explanation.placed.result or (), strict=True):
+    for claim, result in zip(explanation.demand, explanation.placed.result or (), strict=False):
         yield f"  claim {claim.name}"
         for device in result["devices"].get("results", ()):
             extra = ", admin access" if device.get("adminAccess") else ""
             yield f"    {device['request']}: {device['driver']}/{device['pool']}/{device['device']}{extra}"
-    if not explanation.demand:
-        yield "  all of its claims are allocated already"
     yield from _alternatives(explanation)
 
 
@@ -104,7 +109,7 @@ def _verdict(explanation: Explanation) -> str:
     return f"does not fit on {where}"
 
 
-def _misfit(explanation: Explanation) -> Iterator[str]:
+def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
     yield from _unknown_classes(explanation)
     yield from _ending(explanation)
     yield from _remedies(explanation)
@@ -120,7 +125,7 @@ def _misfit(explanation: Explanation) -> Iterator[str]:
         yield ""
         nodes = sum(len(kind.nodes) for kind in more)
         yield f"  {number(nodes, 'more node')} of {number(len(more), 'other kind')}, with fewer suitable devices"
-    yield from _excluded(explanation)
+    yield from node_report.rejected_nodes(explained)
     yield from _alternatives(explanation)
     yield from _conflicts(explanation)
 
@@ -262,15 +267,6 @@ def _constraint(check: ConstraintCheck, nodes: NodeKind) -> Iterator[str]:
         yield f"        {value}: {offers}"
     if len(ranked) > MAX_VALUES:
         yield f"        and {len(ranked) - MAX_VALUES} more values"
-
-
-def _excluded(explanation: Explanation) -> Iterator[str]:
-    counts = Counter(explanation.excluded.values())
-    first = {reason: node for node, reason in reversed(explanation.excluded.items())}
-    for reason, count in counts.most_common(MAX_EXCLUDED):
-        yield ""
-        others = f" and {number(count - 1, 'more node')}" if count > 1 else ""
-        yield f"  not on {first[reason]}{others}: {reason}"
 
 
 def _alternatives(explanation: Explanation) -> Iterator[str]:

@@ -63,7 +63,8 @@ def scheduler(kubeconfig: Path, directory: Path) -> Iterator[None]:
 
 
 def explained(asked: Setting) -> Explanation:
-    return explain(snapshot_of(asked), asked.claims, excluded({}, asked.nodes), UNLIMITED)
+    closed = {name: [each.named for each in found] for name, found in excluded({}, asked.nodes).items()}
+    return explain(snapshot_of(asked), asked.claims, closed, UNLIMITED)
 
 
 def placed(asked: Setting) -> list[bool]:

@@ -152,7 +152,7 @@ def test_cluster_among_the_files(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 
 def test_allocated_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A claim that the inventory shows as allocated keeps what it has."""
+    """A claim that the inventory shows as allocated keeps what it has, and the report lists it."""
     cluster = DIRECTORY / "held" / "cluster.yaml"
     claims = [
         each
@@ -163,7 +163,44 @@ def test_allocated_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     workloads = tmp_path / "claim.yaml"
     workloads.write_text(yaml.safe_dump(claims[0]), encoding="utf-8")
     assert main(["explain", "-f", str(workloads), "--inventory", str(cluster)]) == 0
-    assert "all of its claims are allocated already" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    place = next(index for index, line in enumerate(lines) if line.endswith(", allocated"))
+    assert lines[place + 1].startswith("    gpu: gpu.example.com/")
+
+
+BOUND = """
+apiVersion: v1
+kind: Pod
+metadata: {{name: p}}
+spec:
+  nodeName: {node}
+  containers: [{{name: c, image: x, resources: {{limits: {{example.com/gpu: 1}}}}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("node", "expected", "code"),
+    [
+        pytest.param(
+            "n-plugin",
+            "is on n-plugin\n  example.com/gpu comes from the device plugin of n-plugin\n",
+            0,
+            id="device-plugin",
+        ),
+        pytest.param(
+            "n-ok", "gets no devices: the scheduler passes over a pod that names its node", 1, id="bypass"
+        ),
+    ],
+)
+def test_pod_on_a_node(
+    node: str, expected: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pod that names its node has what device plugins give there; nobody makes a claim for it."""
+    pod = tmp_path / "pod.yaml"
+    pod.write_text(BOUND.format(node=node), encoding="utf-8")
+    cluster = DIRECTORY / "node-resources" / "cluster.yaml"
+    assert main(["explain", "-f", str(pod), "--inventory", str(cluster)]) == code
+    assert expected in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("seed", range(60))

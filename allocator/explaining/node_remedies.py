@@ -1,0 +1,57 @@
+"""Remedies for pods that only lack CPU, memory and the like where their devices fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from allocator.explaining.finder import Remedy
+from allocator.explaining.snapshot import Snapshot
+from allocator.explaining.trials import Variation
+from allocator.node_resources import PODS, NodeResources, PodNeeds, Shortage, written
+from allocator.pod_claims import ClaimsOnNodes
+from allocator.pod_nodes import RESOURCES, Refusal
+from allocator.scheduling import Mode
+from resourceapi.objects import Object
+
+REQUESTS = "requests"
+#: The most nodes that are tried, and the most remedies.
+MAX_TRIED, MAX_REMEDIES = 16, 2
+
+
+def lower_requests(
+    snapshot: Snapshot,
+    claims: Sequence[Object],
+    needs: PodNeeds,
+    resources: NodeResources,
+    rejected: Mapping[str, Sequence[Refusal]],
+    instead: Sequence[ClaimsOnNodes],
+) -> Iterator[Remedy]:
+    """The requests with which the pod would fit on nodes that lack nothing else, those that leave it most first.
+
+    :param rejected: the nodes on which kube-scheduler does not look for devices, and why.
+    """
+    offers: dict[str, list[str]] = {}
+    short = {
+        name: resources.shortages(name, needs)
+        for name, reasons in rejected.items()
+        if all(each.plugin == RESOURCES for each in reasons)
+    }
+    for name in sorted(short, key=lambda name: -_part_left(short[name]))[:MAX_TRIED]:
+        if _part_left(short[name]) <= 0:
+            break
+        if snapshot.cluster.place(claims, Mode.FILTER, name, instead=instead).nodes[0].fits:
+            most = [
+                f"{each.resource} {written(each.resource, each.allocatable - each.used)}"
+                for each in short[name]
+            ]
+            offers.setdefault(", ".join(most), []).append(name)
+    for most_of_all, names in list(offers.items())[:MAX_REMEDIES]:
+        text = f"if it requested at most {most_of_all}"
+        yield Remedy(REQUESTS, text, most_of_all, None, tuple(names), Variation(tuple(claims)))
+
+
+def _part_left(shortages: Sequence[Shortage]) -> float:
+    """How much of what a pod wants a node has, of what it lacks most; a node without room for pods has nothing."""
+    return min(
+        0.0 if each.resource == PODS else (each.allocatable - each.used) / each.wanted for each in shortages
+    )

@@ -1,0 +1,182 @@
+"""What pods need of a node beside devices (CPU, memory, extended resources of device plugins), and what nodes have left.
+
+Counted as kube-scheduler's plugin NodeResourcesFit does: CPU in thousandths, all else in whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import NamedTuple
+
+from allocator.devices import node_name
+from resourceapi.amounts import Amounts, amounts_of
+from resourceapi.manifests import mapping
+from resourceapi.objects import Object
+from resourceapi.quantity import BINARY_SI, DECIMAL_SI, Quantity
+
+Counts = Mapping[str, int]
+"""Amounts by resource."""
+
+CPU, MEMORY, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
+_FIRST = (PODS, CPU, MEMORY, STORAGE)
+_BYTES = (MEMORY, STORAGE)
+
+
+class PodNeeds(NamedTuple):
+    """What a pod needs of a node.
+
+    :param requests: its requests, see :func:`counted`.
+    :param by_claim: extended resources that a DeviceClass stands for: a node without a device plugin for one gives devices
+        of the class instead (KEP-5004).
+    """
+
+    requests: Counts = MappingProxyType({})
+    by_claim: frozenset[str] = frozenset()
+
+    @property
+    def key(self) -> object:
+        """Equal for pods with equal needs."""
+        return frozenset(self.requests.items()), self.by_claim
+
+
+class Shortage(NamedTuple):
+    """A resource of which a node has too little left for a pod."""
+
+    resource: str
+    wanted: int
+    used: int
+    allocatable: int
+
+    @property
+    def reason(self) -> str:
+        """What kube-scheduler says."""
+        return "Too many pods" if self.resource == PODS else f"Insufficient {self.resource}"
+
+    @property
+    def amounts(self) -> str:
+        """How much is wanted, and how much is there."""
+        wanted, left, allocatable = (
+            written(self.resource, amount)
+            for amount in (self.wanted, max(self.allocatable - self.used, 0), self.allocatable)
+        )
+        if self.resource == PODS:
+            return f"{left} of {allocatable} left"
+        return f"{wanted} requested, {left} of {allocatable} left"
+
+
+def counted(amounts: Amounts) -> dict[str, int]:
+    """Amounts as kube-scheduler counts them; without those that are 0."""
+    found = {
+        name: amount.milli_value() if name == CPU else amount.value() for name, amount in amounts.items()
+    }
+    return {name: count for name, count in found.items() if count}
+
+
+def written(resource: str, count: int) -> str:
+    """A count as a quantity."""
+    if resource == CPU:
+        return str(Quantity(count, -3, DECIMAL_SI))
+    return str(Quantity(count, 0, BINARY_SI if resource in _BYTES else DECIMAL_SI))
+
+
+def allocatable_of(node: Object) -> dict[str, int] | None:
+    """What pods can have of a node (JSON); None if it does not say so, as a Node without kubelet's status does not."""
+    status = mapping(node, "status")
+    given = status.get("allocatable") or status.get("capacity")
+    return counted(amounts_of(given)) if given else None
+
+
+class NodeResources:
+    """What nodes have, and what pods on them have requested. Not for several threads."""
+
+    def __init__(self, nodes: Iterable[Object] = ()) -> None:
+        self._allocatable: dict[str, Counts] = {}
+        self._used: dict[str, dict[str, int]] = {}
+        #: nodes that lack something for pods with certain needs
+        self._closed: dict[object, tuple[PodNeeds, set[str]]] = {}
+        for node in nodes:
+            self.put(node)
+
+    def copy(self) -> NodeResources:
+        """The same nodes with the same pods, to be changed independently."""
+        other = NodeResources()
+        other._allocatable = dict(self._allocatable)
+        other._used = {name: dict(used) for name, used in self._used.items()}
+        return other
+
+    @property
+    def are_known(self) -> bool:
+        """Whether any node says what it has."""
+        return bool(self._allocatable)
+
+    def put(self, node: Object) -> None:
+        """Add a Node (JSON), or replace that of the same name; its pods stay."""
+        name, allocatable = node_name(node), allocatable_of(node)
+        if allocatable is None:
+            self._allocatable.pop(name, None)
+        else:
+            self._allocatable[name] = allocatable
+        self._look_again(name)
+
+    def remove(self, name: str) -> None:
+        """Take out a node with its pods."""
+        self._allocatable.pop(name, None)
+        self._used.pop(name, None)
+        self._look_again(name)
+
+    def take(self, name: str, needs: PodNeeds) -> None:
+        """Put a pod on a node."""
+        self._change(name, needs, 1)
+
+    def give_back(self, name: str, needs: PodNeeds) -> None:
+        """Take a pod from a node."""
+        self._change(name, needs, -1)
+
+    def provides(self, name: str, resource: str) -> bool:
+        """Whether a node has an extended resource of a device plugin."""
+        return self._allocatable.get(name, {}).get(resource, 0) > 0
+
+    def providing(self, resource: str) -> list[str]:
+        """The nodes with an extended resource of a device plugin."""
+        return [name for name in self._allocatable if self.provides(name, resource)]
+
+    def closed(self, needs: PodNeeds) -> AbstractSet[str]:
+        """The nodes that have too little left for a pod. It changes with the pods on them."""
+        found = self._closed.get(needs.key)
+        if found is None:
+            names = {name for name in self._allocatable if any(self._shortages(name, needs))}
+            found = self._closed[needs.key] = (needs, names)
+        return found[1]
+
+    def shortages(self, name: str, needs: PodNeeds) -> list[Shortage]:
+        """What a node lacks for a pod."""
+        return list(self._shortages(name, needs))
+
+    def _shortages(self, name: str, needs: PodNeeds) -> Iterator[Shortage]:
+        allocatable = self._allocatable.get(name)
+        if allocatable is None:
+            return
+        used = self._used.get(name, {})
+        others = sorted(set(needs.requests).difference(_FIRST))
+        for resource in (*_FIRST, *others):
+            wanted = 1 if resource == PODS else needs.requests.get(resource, 0)
+            has = allocatable.get(resource, 0)
+            if resource in needs.by_claim and has <= 0:
+                continue
+            if wanted > 0 and wanted > has - used.get(resource, 0):
+                yield Shortage(resource, wanted, used.get(resource, 0), has)
+
+    def _change(self, name: str, needs: PodNeeds, sign: int) -> None:
+        used = self._used.setdefault(name, {})
+        for resource, count in (*needs.requests.items(), (PODS, 1)):
+            used[resource] = used.get(resource, 0) + sign * count
+        self._look_again(name)
+
+    def _look_again(self, name: str) -> None:
+        for needs, names in self._closed.values():
+            if any(self._shortages(name, needs)):
+                names.add(name)
+            else:
+                names.discard(name)

@@ -1,0 +1,65 @@
+"""The part of the report of ``claimcheck explain`` about nodes on which kube-scheduler does not look for devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from allocator.pod_nodes import AFFINITY, RESOURCES, Refusal
+from resourceapi.counting import number
+
+if TYPE_CHECKING:
+    from commandline.explain.explanations import Explained
+
+#: Groups of nodes that are shown.
+MAX_GROUPS = 6
+
+
+def messages(explained: Explained) -> Iterator[str]:
+    """What kube-scheduler would say of the pod, what it has said, and where extended resources come from."""
+    if explained.unavailable and explained.workload.is_pod:
+        yield f"  kube-scheduler would say: {explained.unavailable}"
+    if explained.workload.scheduler_message:
+        yield f"  its condition PodScheduled says: {explained.workload.scheduler_message}"
+    for note in explained.resource_notes:
+        yield f"  {note}"
+
+
+def allocated(explained: Explained) -> Iterator[str]:
+    """The devices that its claims have already."""
+    for claim, allocation in explained.allocated:
+        yield f"  claim {claim}, allocated"
+        for each in (allocation.get("devices") or {}).get("results") or ():
+            extra = ", admin access" if each.get("adminAccess") else ""
+            yield f"    {each['request']}: {each['driver']}/{each['pool']}/{each['device']}{extra}"
+
+
+def rejected_nodes(explained: Explained) -> Iterator[str]:
+    """The nodes that are rejected before devices, grouped by the reasons; those that only lack resources come first."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, refusals in explained.rejected.items():
+        groups.setdefault(tuple(each.named for each in _telling(refusals)), []).append(name)
+    ordered = sorted(groups.items(), key=lambda group: (_rank(explained, group[1]), -len(group[1])))
+    if ordered:
+        yield ""
+    for reasons, names in ordered[:MAX_GROUPS]:
+        others = f" and {number(len(names) - 1, 'more node')}" if len(names) > 1 else ""
+        amounts = [each.detail for each in _telling(explained.rejected[names[0]]) if each.plugin == RESOURCES]
+        there = f"on {names[0]}: " if others else ""
+        detail = f" ({there}{', '.join(amounts)})" if amounts else ""
+        yield f"  not on {names[0]}{others}: {'; '.join(reasons)}{detail}"
+    if more := ordered[MAX_GROUPS:]:
+        nodes = sum(len(names) for _, names in more)
+        yield f"  not on {number(nodes, 'more node')}, for {number(len(more), 'other set')} of reasons (see -o json)"
+
+
+def _telling(refusals: Sequence[Refusal]) -> Sequence[Refusal]:
+    """The reasons to show: of a node that the pod itself does not want, no others matter."""
+    return [each for each in refusals if each.plugin == AFFINITY] or refusals
+
+
+def _rank(explained: Explained, names: Sequence[str]) -> tuple[int, int]:
+    """How far nodes are from fitting: those that only lack resources are closest, those that the pod excludes farthest."""
+    refusals = explained.rejected[names[0]]
+    plugins = {each.plugin for each in refusals}
+    return (2 if AFFINITY in plugins else int(plugins != {RESOURCES}), len(refusals))

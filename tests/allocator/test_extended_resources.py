@@ -1,0 +1,103 @@
+"""The claim that kube-scheduler makes for extended resources; the expected requests are those of kube-scheduler 1.37.1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from allocator.extended_resources import claim_for, claims_by_nodes, classes_by_resource
+from allocator.node_resources import NodeResources, PodNeeds
+from resourceapi.objects import Object
+
+CLASSES = {
+    "example.com/gpu": "gpu",
+    "deviceclass.resource.kubernetes.io/gpu": "gpu",
+    "example.com/nic": "nic",
+}
+
+
+def container(restart: str = "", **limits: int) -> Object:
+    names = {"gpu": "example.com/gpu", "nic": "example.com/nic", "cpu": "cpu"}
+    found: dict[str, Any] = {"resources": {"limits": {names[key]: str(n) for key, n in limits.items()}}}
+    return {**found, "restartPolicy": restart} if restart else found
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        pytest.param([], [container(gpu=3, cpu=4)], {"container-0-request-1": ("gpu", 3)}, id="one"),
+        pytest.param([], [container(cpu=4)], {}, id="none"),
+        pytest.param(
+            [],
+            [container(gpu=1, nic=2), container(nic=1)],
+            {
+                "container-0-request-0": ("gpu", 1),
+                "container-0-request-1": ("nic", 2),
+                "container-1-request-0": ("nic", 1),
+            },
+            id="several",
+        ),
+        pytest.param(
+            [container(gpu=2), container("Always", gpu=1)],
+            [container(gpu=1, cpu=1)],
+            {"container-1-request-0": ("gpu", 1), "container-2-request-1": ("gpu", 1)},
+            id="first-containers-use-what-others-get",
+        ),
+        pytest.param(
+            [container("Always", gpu=1), container(gpu=3), container(gpu=5)],
+            [container(gpu=2)],
+            {
+                "container-0-request-0": ("gpu", 1),
+                "container-2-request-0": ("gpu", 3),
+                "container-3-request-0": ("gpu", 2),
+            },
+            id="only-the-largest-of-what-they-lack",
+        ),
+    ],
+)
+def test_claim(first: list[Object], then: list[Object], expected: dict[str, tuple[str, int]]) -> None:
+    """A request for each container and resource."""
+    found = claim_for("p", "ns", {"initContainers": first, "containers": then}, CLASSES)
+    requests = found["spec"]["devices"]["requests"] if found else []
+    details = {each["name"]: each["exactly"] for each in requests}
+    assert {name: (each["deviceClassName"], each["count"]) for name, each in details.items()} == expected
+
+
+def test_device_plugins_come_first() -> None:
+    """On nodes with a device plugin for a resource, nothing of it is claimed."""
+    nodes = [
+        {"metadata": {"name": name}, "status": {"allocatable": dict.fromkeys(resources, "8")}}
+        for name, resources in {
+            "none": ["cpu"],
+            "gpu": ["example.com/gpu"],
+            "both": ["example.com/gpu", "example.com/nic"],
+        }.items()
+    ]
+    pod = {"containers": [container(gpu=1, nic=1)]}
+    needs = PodNeeds({"example.com/gpu": 1, "example.com/nic": 1}, frozenset(CLASSES))
+    found = claims_by_nodes("p", "ns", pod, needs, CLASSES, NodeResources(nodes))
+    claimed = {
+        name: [each["exactly"]["deviceClassName"] for each in entry.claim["spec"]["devices"]["requests"]]
+        if entry.claim
+        else []
+        for entry in found
+        for name in entry.nodes
+    }
+    assert claimed == {"gpu": ["nic"], "both": []}
+
+
+def test_classes() -> None:
+    """Each class stands for a resource by its name; of those that share another name, the newest, then the first."""
+    classes = [
+        {"metadata": {"name": name, "creationTimestamp": created}, "spec": {"extendedResourceName": "x/y"}}
+        for name, created in (
+            ("a", "2025-01-01T00:00:00Z"),
+            ("c", "2026-01-01T00:00:00Z"),
+            ("b", "2026-01-01T00:00:00Z"),
+        )
+    ]
+    found = classes_by_resource([*classes, {"metadata": {"name": "d"}, "spec": {}}])
+    assert found["x/y"] == "b"
+    assert found["deviceclass.resource.kubernetes.io/d"] == "d"
+    assert "deviceclass.resource.kubernetes.io/a" in found
