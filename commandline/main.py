@@ -14,7 +14,7 @@ from commandline.config_file import located, settle
 from commandline.errors import UsageError, WorkerLost
 from commandline.exit_codes import INTERRUPTED, SUCCESS, UNFINISHED
 from commandline.options import gather_paths
-from commandline.subcommands import SERVE, SUBCOMMANDS, module_of, parser_of
+from commandline.subcommands import COMPLETE, SERVE, SUBCOMMANDS, module_of, parser_of
 
 _OBJECTS, _OBJECTS_OF_SERVER = 300_000, 100_000
 # Errors of writing to standard output: the reader closed the pipe, the device is full or broken, the file too large.
@@ -34,6 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not serving:  # a server may have threads
         _leave(code)
     return code
+
+
+def complete() -> int:
+    """What kubectl runs to complete ``kubectl claimcheck``."""
+    return main([COMPLETE, *sys.argv[1:]])
 
 
 def _main(arguments: list[str]) -> int:
@@ -67,6 +72,10 @@ def _run(arguments: list[str]) -> int:
             options = parser.parse(arguments[1:])
         elif not arguments or first in ("-h", "--help"):
             return _help(arguments)
+        elif first == COMPLETE:
+            from commandline.completion.candidates import complete
+
+            return complete(arguments[1:])
         elif arguments == ["--version"]:
             return _print_version()
         else:

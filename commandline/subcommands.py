@@ -32,6 +32,7 @@ GROUPS = {
         "migrate-storage": "move a cluster's DRA objects when CRDs start or stop serving them",
     },
     "about claimcheck": {
+        "completion": "print a script with which bash, zsh or fish completes commands",
         "help": "show how to use a command",
         "version": "print the version, and the Kubernetes releases that it knows",
     },
@@ -40,6 +41,8 @@ SUBCOMMANDS = {name: summary for group in GROUPS.values() for name, summary in g
 #: The subcommands of which :mod:`commandline.config_file` can set options.
 CONFIGURABLE = (*GROUPS["manifests"], *GROUPS["scheduling"])
 DESCRIPTION = "Check Kubernetes DRA objects, and answer questions about them, before they reach the cluster."
+#: What the scripts of `claimcheck completion` run.
+COMPLETE = "__complete"
 #: The plugin's executable, which kubectl finds by its name.
 _PLUGIN = "kubectl-claimcheck"
 

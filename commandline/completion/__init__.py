@@ -1,0 +1,1 @@
+"""``claimcheck completion``: scripts with which shells complete commands, options and values."""

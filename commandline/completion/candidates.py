@@ -1,0 +1,175 @@
+"""What the last word of a command line can become, as lines for the shells' scripts.
+
+The lines are those of ``__complete`` in programs that are made with Go's cobra, because kubectl reads them for its plugins: each
+candidate, with a tab and a description if there is one, then a colon and a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from commandline.subcommands import SUBCOMMANDS, parser_of
+
+if TYPE_CHECKING:
+    from argparse import Action
+
+    from commandline.parser import Parser
+
+FILES, NO_SPACE, NO_FILES = 0, 2, 4
+"""The number at the end: complete files, or put no space behind the candidate, or complete no files; the last two can be added."""
+
+_LONGEST = 80
+
+Candidate = tuple[str, str]
+"""A word, and what it means."""
+
+
+class Candidates:
+    """What a word can become.
+
+    :param directive: what the shell does besides.
+    """
+
+    def __init__(self, found: Iterable[Candidate] = (), directive: int = NO_FILES) -> None:
+        self.found = list(found)
+        self.directive = directive
+
+    def lines(self, prefix: str) -> Iterator[str]:
+        """The lines for a shell.
+
+        :param prefix: what has been typed of the word.
+        """
+        for word, meaning in self.found:
+            if word.startswith(prefix):
+                yield f"{word}\t{meaning}" if meaning else word
+        yield f":{self.directive}"
+
+
+def complete(words: list[str]) -> int:
+    """Print what the last word can become.
+
+    :param words: the words behind the program's name.
+    """
+    *before, last = words or [""]
+    print(*candidates(before, last).lines(last), sep="\n")
+    return 0
+
+
+def candidates(before: list[str], last: str) -> Candidates:
+    """What a word can become behind others."""
+    if not before:
+        if last.startswith("-"):
+            return Candidates([("--help", "show the commands"), ("--version", "print the version")])
+        return Candidates(SUBCOMMANDS.items())
+    subcommand, *given = before
+    if subcommand not in SUBCOMMANDS:
+        return Candidates()
+    if subcommand == "help" and not last.startswith("-"):
+        return Candidates(() if given else SUBCOMMANDS.items())
+    parser = parser_of(subcommand)
+    if "--" in given:
+        return _positional(parser, given)
+    option = parser._option_string_actions.get(given[-1]) if given else None
+    if option is not None and option.nargs != 0:
+        return _values(option, last, "")
+    if last.startswith("--") and "=" in last:
+        name, _, value = last.partition("=")
+        option = parser._option_string_actions.get(name)
+        return Candidates() if option is None else _values(option, value, f"{name}=")
+    if last.startswith("-") and last != "-":
+        return _options(parser)
+    found = _positional(parser, given)
+    return found if found.found or found.directive == FILES or last else _options(parser)
+
+
+def _options(parser: Parser) -> Candidates:
+    shown = parser.option_names()
+    return Candidates(
+        (name, _short(action.help))
+        for name, action in parser._option_string_actions.items()
+        if name.startswith("--") and name in shown
+    )
+
+
+def _positional(parser: Parser, given: list[str]) -> Candidates:
+    """The values of the argument without a name that comes next."""
+    actions = parser._get_positional_actions()
+    behind = sum(1 for word in _arguments(parser, given))
+    if not actions or (behind >= len(actions) and actions[-1].nargs != "*"):
+        return Candidates()
+    return _values(actions[min(behind, len(actions) - 1)], "", "")
+
+
+def _arguments(parser: Parser, given: list[str]) -> Iterator[str]:
+    """The words that are neither options nor their values."""
+    is_value = False
+    for word in given:
+        option = parser._option_string_actions.get(word)
+        if not is_value and not word.startswith("--") and option is None:
+            yield word
+        is_value = not is_value and option is not None and option.nargs != 0
+
+
+def _values(action: Action, typed: str, prefix: str) -> Candidates:
+    """The values of an option or argument.
+
+    :param prefix: what is in front of the value in the same word.
+    """
+    known = _KNOWN.get(action.option_strings[-1]) if action.option_strings else None
+    if action.choices is not None:
+        return Candidates((f"{prefix}{choice}", "") for choice in action.choices)
+    if known is None:
+        placeholder = str(action.metavar or "")
+        return Candidates(directive=FILES if "FILE" in placeholder or "DIR" in placeholder else NO_FILES)
+    separator, values = known
+    if separator and "," in typed:
+        prefix += typed[: typed.rindex(",") + 1]
+    found = [(f"{prefix}{value}", meaning) for value, meaning in values()]
+    return Candidates(found, NO_FILES | NO_SPACE if separator else NO_FILES)
+
+
+def _releases() -> Iterator[Candidate]:
+    from resourceapi.releases import RELEASES
+
+    return ((release, "") for release in RELEASES)
+
+
+def _gates() -> Iterator[Candidate]:
+    from resourceapi.gates import GATES
+
+    return ((f"{gate}={value}", "") for gate in sorted(GATES) for value in ("true", "false"))
+
+
+def _lints() -> Iterator[Candidate]:
+    from advice.lints import LINTS
+
+    return ((lint.code, lint.name) for lint in LINTS.values())
+
+
+def _formats() -> Iterator[Candidate]:
+    from commandline.reports import FORMATS
+
+    return ((format, "") for format in FORMATS)
+
+
+def _objectives() -> Iterator[Candidate]:
+    from commandline.simulate.options import OBJECTIVES
+
+    return ((objective, "") for objective in OBJECTIVES)
+
+
+#: The values of options that accept others than their parser lists; and whether commas separate several.
+_KNOWN: dict[str, tuple[bool, Callable[[], Iterable[Candidate]]]] = {
+    "--kube-version": (False, _releases),
+    "--feature-gates": (True, _gates),
+    "--disable": (True, _lints),
+    "--output": (False, _formats),
+    "--compare": (True, _objectives),
+}
+
+
+def _short(help: str | None) -> str:
+    """The beginning of an option's help."""
+    text = (help or "").replace("%%", "%").partition(";")[0]
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
