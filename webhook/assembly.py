@@ -14,8 +14,8 @@ from documents.document import Document
 from documents.errors import DocumentError
 from documents.loading import load
 from resourceapi.decoding import DecodingError
-from resourceapi.kinds import KINDS
-from resourceapi.manifests import group_of, name_of
+from resourceapi.kinds import DEVICE_CLASS, KINDS
+from resourceapi.manifests import group_of, name_of, text
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
@@ -128,7 +128,9 @@ def _feasibility(
 
 
 def _facts(profile: Profile, inventory: Iterable[Object]) -> Facts:
-    facts = Facts(profile)
-    for obj in inventory:
+    objects = list(inventory)
+    has_classes = any(text(obj, "kind") == DEVICE_CLASS.name for obj in objects)
+    facts = Facts(profile, complete=[DEVICE_CLASS.name] if has_classes else ())
+    for obj in objects:
         facts.learn(obj)
     return facts

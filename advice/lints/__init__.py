@@ -17,13 +17,22 @@ from resourceapi.model.versions import GROUP
 __all__ = ["LINTS", "Facts", "Lint", "Warning", "lint"]
 
 
-def lint(manifest: dict[str, Any], facts: Facts, *, notes: bool = False) -> Iterator[Warning]:
+def lint(manifest: dict[str, Any], facts: Facts, file: str = "", *, notes: bool = False) -> Iterator[Warning]:
     """The warnings about one object.  Objects with mistakes are linted as far as they can be read.
 
     :param facts: the objects that lints can refer to, all of them
+    :param file: the file that has the object, as the facts know it
     :param notes: whether to give notes as well; otherwise they are counted in ``facts``
     :raises deviceselectors.request_budget.BudgetSpentError: if the budget within which it is linted has nothing left.
     """
+    for warning in _lint(manifest, facts, file, notes):
+        if notes or not warning.is_note:
+            yield warning
+        else:
+            facts.hidden_notes += 1
+
+
+def _lint(manifest: dict[str, Any], facts: Facts, file: str, notes: bool) -> Iterator[Warning]:
     kind, api_version = manifest.get("kind"), manifest.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
         return
@@ -34,33 +43,33 @@ def lint(manifest: dict[str, Any], facts: Facts, *, notes: bool = False) -> Iter
     elif kind in POD_SPECS:
         from advice.lints import references
 
-        yield from references.check_pod(manifest, facts)
+        yield from references.check_pod(manifest, facts, file)
     elif api_version.startswith(GROUP + "/"):
-        yield from _lint_of_group(manifest, kind, facts, notes)
+        yield from _lint_of_group(manifest, kind, facts, file, notes)
     yield from _dropped_fields(manifest, api_version, facts)
 
 
-def _lint_of_group(manifest: dict[str, Any], kind: str, facts: Facts, notes: bool) -> Iterator[Warning]:
+def _lint_of_group(
+    manifest: dict[str, Any], kind: str, facts: Facts, file: str, notes: bool
+) -> Iterator[Warning]:
     if claim_spec_of(kind):
-        from advice.lints import selectors
+        from advice.lints import references, selectors
 
         if has_alternatives(manifest):
             from advice.lints import alternatives
 
             yield from alternatives.check(manifest)
-        if facts.classes_known:
-            from advice.lints import references
-
-            yield from references.check_classes(manifest, facts)
+        yield from references.check_classes(manifest, facts)
         yield from selectors.check(manifest, facts, notes=notes)
     elif kind == DEVICE_CLASS.name:
         from advice.lints import selectors
 
         yield from selectors.check(manifest, facts, notes=notes)
     elif kind == RESOURCE_SLICE.name:
-        from advice.lints import counters
+        from advice.lints import counters, slices
 
         yield from counters.check(manifest, facts)
+        yield from slices.check(manifest, facts, file)
 
 
 def _dropped_fields(manifest: dict[str, Any], api_version: str, facts: Facts) -> Iterator[Warning]:

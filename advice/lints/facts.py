@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from resourceapi.kinds import KINDS
-from resourceapi.manifests import entries, mapping, name_of, request_names, text
+from advice.lints.named_objects import NamedObjects, Renaming
+from advice.lints.pools import Pools
+from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS, KINDS, RESOURCE_SLICE
+from resourceapi.manifests import entries, mapping, name_of, namespace_of, request_names, text
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import Profile, split_api_version
 
@@ -14,57 +17,36 @@ if TYPE_CHECKING:
     from advice.lints.expressions import Expression
     from deviceselectors.environment import Environment
 
-Named = tuple[str, str]  # namespace and name
-
-
-class Pool:
-    """One generation of a driver's pool as its slices describe it: how many they should be and are, and counters."""
-
-    __slots__ = ("counters", "expected", "slices")
-
-    def __init__(self) -> None:
-        self.expected = 0
-        self.slices = 0
-        self.counters: dict[str, set[str]] = {}  # of each counter set
-
-    @property
-    def complete(self) -> bool:
-        """Whether all slices of the pool generation are there."""
-        return self.slices >= self.expected > 0
-
-
+#: The kinds whose objects lints look up.
+REFERRED = frozenset(kind.name for kind in (DEVICE_CLASS, CLAIM, CLAIM_TEMPLATE, RESOURCE_SLICE))
 Learnt = tuple[
-    dict[Named, frozenset[str]],
-    dict[Named, frozenset[str]],
-    set[str],
-    bool,
-    dict[str, list[str]],
-    dict[tuple[str, str, int], Pool],
-    list[dict[str, Any]],
+    NamedObjects, NamedObjects, NamedObjects, Renaming, dict[str, list[str]], Pools, list[dict[str, Any]]
 ]
-"""Of facts: claims, templates, classes and whether they are known, their selectors, pools, slices."""
+"""Of facts: claims, templates, classes, what is renamed, the selectors of classes, pools, slices."""
 
 
 class Facts:
     """The objects that lints can refer to.
 
-    ``classes_known``: whether DeviceClasses are expected to be among the objects; people often have their claims in
-    one place and the classes, which come with a driver, in another.  ``devices_known``: whether the ResourceSlices
-    among the objects are all that there are, as in an inventory, rather than examples.
+    Objects count in versions that the release does not serve, and with mistakes: they are there, whatever else is wrong.
+
+    ``complete``: the kinds of which all objects of the cluster are among these, as with an inventory. Of other kinds
+    there may be more elsewhere: DeviceClasses come with a driver, claims may be in the files of others, and
+    ResourceSlices in files are examples.
     """
 
     __slots__ = (
         "claims",
         "class_selectors",
         "classes",
-        "classes_known",
+        "complete",
         "default_namespace",
-        "devices_known",
         "environment",
         "evaluations",
         "hidden_notes",
         "pools",
         "profile",
+        "renaming",
         "selectors",
         "selectors_length",
         "slices",
@@ -72,21 +54,16 @@ class Facts:
     )
 
     def __init__(
-        self,
-        profile: Profile,
-        *,
-        default_namespace: str = "default",
-        classes_known: bool = False,
-        devices_known: bool = False,
+        self, profile: Profile, *, default_namespace: str = "default", complete: Collection[str] = ()
     ) -> None:
         self.profile = profile
         self.default_namespace = default_namespace
-        self.classes_known = classes_known
-        self.classes: set[str] = set()
-        self.templates: dict[Named, frozenset[str]] = {}  # names of their requests
-        self.claims: dict[Named, frozenset[str]] = {}
-        self.pools: dict[tuple[str, str, int], Pool] = {}
-        self.devices_known = devices_known
+        self.complete = frozenset(complete)
+        self.renaming = Renaming()
+        self.classes = NamedObjects()
+        self.templates = NamedObjects()
+        self.claims = NamedObjects()
+        self.pools = Pools()
         self.slices: list[dict[str, Any]] = []
         self.class_selectors: dict[str, list[str]] = {}
         # caches of advice.lints.selectors
@@ -98,38 +75,50 @@ class Facts:
 
     def namespace_of(self, manifest: Any) -> str:
         """The namespace of an object; the default namespace if it names none."""
-        return text(mapping(manifest, "metadata"), "namespace") or self.default_namespace
+        return namespace_of(manifest, self.default_namespace)
 
-    def learn(self, manifest: dict[str, Any]) -> None:
-        """Note an object of the DRA group that the release serves; others are of no interest."""
+    def learn(self, manifest: dict[str, Any], file: str = "") -> None:
+        """Note an object; those of no interest are ignored."""
         group, version = split_api_version(text(manifest, "apiVersion"))
         kind = text(manifest, "kind")
-        if group != GROUP or kind not in KINDS or not KINDS[kind].served(version, self.profile.minor):
-            return
-        if kind == "ResourceClaim":
-            self.claims[self.namespace_of(manifest), name_of(manifest)] = request_names(manifest)
-        elif kind == "ResourceClaimTemplate":
-            self.templates[self.namespace_of(manifest), name_of(manifest)] = request_names(manifest)
-        elif kind == "DeviceClass" and name_of(manifest):
-            self.classes.add(name_of(manifest))
-            self.classes_known = True
-            if self.devices_known:
+        if group != GROUP:
+            self._learn_other(manifest, group, file)
+        elif kind == CLAIM.name:
+            self._learn_claim(self.claims, manifest, file)
+        elif kind == CLAIM_TEMPLATE.name:
+            self._learn_claim(self.templates, manifest, file)
+        elif kind == DEVICE_CLASS.name:
+            self.classes.add("", name_of(manifest), file)
+            self.renaming.learn_release(manifest)
+            if RESOURCE_SLICE.name in self.complete:
                 self.class_selectors[name_of(manifest)] = [
                     text(mapping(selector, "cel"), "expression")
                     for selector in entries(mapping(manifest, "spec"), "selectors")
                 ]
-        elif kind == "ResourceSlice":
-            self._learn_slice(manifest)
-            if self.devices_known:
+        elif kind == RESOURCE_SLICE.name:
+            self.pools.learn(manifest, file)
+            if RESOURCE_SLICE.name in self.complete and KINDS[kind].served(version, self.profile.minor):
                 self.slices.append(manifest)
 
+    def _learn_claim(self, known: NamedObjects, manifest: dict[str, Any], file: str) -> None:
+        known.add(self.namespace_of(manifest), name_of(manifest), file, request_names(manifest))
+        self.renaming.learn_release(manifest)
+
+    def _learn_other(self, manifest: dict[str, Any], group: str, file: str) -> None:
+        """Custom resources for which a controller makes templates, such as ComputeDomain, and Kustomizations."""
+        if "." in group and not group.endswith(".k8s.io"):
+            for name in _templates_made_for(mapping(manifest, "spec")):
+                self.templates.add(self.namespace_of(manifest), name, file)
+        if "namePrefix" in manifest or "nameSuffix" in manifest or "namespace" in manifest:
+            self.renaming.learn_kustomization(manifest)
+
     def learnt(self) -> Learnt:
-        """What has been learnt, as plain data and pools."""
+        """What has been learnt, as plain data and objects that can be pickled."""
         return (
             self.claims,
             self.templates,
             self.classes,
-            self.classes_known,
+            self.renaming,
             self.class_selectors,
             self.pools,
             self.slices,
@@ -137,39 +126,25 @@ class Facts:
 
     def add(self, learnt: Learnt) -> None:
         """Note what other facts have learnt from objects that come after those that these have learnt from."""
-        claims, templates, classes, classes_known, class_selectors, pools, slices = learnt
+        claims, templates, classes, renaming, class_selectors, pools, slices = learnt
         self.claims.update(claims)
         self.templates.update(templates)
-        self.classes |= classes
-        self.classes_known |= classes_known
+        self.classes.update(classes)
+        self.renaming.update(renaming)
         self.class_selectors.update(class_selectors)
+        self.pools.update(pools)
         self.slices += slices
-        for key, later in pools.items():
-            pool = self.pools.setdefault(key, Pool())
-            pool.expected = later.expected
-            pool.slices += later.slices
-            for name, counters in later.counters.items():
-                pool.counters.setdefault(name, set()).update(counters)
-
-    def _learn_slice(self, manifest: dict[str, Any]) -> None:
-        key = pool_key(manifest)
-        if key is None:
-            return
-        pool = self.pools.setdefault(key, Pool())
-        spec = mapping(manifest, "spec")
-        expected = mapping(spec, "pool").get("resourceSliceCount")
-        pool.expected = expected if isinstance(expected, int) else 0
-        pool.slices += 1
-        for counter_set in entries(spec, "sharedCounters"):
-            counters = mapping(counter_set, "counters")
-            pool.counters.setdefault(text(counter_set, "name"), set()).update(counters)
 
 
-def pool_key(manifest: Any) -> tuple[str, str, int] | None:
-    """Driver, pool and generation of a slice."""
-    spec = mapping(manifest, "spec")
-    pool = mapping(spec, "pool")
-    generation = pool.get("generation", 0)
-    if not text(spec, "driver") or not text(pool, "name") or not isinstance(generation, int):
-        return None
-    return text(spec, "driver"), text(pool, "name"), generation
+def _templates_made_for(spec: dict[str, Any]) -> list[str]:
+    """The names in ``resourceClaimTemplate: {name: …}``, with which custom resources have a template made."""
+    names: list[str] = []
+    pending: list[Any] = [spec]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            names.append(text(value.get("resourceClaimTemplate"), "name"))
+            pending.extend(value.values())
+        elif isinstance(value, list):
+            pending.extend(value)
+    return [name for name in names if name]

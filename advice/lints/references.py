@@ -1,11 +1,18 @@
-"""CC002 to CC005: names of objects that do not exist, which the server does not check."""
+"""CC002 to CC005: names of objects that do not exist, which the server does not check.
+
+With an inventory or a cluster every object is known, and a name that none has is a mistake. Files alone are rarely the
+whole cluster: the object may be in other files, come with a driver, or be made by a controller. There an unknown name is
+noted, and a mistake only with a sign of one: it is almost the name of an object, or the name of one in another namespace
+in the same file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from advice.lints.facts import Facts, Named
+from advice.lints.facts import Facts
+from advice.lints.named_objects import NamedObjects
 from advice.lints.table import (
     UNKNOWN_CLAIM,
     UNKNOWN_CLASS,
@@ -15,46 +22,84 @@ from advice.lints.table import (
     Warning,
 )
 from resourceapi.field_path import Path
+from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS
 from resourceapi.manifests import containers, entries, pod_spec, request_details, text
 from resourceapi.nearness import did_you_mean
 
 ADD = "add its file, or give the cluster's objects with --inventory DIR"
 
 
+class _Reference:
+    """The name of an object of one kind in a field."""
+
+    def __init__(
+        self, lint: Lint, kind: str, known: NamedObjects, namespace: str, facts: Facts, file: str
+    ) -> None:
+        self.lint = lint
+        self.kind = kind
+        self.known = known
+        self.namespace = namespace
+        self.facts = facts
+        self.file = file
+
+    def check(self, name: str, path: Path) -> Iterator[Warning]:
+        """Warn if there is no such object, or note it if there may be one elsewhere."""
+        known, facts = self.known, self.facts
+        if known.has(self.namespace, name) or facts.renaming.gives(name, known, self.namespace):
+            return
+        elsewhere = known.namespaces(name)
+        if elsewhere and facts.renaming.sets_namespace:
+            return
+        meant = known.meant_by(self.namespace, name)
+        is_complete = self.kind in facts.complete
+        beside = sorted(where for where, named in elsewhere.items() if self.file in named.files)
+        if beside or (is_complete and elsewhere):
+            where = (beside or sorted(elsewhere))[0]
+            hint = f"there is one in namespace {where}, but a pod can only use those of its own namespace"
+        elif is_complete:
+            hint = did_you_mean(name, sorted(known.names(self.namespace))) or ADD
+        else:
+            hint = f"did you mean `{meant}`?" if meant else ADD
+        place = f" in namespace {self.namespace}" if self.namespace else ""
+        message = f'{self.kind} "{name}" is not among the given objects{place}'
+        is_note = not (is_complete or meant or beside)
+        yield Warning(self.lint.code, path, message, hint, is_note=is_note)
+
+
 def check_classes(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
     """Warn about the classes that a claim or template names and that are not among the objects."""
+    if not facts.classes and DEVICE_CLASS.name not in facts.complete:
+        return  # classes come with the driver: without any, there is nothing to say about one
+    reference = _Reference(UNKNOWN_CLASS, DEVICE_CLASS.name, facts.classes, "", facts, "")
     for path, details in request_details(manifest):
         name = text(details, "deviceClassName")
-        if name and name not in facts.classes:
-            yield Warning(
-                UNKNOWN_CLASS.code,
-                (*path, "deviceClassName"),
-                f'DeviceClass "{name}" is not among the given objects',
-                did_you_mean(name, sorted(facts.classes)) or ADD,
-            )
+        if name:
+            yield from reference.check(name, (*path, "deviceClassName"))
 
 
-def check_pod(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:
+def check_pod(manifest: dict[str, Any], facts: Facts, file: str) -> Iterator[Warning]:
     """Warn about templates, claims and requests that a pod or workload names and that are not among the objects."""
     path, spec = pod_spec(manifest)
     claims = entries(spec, "resourceClaims")
     if not claims:
         return
     namespace = facts.namespace_of(manifest)
+    fields = {
+        "resourceClaimTemplateName": _Reference(
+            UNKNOWN_TEMPLATE, CLAIM_TEMPLATE.name, facts.templates, namespace, facts, file
+        ),
+        "resourceClaimName": _Reference(UNKNOWN_CLAIM, CLAIM.name, facts.claims, namespace, facts, file),
+    }
     requests: dict[str, frozenset[str]] = {}
     for index, claim in enumerate(claims):
-        at = (*path, "resourceClaims", index)
-        for key, kind, known, lint in (
-            ("resourceClaimTemplateName", "ResourceClaimTemplate", facts.templates, UNKNOWN_TEMPLATE),
-            ("resourceClaimName", "ResourceClaim", facts.claims, UNKNOWN_CLAIM),
-        ):
-            name = text(claim, key)
+        for field, reference in fields.items():
+            name = text(claim, field)
             if not name:
                 continue
-            if (namespace, name) in known:
-                requests[text(claim, "name")] = known[namespace, name]
+            if reference.known.has(namespace, name):
+                requests[text(claim, "name")] = reference.known.requests(namespace, name)
             else:
-                yield _missing(lint, (*at, key), kind, namespace, name, known)
+                yield from reference.check(name, (*path, "resourceClaims", index, field))
     yield from _check_requests(spec, path, requests)
 
 
@@ -65,7 +110,7 @@ def _check_requests(
         resources = container.get("resources")
         for index, claim in enumerate(entries(resources, "claims")):
             known, request = requests.get(text(claim, "name")), text(claim, "request")
-            if known is not None and request and "/" not in request and request not in known:
+            if known and request and "/" not in request and request not in known:
                 yield Warning(
                     UNKNOWN_REQUEST.code,
                     (*path, *place, "resources", "claims", index, "request"),
@@ -73,15 +118,3 @@ def _check_requests(
                     did_you_mean(request, sorted(known))
                     or "its requests: " + ", ".join(f"`{name}`" for name in sorted(known)),
                 )
-
-
-def _missing(
-    lint: Lint, path: Path, kind: str, namespace: str, name: str, known: Mapping[Named, frozenset[str]]
-) -> Warning:
-    elsewhere = sorted(where for where, other in known if other == name)
-    if elsewhere:
-        hint = f"there is one in namespace {elsewhere[0]}, but a pod can only use those of its own namespace"
-    else:
-        hint = did_you_mean(name, sorted(other for where, other in known if where == namespace)) or ADD
-    message = f'{kind} "{name}" is not among the given objects in namespace {namespace}'
-    return Warning(lint.code, path, message, hint)

@@ -85,6 +85,20 @@ RARE = Lint(
     "rare-attribute",
     "A selector looks up an attribute that few or no devices in the inventory have.",
 )
+OVERCONSUMED = Lint(
+    "CC016", "overconsumed-counter", "A device consumes more of a counter than its counter set has."
+)
+SLICE_COUNT = Lint(
+    "CC017", "slice-count", "A pool has another number of slices than `resourceSliceCount` says."
+)
+SEVERAL_NODES = Lint(
+    "CC018", "pool-on-several-nodes", "Slices on different nodes belong to a pool of the same name."
+)
+BINDING_WITHOUT_NODE = Lint(
+    "CC019",
+    "binding-without-node",
+    "A device has binding conditions, but its claim does not say for which node.",
+)
 
 LINTS = {
     lint.code: lint
@@ -104,5 +118,9 @@ LINTS = {
         CONSTANT,
         UNSATISFIED,
         RARE,
+        OVERCONSUMED,
+        SLICE_COUNT,
+        SEVERAL_NODES,
+        BINDING_WITHOUT_NODE,
     )
 }

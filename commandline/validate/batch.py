@@ -11,9 +11,8 @@ from commandline.options import asks_for_cluster
 from commandline.progress import Progress
 from commandline.reading import readable
 from commandline.results import Failure, Outcome
-from commandline.treatment import ASK, CONTEXT, treatment
+from commandline.treatment import CONTEXT, treatment
 from commandline.validate.review import Reviewer
-from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE
 from validation.server import Server
 
 if TYPE_CHECKING:
@@ -31,28 +30,26 @@ class Knowledge:
         self.context = ClusterContext(options.namespace_labels)
         self.facts = None
         if not options.no_lint:
-            from advice.lints import Facts
+            from advice.lints.facts import REFERRED, Facts
 
-            whole = bool(options.inventory) or asks_for_cluster(options)
+            is_whole_cluster = bool(options.inventory) or asks_for_cluster(options)
             self.facts = Facts(
                 profile,
                 default_namespace=options.namespace,
-                classes_known=whole,
-                devices_known=whole,
+                complete=REFERRED if is_whole_cluster else (),
             )
 
     def forgo(self, unread: Iterable[str]) -> None:
         """Take nothing for missing of kinds of which objects could not be read."""
         if self.facts is not None:
-            self.facts.classes_known &= DEVICE_CLASS.name not in unread
-            self.facts.devices_known &= RESOURCE_SLICE.name not in unread
+            self.facts.complete = self.facts.complete.difference(unread)
 
     def learn(self, manifest: Manifest, how: str) -> None:
         """Learn what a manifest says about others; ``how`` is its treatment."""
         if how == CONTEXT:
             self.context.learn(manifest.value)
-        elif how == ASK and self.facts is not None:
-            self.facts.learn(manifest.value)
+        elif self.facts is not None:
+            self.facts.learn(manifest.value, manifest.file)
 
     def learnt(self) -> Any:
         """Everything learnt so far, as plain data for another process."""

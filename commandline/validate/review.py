@@ -185,7 +185,7 @@ class Reviewer:
         from advice.lints.table import DROPPED, UNGUARDED
 
         facts.hidden_notes = 0
-        for warning in lint(manifest.value, facts, notes=self.notes):
+        for warning in lint(manifest.value, facts, manifest.file, notes=self.notes):
             if warning.code == DROPPED.code and not self._is_dropped(answer, warning.path):
                 continue
             self._interpret().add_lint(result, manifest, warning)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from advice.lints import LINTS, Facts, Warning, lint
+from advice.lints.facts import REFERRED
 from documents import Document, parse
 from resourceapi.field_path import render
 from resourceapi.releases import Profile
@@ -33,8 +34,7 @@ def test_case(case: dict[str, Any]) -> None:
     """The manifests get exactly the warnings that the case lists, and the notes if it lists any."""
     facts = Facts(
         Profile(case.get("release", "1.37"), case.get("gates")),
-        classes_known=case.get("inventory", False),
-        devices_known=case.get("inventory", False),
+        complete=REFERRED if case.get("inventory") else (),
     )
     objects = _objects(case["manifests"])
     for manifest in objects:

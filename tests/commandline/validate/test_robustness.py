@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from advice.lints import Facts
+from advice.lints.facts import REFERRED, Facts
 from commandline.context import ClusterContext
 from commandline.reports import FORMATS, write
 from commandline.results import Outcome
@@ -93,7 +93,7 @@ def test_no_manifest_is_too_strange(
     """Every document gets a result or is skipped, and every report can be written, also by another process."""
     text = "".join(f"{json.dumps(manifest)}\n" for manifest in manifests)
     outcome, context = Outcome(profile.name), ClusterContext()
-    facts = Facts(profile, classes_known=inventory)
+    facts = Facts(profile, complete=REFERRED if inventory else ())
     reviewer = Reviewer(Server(profile, namespaces=context.namespaces), context, outcome, facts=facts)
     documents = [found for found in parse(text, "file.json") if isinstance(found, Document)]
     for document in documents:

@@ -451,8 +451,13 @@ kind: Pod
 metadata: {name: pod}
 spec:
   resourceClaims:
-  - {name: gpu, resourceClaimName: missing}%s
+  - {name: gpu, resourceClaimName: my-calim}%s
   containers: [{name: app, image: app}]
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: my-claim}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
 """
 
 

@@ -1,0 +1,87 @@
+"""CC017 to CC019: slices that contradict the other slices of their pool, and devices that cannot be bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from advice.lints.facts import Facts
+from advice.lints.pools import Pool, generation_of, pool_id
+from advice.lints.table import BINDING_WITHOUT_NODE, SEVERAL_NODES, SLICE_COUNT, Warning
+from resourceapi.kinds import RESOURCE_SLICE
+from resourceapi.manifests import devices_of, mapping, text
+
+_MOST_NODES = 3
+
+
+def check(manifest: dict[str, Any], facts: Facts, file: str) -> Iterator[Warning]:
+    """Warn about a ResourceSlice that does not agree with the others of its pool."""
+    pool = facts.pools.of(manifest)
+    if pool is not None:
+        is_complete = RESOURCE_SLICE.name in facts.complete
+        if len(pool.nodes) > 1 and text(mapping(manifest, "spec"), "nodeName"):
+            yield _several_nodes(manifest, pool, file, is_complete=is_complete)
+        elif generation_of(manifest) == pool.newest:
+            yield from _count(manifest, pool, file, is_complete=is_complete)
+    yield from _binding(manifest)
+
+
+def _count(manifest: dict[str, Any], pool: Pool, file: str, *, is_complete: bool) -> Iterator[Warning]:
+    """CC017.  In files, slices may be left out, but hardly ever are there too many in one file."""
+    generation = pool.generations[pool.newest]
+    expected = mapping(manifest, "spec", "pool").get("resourceSliceCount")
+    if type(expected) is not int or expected <= 0 or generation.slices == expected:
+        return
+    in_file = generation.by_file.get(file, 0)
+    is_note = not (is_complete or in_file > expected)
+    there = in_file if in_file > expected and not is_complete else generation.slices
+    yield Warning(
+        SLICE_COUNT.code,
+        ("spec", "pool", "resourceSliceCount"),
+        f"resourceSliceCount is {expected}, but generation {pool.newest} of the pool has {_slices(there)}",
+        "kube-scheduler uses no device of such a pool: each slice must state how many slices its generation has",
+        is_note=is_note,
+    )
+
+
+def _slices(count: int) -> str:
+    return "1 slice" if count == 1 else f"{count:,} slices"
+
+
+def _several_nodes(manifest: dict[str, Any], pool: Pool, file: str, *, is_complete: bool) -> Warning:
+    """CC018.  A pool may be on several nodes if one driver publishes all of it, and so counts all of its slices."""
+    id = pool_id(manifest)
+    assert id is not None
+    driver, name = id
+    node = text(mapping(manifest, "spec"), "nodeName")
+    others = sorted(pool.nodes.keys() - {node})
+    more = f" and {len(others) - _MOST_NODES} more" if len(others) > _MOST_NODES else ""
+    listed = ", ".join(f'"{other}"' for other in others[:_MOST_NODES]) + more
+    is_counted = len(pool.generations) == 1 and pool.generations[pool.newest].slices == (
+        mapping(manifest, "spec", "pool").get("resourceSliceCount")
+    )
+    beside = any(file in pool.nodes[other] for other in others)
+    return Warning(
+        SEVERAL_NODES.code,
+        ("spec", "nodeName"),
+        f'the pool "{name}" of driver "{driver}" is on node "{node}", but also on {listed}',
+        "a driver on each node needs a pool on each node: name it after the node, or devices of different nodes count as "
+        "the same device",
+        is_note=is_counted or not (is_complete or beside),
+    )
+
+
+def _binding(manifest: dict[str, Any]) -> Iterator[Warning]:
+    """CC019.  Who sets binding conditions has to know for which node; the slice says it, or the claim with bindsToNode."""
+    spec = mapping(manifest, "spec")
+    if text(spec, "nodeName"):
+        return
+    for path, device in devices_of(manifest):
+        if device.get("bindingConditions") and not device.get("bindsToNode") and not device.get("nodeName"):
+            yield Warning(
+                BINDING_WITHOUT_NODE.code,
+                (*path, "bindingConditions"),
+                "the device has binding conditions, but neither nodeName nor bindsToNode: nobody can tell from the claim "
+                "for which node to prepare it",
+                "add `bindsToNode: true`, so that the claim's allocation names the node that was chosen",
+            )
