@@ -26,7 +26,14 @@ def run(options: Namespace) -> int:
     if options.node and options.node not in scenario.snapshot.nodes:
         raise UsageError(f"--node {options.node}: there is no such node")
     answer = explain_all(scenario, options.node)
-    write_answer(options.output, answer, sys.stdout, lines=text_report.lines, document=json_report.document)
+    write_answer(
+        options.output,
+        answer,
+        sys.stdout,
+        lines=text_report.lines,
+        document=json_report.document,
+        color=options.color,
+    )
     if answer.failures or any(each.unanswered for each in answer.explained):
         return UNFINISHED
     return SUCCESS if all(each.fits for each in answer.explained) else NEGATIVE

@@ -21,7 +21,14 @@ def run(options: Namespace) -> int:
     from commandline.reports.writing import write_answer
 
     answer = charge(options)
-    write_answer(options.output, answer, sys.stdout, lines=text_report.lines, document=json_report.document)
+    write_answer(
+        options.output,
+        answer,
+        sys.stdout,
+        lines=text_report.lines,
+        document=json_report.document,
+        color=options.color,
+    )
     if answer.failures:
         return UNFINISHED
     return NEGATIVE if any(statement.problems for statement in answer.account.statements) else SUCCESS

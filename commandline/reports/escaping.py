@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 _NOT_PRINTABLE_BUT_LEFT = "\n\t"
@@ -65,6 +65,10 @@ def _is_unicode(stream: TextIO) -> bool:
     return (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
 
 
-def write_lines(lines: Iterable[str], stream: TextIO) -> None:
-    """Write lines for people; line breaks in a line are escaped, so that no name can forge a line."""
-    stream.writelines(without_commands(on_one_line(line)) + "\n" for line in lines)
+def write_lines(lines: Iterable[str], stream: TextIO, finish: Callable[[str], str] | None = None) -> None:
+    """Write lines for people; line breaks in a line are escaped, so that no name can forge a line.
+
+    :param finish: what is done to a line after it has been escaped.
+    """
+    escaped = (without_commands(on_one_line(line)) for line in lines)
+    stream.writelines((line if finish is None else finish(line)) + "\n" for line in escaped)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TextIO
 
 from advice.findings import ERROR, NOTE, WARNING, Finding, Result
+from commandline.color import BLUE, BOLD, CYAN, RED, YELLOW, paint
 from commandline.reports.escaping import on_one_line, printable, without_commands
 from commandline.reports.grouping import grouped, place_of
 from commandline.results import Outcome
 from resourceapi.counting import number
 
-RED, YELLOW, CYAN, BLUE, BOLD = "31", "33", "36", "34", "1"
 # Longer lines are cut to this many characters around the column they are shown for.
 EXCERPT = 120
 # How far above an object its `# Source:` comment is searched.
@@ -130,9 +130,5 @@ def _cells(char: str) -> int:
 
 
 def _paint(text: str, code: str, color: bool, *, keep_indent: bool = False) -> str:
-    if not color:
-        return text
-    if keep_indent:
-        bare = text.lstrip()
-        return text[: len(text) - len(bare)] + f"\x1b[{code}m{bare}\x1b[0m"
-    return f"\x1b[{code}m{text}\x1b[0m"
+    bare = text.lstrip() if keep_indent else text
+    return text[: len(text) - len(bare)] + paint(bare, code, color)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
+from commandline.color import NEVER, is_colored
+from commandline.reports.emphasis import emphasized
 from commandline.reports.escaping import write_json, write_lines
 
 if TYPE_CHECKING:
@@ -21,18 +23,20 @@ def write_answer(
     *,
     lines: Callable[[Answer], Iterable[str]],
     document: Callable[[Answer], dict[str, Any]],
+    color: str = NEVER,
 ) -> None:
     """Write an answer to a stream.
 
     :param format: ``text`` or ``json``.
     :param lines: the answer as lines for people.
     :param document: the answer as plain data for programs.
+    :param color: the value of ``--color``.
     """
     if format == "json":
         write_json(document(answer), stream)
         return
     buffer = StringIO()  # a stream may be unbuffered
-    write_lines(lines(answer), buffer)
+    write_lines(lines(answer), buffer, emphasized if is_colored(color, stream) else None)
     stream.write(buffer.getvalue())
 
 

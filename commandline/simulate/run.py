@@ -34,7 +34,14 @@ def run(options: Namespace) -> int:
     templates = read_templates(options.node_template, scenario.state)
     limits = Limits(TimeLimit(options.timeout), POD_SECONDS)
     report = simulate(scenario, compared, batch=options.batch, templates=templates, limits=limits)
-    write_answer(options.output, report, sys.stdout, lines=text_report.lines, document=json_report.document)
+    write_answer(
+        options.output,
+        report,
+        sys.stdout,
+        lines=text_report.lines,
+        document=json_report.document,
+        color=options.color,
+    )
     if report.failures or report.problems or report.undecided:
         return UNFINISHED
     return SUCCESS if report.all_placed else NEGATIVE
