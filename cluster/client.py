@@ -13,6 +13,7 @@ from urllib3 import BaseHTTPResponse, HTTPHeaderDict, Timeout
 from urllib3.exceptions import HTTPError, ProtocolError, SSLError
 
 from cluster.access import Access
+from cluster.failures import reason
 from resourceapi import deep_json
 from resourceapi.api_client import TooLarge, Unavailable, expect
 from resourceapi.json_values import JSONError
@@ -101,8 +102,8 @@ class Client:
         )
         for name, value in self._access.headers():
             if not _HEADER_VALUE.fullmatch(value):
-                reason = f"the value of the header {shortened(name, MAX_NAME)} has characters that no header can have"
-                raise Unavailable(f"{verb} {url}: {reason}", reason=reason)
+                why = f"the value of the header {shortened(name, MAX_NAME)} has characters that no header can have"
+                raise Unavailable(f"{verb} {url}: {why}", reason=why)
             headers.add(name, value)
         return self._access.pool.request(
             verb,
@@ -122,8 +123,8 @@ def _failures(what: str) -> Iterator[None]:
     try:
         yield
     except (HTTPError, OSError, ValueError) as error:
-        reason = _cause(error)
-        raise Unavailable(f"{what}: {reason}", reason=reason) from None
+        why = reason(error)
+        raise Unavailable(f"{what}: {why}", reason=why) from None
 
 
 def _read(response: BaseHTTPResponse, what: str) -> bytes:
@@ -169,13 +170,3 @@ def _decoded(response: BaseHTTPResponse, answer: bytes) -> Any:
 def _was_dropped(error: ProtocolError | SSLError) -> bool:
     """Whether a connection ended without an answer: most likely the server had closed it while it was idle."""
     return isinstance(error, ProtocolError) or isinstance(error.args[0], ssl.SSLEOFError)
-
-
-def _cause(error: Exception) -> str:
-    """What a request failed for, without the wrapping of the libraries."""
-    if not isinstance(error, (HTTPError, OSError, JSONError)):  # its text may quote credentials
-        return "the request has an address or a header that cannot be sent"
-    reason = getattr(error, "reason", None)
-    lines = str(reason if isinstance(reason, Exception) else error).strip().splitlines()
-    first = lines[0] if lines else type(error).__name__
-    return shortened(first.rpartition("): ")[2] or first, MAX_MESSAGE)

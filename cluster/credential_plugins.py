@@ -106,35 +106,25 @@ class CredentialPlugin:
             raise self._error((error.strerror or "cannot be run").lower()) from None
         except (OSError, ValueError) as error:
             raise self._error(str(error)) from None
-        assert process.stdout is not None
-        assert process.stderr is not None
+        printed = _Output(process)
         errors = threading.Thread(target=_relay, args=(process.stderr, self._tell), daemon=True)
-        errors.start()
-        late = threading.Event()
-
-        def end() -> None:
-            late.set()
-            process.kill()
-
-        timer = threading.Timer(SECONDS, end)
-        timer.start()
+        for thread in (printed, errors):
+            thread.start()
         try:
-            output = process.stdout.read(OUTPUT_BYTES + 1)
-            if len(output) > OUTPUT_BYTES:
-                raise self._error(f"it prints more than {OUTPUT_BYTES:,} bytes")
-            code = process.wait()
+            code = process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            raise self._error(f"it has not ended within {SECONDS:g} s") from None
         finally:
-            timer.cancel()
             process.kill()
             process.wait()
-            errors.join(1)  # not longer: a program that it has left behind may hold the pipe
-            process.stdout.close()
-        if late.is_set():
-            raise self._error(f"it has not ended within {SECONDS:g} s")
+            for thread in (printed, errors):
+                thread.join(1)  # not longer: a program that it has left behind may hold the pipe
+        if len(printed.content) > OUTPUT_BYTES:
+            raise self._error(f"it prints more than {OUTPUT_BYTES:,} bytes")
         if code:
             how = f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
             raise KubeconfigError(f"the credential plugin {self._name} {how}")
-        return output
+        return printed.content
 
     def _read(self, output: bytes) -> Credentials:
         try:
@@ -199,8 +189,28 @@ class CredentialPlugin:
         return KubeconfigError(f"the credential plugin {self._name}: {reason}")
 
 
-def _relay(stream: IO[bytes], tell: Tell) -> None:
+class _Output(threading.Thread):
+    """Reads what a process prints; one that prints too much is ended."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        super().__init__(daemon=True)
+        self.content = b""
+        self._process = process
+
+    def run(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as stream:
+            while len(self.content) <= OUTPUT_BYTES:
+                part = os.read(stream.fileno(), OUTPUT_BYTES + 1)
+                if not part:
+                    return
+                self.content += part
+        self._process.kill()
+
+
+def _relay(stream: IO[bytes] | None, tell: Tell) -> None:
     """Pass on the lines of a stream; the rest of many, or of a long one, is read and dropped."""
+    assert stream is not None
     lines = 0
     with stream:
         while line := stream.readline(MAX_LINE * 4):

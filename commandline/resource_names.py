@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from commandline.errors import UsageError
 from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE
 from resourceapi.model import workloads
 
@@ -19,6 +21,8 @@ _SHORT_NAMES = {
     "cj": "CronJob",
 }
 _RESOURCES = {CLAIM.name: CLAIM.resource, CLAIM_TEMPLATE.name: CLAIM_TEMPLATE.resource, **workloads.RESOURCES}
+# TYPE/NAME that is no path of a manifest.
+_SIMPLE = re.compile(r"[A-Za-z.]+/(?!.*\.(?:ya?ml|json)$)[a-z0-9.-]+")
 _KINDS = {
     **_SHORT_NAMES,
     **{kind.lower(): kind for kind in _RESOURCES},
@@ -42,7 +46,10 @@ def kind_of(word: str) -> str:
 
 
 def names_and_files(arguments: Sequence[str]) -> tuple[list[ObjectName], list[str]]:
-    """Arguments apart: objects (``TYPE/NAME``, or a type and names), and files. What is there as a file is one."""
+    """Arguments apart: objects (``TYPE/NAME``, or a type and names), and files. What is there as a file is one.
+
+    :raises UsageError: for an object of another type.
+    """
     if len(arguments) > 1 and kind_of(arguments[0]) and not any(map(os.path.exists, arguments)):
         kind = kind_of(arguments[0])
         if not any("/" in argument for argument in arguments):
@@ -52,6 +59,11 @@ def names_and_files(arguments: Sequence[str]) -> tuple[list[ObjectName], list[st
         type_name, slash, name = argument.partition("/")
         if slash and name and "/" not in name and kind_of(type_name) and not os.path.exists(argument):
             names.append(ObjectName(kind_of(type_name), name))
+        elif slash and not os.path.exists(type_name) and _SIMPLE.fullmatch(argument):
+            raise UsageError(
+                f"{argument}: neither a file nor an object such as pod/NAME; the types are pod, the workloads "
+                "(deployment, job, …), resourceclaim and resourceclaimtemplate"
+            )
         else:
             files.append(argument)
     return names, files

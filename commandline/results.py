@@ -92,6 +92,11 @@ class Outcome:
         """The number of invalid objects."""
         return sum(1 for result in self.results if result.findings and not result.valid)
 
+    def verbs(self) -> list[tuple[str, int]]:
+        """The number of objects that a live cluster would be asked to update, and to create; empty without a cluster."""
+        given = [result.verb for result in self.results if result.verb]
+        return [(verb, given.count(verb)) for verb in sorted(set(given), reverse=True)]
+
     def skipped_kinds(self) -> list[tuple[str, str, bool, int]]:
         """The skipped objects as (API version, kind, context, number), sorted."""
         counts: dict[tuple[str, str, bool], int] = {}

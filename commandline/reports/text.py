@@ -46,6 +46,9 @@ def summary(outcome: Outcome) -> str:
     """``3 objects: 2 valid, 1 invalid; 2 errors, 1 warning; skipped 4: Service 3, Node 1 (context)``."""
     total, invalid = len(outcome.results), outcome.invalid
     parts = [f"{number(total, 'object')}: {total - invalid} valid, {invalid} invalid"]
+    requests = [f"{count} to {verb}" for verb, count in outcome.verbs()]
+    if requests:
+        parts.append(", ".join(requests))
     errors, warnings = outcome.count(ERROR), outcome.count(WARNING)
     counted = [number(errors, "error")] * bool(errors) + [number(warnings, "warning")] * bool(warnings)
     notes = outcome.count(NOTE)

@@ -169,11 +169,6 @@ def test_credentials_are_not_in_errors(api: Client, tmp_path: Path, value: str) 
     assert caught.value.reason == "the request has an address or a header that cannot be sent"
 
 
-def test_causes_are_short() -> None:
-    """What libraries say about a failure is of bounded length."""
-    assert len(client._cause(OSError("x" * 10_000))) == client.MAX_MESSAGE
-
-
 def test_watch_that_is_left(api: Client) -> None:
     """Whoever closes the generator gets no more events, and leaves nothing of them to the next request."""
     with closing(api.events("/watch", {"watch": "true"}, PATIENCE_SECONDS)) as events:

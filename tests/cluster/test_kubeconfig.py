@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from cluster.access import Access
+from cluster.access import Access, in_cluster
 from cluster.client import Client
 from cluster.context_access import access_of
-from cluster.kubeconfig import Kubeconfig, KubeconfigError
+from cluster.kubeconfig import Kubeconfig, KubeconfigError, kubeconfig_files
+from tests.webhook.client_certificates import write_client_certificates
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -88,3 +89,165 @@ def test_unusable(tmp_path: Path) -> None:
     """There is one exception for whatever is the matter with a file."""
     with pytest.raises(KubeconfigError, match="no such file"):
         kubeconfig_access(str(tmp_path / "none"))
+
+
+A = """
+contexts: [{name: one, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: "https://a:1"}}]
+users: [{name: u, user: {token: a-token}}]
+"""
+B = """
+current-context: two
+contexts: [{name: one, context: {cluster: cc, user: uu}}, {name: two, context: {cluster: c, user: u, namespace: team}}]
+clusters: [{name: c, cluster: {server: "https://b:1", tls-server-name: b}}, {name: d, cluster: {certificate-authority: ca.crt}}]
+users: [{name: u, user: {token: b-token, as: jane}}]
+"""
+
+
+def test_files_are_merged(tmp_path: Path) -> None:
+    """Of entries with one name that of the first file counts, whole; so does the first current context (asked of kubectl)."""
+    (tmp_path / "a").write_text(A, encoding="utf-8")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b").write_text(B, encoding="utf-8")
+    config = Kubeconfig([str(tmp_path / "a"), str(tmp_path / "sub" / "b")])
+    two = config.context()
+    assert (two.name, two.namespace) == ("two", "team")
+    assert two.cluster.value == {"server": "https://a:1"}
+    assert two.user.value == {"token": "a-token"}
+    assert config.context("one").cluster is two.cluster
+
+
+def test_paths_are_relative_to_their_file(tmp_path: Path) -> None:
+    """Of several files, too."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a").write_text("current-context: x\n", encoding="utf-8")
+    text = B.replace("two, context: {cluster: c", "two, context: {cluster: d")
+    (tmp_path / "sub" / "b").write_text(text, encoding="utf-8")
+    config = Kubeconfig([str(tmp_path / "sub" / "b"), str(tmp_path / "a")])
+    assert config.context().cluster.path("certificate-authority") == tmp_path / "sub" / "ca.crt"
+
+
+@pytest.mark.parametrize(
+    ("variable", "expected"),
+    [
+        ("a:b", ["a", "b"]),
+        ("b:none::a:b", ["b", "a"]),
+        ("none", []),
+        ("", [".kube/config"]),
+    ],
+)
+def test_default_files(
+    variable: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """$KUBECONFIG names several, of which those that are missing do not matter; without it, ~/.kube/config counts."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".kube").mkdir()
+    for name in ("a", "b", ".kube/config"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    assert kubeconfig_files({"KUBECONFIG": variable, "HOME": "."}) == expected
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user", "message"),
+    [
+        ({}, {}, 'the cluster "c" names no server'),
+        ({"server": 1}, {}, 'server of "c" is not a string'),
+        ({"server": "ftp://x"}, {}, "server: ftp://x is not the URL of a server"),
+        ({"server": "https://x?y"}, {}, "server: https://x?y is not the URL of a server"),
+        ({"server": "https://x", "certificate-authority": "none"}, {}, "none: no such file or directory"),
+        (
+            {"server": "https://x", "certificate-authority-data": "?"},
+            {},
+            "certificate-authority-data is not base64",
+        ),
+        (
+            {"server": "https://x", "certificate-authority-data": "eA=="},
+            {},
+            "the certificate authority cannot be read",
+        ),
+        (
+            {"server": "https://x", "certificate-authority-data": "eA==", "insecure-skip-tls-verify": True},
+            {},
+            "certificate-authority and insecure-skip-tls-verify contradict each other",
+        ),
+        (
+            {"server": "https://x", "proxy-url": "socks5://p"},
+            {},
+            "proxy socks5://p: SOCKS proxies are not supported",
+        ),
+        ({"server": "https://x", "proxy-url": "x://me:secret@p"}, {}, "proxy x://p: not the URL of a proxy"),
+        (
+            {"server": "https://x"},
+            {"client-certificate-data": "eA=="},
+            "client-certificate and client-key belong together",
+        ),
+        (
+            {"server": "https://x"},
+            {"client-certificate-data": "eA==", "client-key-data": "eA=="},
+            "the client certificate cannot be read",
+        ),
+        ({"server": "https://x"}, {"auth-provider": {"name": "gcp"}}, "the user names the auth provider gcp"),
+        ({"server": "https://x"}, {"exec": []}, None),
+        ({"server": "https://x"}, {"exec": "x"}, "exec is not a mapping"),
+    ],
+)
+def test_unusable_entries(cluster: Any, user: Any, message: str | None, tmp_path: Path) -> None:
+    """Each is an error that says what is wrong, without passwords."""
+    file = write(tmp_path, cluster, user)
+    if message is None:
+        kubeconfig_access(file)
+        return
+    with pytest.raises(KubeconfigError) as caught:
+        kubeconfig_access(file)
+    assert message in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_address_without_a_scheme(tmp_path: Path) -> None:
+    """It is one of HTTPS where something is said of TLS, as for kubectl."""
+    for cluster, server in (
+        ({"server": "x:1"}, "http://x:1"),
+        ({"server": "x:1/", "insecure-skip-tls-verify": True}, "https://x:1"),
+        ({"server": "https://x/prefix/"}, "https://x/prefix"),
+    ):
+        assert kubeconfig_access(write(tmp_path, cluster, {}))[0].server == server
+
+
+def test_name_and_password(tmp_path: Path, address: str) -> None:
+    """Basic authentication, which some gateways still want."""
+    access, _ = kubeconfig_access(write(tmp_path, {"server": address}, {"username": "me", "password": "p"}))
+    assert ask(Client(access))["token"] == "Basic bWU6cA=="
+
+
+def test_credentials_of_a_plugin_are_renewed(tmp_path: Path, address: str) -> None:
+    """Once they have expired."""
+    script = (
+        f"n=$(cat {tmp_path}/n 2>/dev/null || echo 0); echo $((n + 1)) > {tmp_path}/n; "
+        'echo "{\\"apiVersion\\": \\"client.authentication.k8s.io/v1\\", \\"kind\\": \\"ExecCredential\\", '
+        '\\"status\\": {\\"token\\": \\"t$n\\", \\"expirationTimestamp\\": \\"2020-01-01T00:00:00Z\\"}}"'
+    )
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "sh",
+        "args": ["-c", script],
+        "interactiveMode": "Never",
+    }
+    access, _ = kubeconfig_access(write(tmp_path, {"server": address}, {"exec": plugin}))
+    client = Client(access)
+    assert [ask(client)["token"] for _ in range(2)] == ["Bearer t1", "Bearer t2"]
+
+
+def test_service_account_of_a_pod(tmp_path: Path) -> None:
+    """Inside a pod its own cluster is known; outside there is none."""
+    write_client_certificates(tmp_path, [])
+    (tmp_path / "authority.crt").rename(tmp_path / "ca.crt")
+    (tmp_path / "namespace").write_text("team", encoding="utf-8")
+    variables = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
+    assert in_cluster(variables, tmp_path) is None
+    (tmp_path / "token").write_text("t\n", encoding="utf-8")
+    assert in_cluster({}, tmp_path) is None
+    found = in_cluster(variables, tmp_path)
+    assert found is not None
+    access, namespace = found
+    assert (access.server, namespace) == ("https://[fd00::1]:443", "team")
+    assert access.headers() == [("Authorization", "Bearer t")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import ssl
 import threading
 from collections.abc import Iterator
@@ -49,6 +50,9 @@ LABELS = {"resource.kubernetes.io/admin-access": "true"}
 RULE = {"metadata": {"name": "rule"}, "spec": {"taint": {"key": "example.com/a", "effect": "NoSchedule"}}}
 
 
+_NAMED = re.compile(r".*/namespaces/[^/]+/[a-z]+/[^/]+|/api/v1/namespaces/[^/]+")
+
+
 class FakeCluster(ThreadingHTTPServer):
     """Serves lists of objects in pages of one."""
 
@@ -65,6 +69,9 @@ class FakeCluster(ThreadingHTTPServer):
             "v1beta1": ("resourceclaims", "deviceclasses"),
         }
         self.version: dict[str, str] = {}
+        self.objects: dict[str, dict[str, Any]] = {}
+        #: whether objects are served by name, not only in lists
+        self.has_names = False
         self.forbidden: set[str] = set()
         #: how the paths begin that alone may be read; discovery may always
         self.allowed: tuple[str, ...] = ("/",)
@@ -83,6 +90,11 @@ class FakeCluster(ThreadingHTTPServer):
         version = path.removeprefix(GROUP + "/")
         if version in self.versions:
             return 200, {"resources": [{"name": name} for name in self.versions[version]]}
+        if path in self.objects:
+            return 200, self.objects[path]
+        if self.has_names and _NAMED.fullmatch(path):
+            *_, resource, name = path.split("/")
+            return 404, {"kind": "Status", "message": f'{resource} "{name}" not found'}
         items = self.lists.get(path, [])
         start = int(query.get("continue", ["0"])[0])
         following = {"continue": str(start + 1)} if start + 1 < len(items) else {}
@@ -241,7 +253,7 @@ def test_certificate_of_nobody_known(
         kubeconfig.write_text(json.dumps(config), encoding="utf-8")
     report = _report(capsys, "--kubeconfig", str(kubeconfig), code=2 if checked else 0)
     messages = [failure["message"] for failure in report["failures"]]
-    assert [("certificate verify failed" in message) for message in messages] == [True] * checked
+    assert [("its certificate is not trusted" in message) for message in messages] == [True] * checked
 
 
 def test_what_a_rollback_would_lose(
@@ -309,8 +321,7 @@ def test_no_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody listens there."""
     report = _report(capsys, "--kubeconfig", _kubeconfig(tmp_path, "http://127.0.0.1:9"), code=2)
     message = report["failures"][0]["message"]
-    assert message.startswith("no answer from http://127.0.0.1:9: Failed to establish a new connection")
-    assert "Connection refused" in message
+    assert message == "no answer from http://127.0.0.1:9: connection refused"
 
 
 @pytest.mark.parametrize("command", ["explain", "simulate"])

@@ -1,0 +1,96 @@
+"""Why a server does not answer, in words for people."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from urllib3 import PoolManager, ProxyManager
+
+from cluster.access import Access
+from cluster.client import Client
+from cluster.failures import MAX_REASON, reason
+from resourceapi.api_client import Unavailable
+from tests.webhook.client_certificates import write_client_certificates
+
+
+def why(server: str, pool: PoolManager, timeout: float = 60.0) -> str:
+    with pytest.raises(Unavailable) as caught:
+        Client(Access(server, pool, list), timeout=timeout).request("GET", "/")
+    return caught.value.reason
+
+
+class _Silent(BaseHTTPRequestHandler):
+    def do_CONNECT(self) -> None:
+        self.send_response(403, "Not for you")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def proxy() -> Iterator[str]:
+    """A proxy that lets nobody through, and speaks no TLS."""
+    with HTTPServer(("127.0.0.1", 0), _Silent) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_reasons_are_short() -> None:
+    """What libraries say about a failure is of bounded length."""
+    assert len(reason(OSError("x" * 10_000))) == MAX_REASON
+
+
+def test_nobody_listens() -> None:
+    """Neither at the server's port nor at the proxy's."""
+    assert why("http://127.0.0.1:9", PoolManager()) == "connection refused"
+    proxied = ProxyManager("http://127.0.0.1:9")
+    assert why("https://cluster.invalid", proxied) == "the proxy does not answer: connection refused"
+
+
+def test_no_such_host() -> None:
+    """The name is in the reason."""
+    assert why("https://no-such-host.invalid", PoolManager()) == "the host no-such-host.invalid is not known"
+
+
+def test_proxy_that_refuses(proxy: str) -> None:
+    """What the proxy says is told."""
+    told = why("https://cluster.invalid", ProxyManager(proxy))
+    assert told == "the proxy does not answer: 403 Not for you"
+
+
+def test_no_tls(proxy: str) -> None:
+    """An address of https where http is spoken."""
+    told = why(proxy.replace("http:", "https:"), PoolManager())
+    assert told == "it does not speak TLS; is the address one of https?"
+
+
+def test_silence() -> None:
+    """A server that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        assert why(address, PoolManager(), timeout=0.05) == "nothing came in time"
+
+
+def test_certificate_of_nobody_known(tmp_path: Path) -> None:
+    """What is wrong with a certificate is told."""
+    write_client_certificates(tmp_path, ["server"])
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    with HTTPServer(("127.0.0.1", 0), _Silent) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        told = why(f"https://127.0.0.1:{server.server_port}", PoolManager())
+        server.shutdown()
+        thread.join()
+    assert told == "its certificate is not trusted: unable to get local issuer certificate"

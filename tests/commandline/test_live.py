@@ -1,0 +1,272 @@
+"""`--live`: which cluster is asked, in which namespace and as which release, and what files are checked against."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commandline.main import main
+from commandline.resource_names import ObjectName, names_and_files
+from tests.commandline.test_kubeconfig import (
+    CLASS,
+    GROUP,
+    LABELS,
+    TOKEN,
+    FakeCluster,
+    _address,
+    _claim,
+    _kubeconfig,
+    _report,
+    _with_a_template,
+    cluster,
+)
+
+__all__ = ["cluster"]
+CLAIM = (
+    "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {{name: {name}{more}}}\n"
+    "spec: {{devices: {{requests: [{{name: gpu, exactly: {{deviceClassName: {device_class}{rest}}}}}]}}}}\n"
+)
+
+
+def _file(directory: Path, *claims: dict[str, str]) -> str:
+    texts = [
+        CLAIM.format(**{"more": "", "rest": "", "device_class": "gpu.example.com", **each}) for each in claims
+    ]
+    (directory / "claims.yaml").write_text("---\n".join(texts), encoding="utf-8")
+    return str(directory / "claims.yaml")
+
+
+@pytest.fixture
+def live(cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
+    """A cluster that $KUBECONFIG leads to, in the namespace team."""
+    config = json.loads(Path(_kubeconfig(tmp_path, _address(cluster))).read_text(encoding="utf-8"))
+    config["contexts"][0]["context"]["namespace"] = "team"
+    (tmp_path / "config").write_text(json.dumps(config), encoding="utf-8")
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/none:{tmp_path}/config")
+    cluster.has_names = True
+    cluster.objects["/api/v1/namespaces/team"] = {"metadata": {"name": "team", "labels": LABELS}}
+    return cluster
+
+
+def test_default_kubeconfig(live: FakeCluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--live` asks the cluster of $KUBECONFIG."""
+    assert _report(capsys, "--live")["summary"]["valid"] == 4
+
+
+def test_home(
+    live: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the variable it is the one of ~/.kube/config."""
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / "config").rename(tmp_path / ".kube" / "config")
+    monkeypatch.delenv("KUBECONFIG")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert _report(capsys, "--live")["summary"]["valid"] == 4
+
+
+@pytest.mark.parametrize(
+    ("variable", "message"),
+    [
+        (
+            "/no/file",
+            "no cluster to ask: $KUBECONFIG names no file that exists (/no/file); name a kubeconfig",
+        ),
+        ("", "no cluster to ask: there is no ~/.kube/config; name a kubeconfig with --kubeconfig FILE"),
+    ],
+)
+def test_nothing_to_ask(
+    variable: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No cluster is an error that says where one was looked for."""
+    monkeypatch.setenv("KUBECONFIG", variable)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    assert main(["validate", "--live"]) == 2
+    assert capsys.readouterr().err.startswith(f"claimcheck: {message}")
+
+
+def test_files_against_a_cluster(
+    live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Stored objects are updated, others created; classes and namespaces are those of the cluster."""
+    live.objects[f"{GROUP}/v1/namespaces/team/resourceclaims/first"] = _claim("first")
+    file = _file(
+        tmp_path,
+        {"name": "first", "rest": ", count: 2"},
+        {"name": "new", "rest": ", adminAccess: true"},
+        {"name": "typo", "device_class": "gpu.exampel.com"},
+        {"name": "lost", "more": ", namespace: nowhere"},
+    )
+    report = _report(capsys, file, "--live", code=1)
+    found = [
+        (each["name"], each.get("verb"), [finding["message"] for finding in each["findings"]])
+        for each in report["results"]
+    ]
+    assert found == [
+        ("first", "update", ["Invalid value: null: field is immutable"]),
+        ("new", "create", []),
+        ("typo", "create", ['DeviceClass "gpu.exampel.com" is not among the given objects']),
+        ("lost", None, ['namespaces "nowhere" not found']),
+    ]
+    assert main(["validate", file, "--live"]) == 1
+    assert "1 to update, 2 to create" in capsys.readouterr().out
+
+
+def test_what_is_not_known_is_not_held_against_files(
+    live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who may not list classes is told that they were not checked; labels of namespaces are asked for one by one."""
+    live.forbidden = {f"{GROUP}/v1/deviceclasses", "/api/v1/namespaces", "/api/v1/nodes"}
+    file = _file(tmp_path, {"name": "new", "rest": ", adminAccess: true", "device_class": "other"})
+    assert main(["validate", file, "--live", "-o", "json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["results"][0]["findings"] == []
+    assert "not checked: whether device classes exist: the server answers 403" in captured.err
+    live.forbidden.add("/api/v1/namespaces/team")
+    assert main(["validate", file, "--live", "-o", "json"]) == 2
+    assert json.loads(capsys.readouterr().out)["failures"][0]["file"] == "test/namespaces/team"
+
+
+def test_stored_object_that_may_not_be_read(
+    live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Then nobody knows whether it is an update: there is no verdict."""
+    live.forbidden = {f"{GROUP}/v1/namespaces/team/resourceclaims/first"}
+    report = _report(capsys, _file(tmp_path, {"name": "first"}), "--live", code=2)
+    assert report["results"] == []
+    assert report["failures"][0]["file"] == "test/ResourceClaim team/first"
+
+
+def test_dead_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is asked once; nothing is said of the files."""
+    config = _kubeconfig(tmp_path, "http://127.0.0.1:9")
+    report = _report(capsys, _file(tmp_path, {"name": "a"}, {"name": "b"}), "--kubeconfig", config, code=2)
+    assert report["results"] == []
+    assert {each["message"] for each in report["failures"]} == {
+        "no answer from http://127.0.0.1:9: connection refused"
+    }
+
+
+@pytest.mark.parametrize("command", ["validate", "quota", "explain"])
+def test_another_namespace(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Objects that name another namespace than -n are refused in kubectl's words."""
+    file = _file(tmp_path, {"name": "a", "more": ", namespace: there"})
+    assert main([command, file, "-n", "here"]) == (1 if command == "validate" else 2)
+    assert (
+        'the namespace from the provided object "there" does not match the namespace "here". '
+        "You must pass '--namespace=there' to perform this operation."
+    ) in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    ("version", "expected", "told"),
+    [
+        ({"major": "1", "minor": "36"}, "1.36", ""),
+        ({"major": "1", "minor": "37+", "emulationMinor": "35"}, "1.35", ""),
+        (
+            {"major": "1", "minor": "20"},
+            "1.34",
+            "the cluster runs Kubernetes 1.20; this is the answer of 1.34",
+        ),
+        (
+            {"major": "1", "minor": "99"},
+            "1.37",
+            "the cluster runs Kubernetes 1.99; this is the answer of 1.37",
+        ),
+        ({"major": "2", "minor": "1"}, "1.37", ""),
+        ({"major": "1", "minor": "x"}, "1.37", ""),
+    ],
+)
+def test_release_of_the_cluster(
+    version: dict[str, str], expected: str, told: str, live: FakeCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The answer is that of the release that the cluster runs, or emulates, unless another one is named."""
+    live.version = version
+    assert main(["validate", "--live", "-o", "json"]) in (0, 1)
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["release"] == expected
+    assert told in captured.err
+    assert main(["validate", "--live", "-o", "json", "--kube-version", "1.36"]) in (0, 1)
+    assert json.loads(capsys.readouterr().out)["release"] == "1.36"
+
+
+def test_explain_by_name(live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`explain pod/NAME` asks the cluster, in the namespace of the context."""
+    pod = json.loads(_with_a_template(live, tmp_path).read_text(encoding="utf-8"))
+    live.objects["/api/v1/namespaces/team/pods/train"] = {
+        "metadata": {"name": "train", "namespace": "team", "uid": "1"},
+        "spec": pod["spec"],
+    }
+    for name in ("pod/train", "po/train", "pods.v1/train"):
+        assert main(["explain", name]) == 0
+        assert "team/train" in capsys.readouterr().out
+    assert main(["explain", "pod", "train"]) == 0
+    capsys.readouterr()
+    assert main(["explain", "pod/other"]) == 2
+    assert capsys.readouterr().err == 'claimcheck: pod/other: the server answers 404 pods "other" not found\n'
+    assert main(["explain", "claim/train"]) == 2
+    assert "claim/train: neither a file nor an object such as pod/NAME" in capsys.readouterr().err
+
+
+def test_explain_by_name_in_an_inventory(
+    live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With an inventory, nobody is asked."""
+    inventory = _file(tmp_path, {"name": "a", "more": ", namespace: here"})
+    main(["explain", "resourceclaim/a", "--inventory", inventory, "-n", "here"])
+    assert "here/a" in capsys.readouterr().out
+    assert main(["explain", "resourceclaim/a", "--inventory", inventory]) == 2
+    assert "resourceclaim/a: not in the namespace default of the inventory" in capsys.readouterr().err
+    assert not live.asked
+
+
+def test_cel_and_quota(live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Devices and quotas of the cluster are used."""
+    _with_a_template(live, tmp_path)
+    assert main(["cel", 'device.driver == "gpu.example.com"', "--live"]) == 0
+    assert "1 device: 1 match" in capsys.readouterr().out
+    hard = {"gpu.example.com.deviceclass.resource.k8s.io/devices": "1"}
+    quota: dict[str, Any] = {"metadata": {"name": "few", "namespace": "team"}, "spec": {"hard": hard}}
+    quota["status"] = {"hard": hard, "used": hard}
+    live.lists["/api/v1/resourcequotas"] = [quota]
+    live.lists[f"{GROUP}/v1/deviceclasses"] = [CLASS]
+    assert main(["quota", _file(tmp_path, {"name": "new"}), "--live"]) == 1
+    assert "claim team/new" in (told := capsys.readouterr().out)
+    assert "does not fit" in told
+
+
+def test_somebody_else(live: FakeCluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--as` and its like are sent with every request."""
+    _report(capsys, "--live", "--as", "jane", "--as-group", "a", "--as-group", "b", "--as-uid", "7")
+    assert {tuple(headers) for headers in live.impersonated} == {
+        (
+            ("Impersonate-User", "jane"),
+            ("Impersonate-Uid", "7"),
+            ("Impersonate-Group", "a"),
+            ("Impersonate-Group", "b"),
+        )
+    }
+    assert TOKEN
+
+
+def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there is a file; short names, plurals and groups are kubectl's."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pod").mkdir()
+    (tmp_path / "pod" / "x").write_text("")
+    train = ObjectName("Deployment", "train")
+    for name in ("deploy/train", "deployments/train", "deployment.apps/train", "Deployment/train"):
+        assert names_and_files([name, "file.yaml"]) == ([train], ["file.yaml"])
+    assert names_and_files(["pod/x", "pod/y", "job/a/b"]) == ([ObjectName("Pod", "y")], ["pod/x", "job/a/b"])
+    assert names_and_files(["resourceclaimtemplates", "a", "b"])[0] == [
+        ObjectName("ResourceClaimTemplate", "a"),
+        ObjectName("ResourceClaimTemplate", "b"),
+    ]
+    assert names_and_files(["pod", "x"]) == ([], ["pod", "x"])  # a directory
