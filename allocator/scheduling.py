@@ -15,6 +15,7 @@ from allocator.errors import AWAY, FATAL, NODE
 from allocator.features import Features
 from allocator.fitting.waste import Waste
 from allocator.inventory import Inventory
+from allocator.node_resources import NodeResources
 from allocator.nodes import NodeEntry, Nodes
 from allocator.plans import Outcome, Plans
 from allocator.pod_claims import AskedClaims, ClaimsOnNodes, PodClaims
@@ -60,8 +61,10 @@ class SchedulingState:
         nodes: Iterable[Object],
         classes: Mapping[str, Object],
         slices: Iterable[Object],
+        resources: NodeResources | None = None,
     ) -> None:
-        """`classes`: DeviceClasses by name."""
+        """`classes`: DeviceClasses by name. `resources`: what the nodes have beside devices, if that matters."""
+        self.resources = resources
         self.nodes = {node_name(node): node for node in nodes}
         self.allocated = AllocatedState(features)
         self.inventory = Inventory(slices, stable=features.stable)
@@ -104,11 +107,15 @@ class SchedulingState:
         """Add a Node, or replace that of the same name, which keeps its place in the order."""
         self.nodes[node_name(node)] = node
         self._known.put(node)
+        if self.resources is not None:
+            self.resources.put(node)
 
     def remove_node(self, name: str) -> None:
         """Take out a Node; its slices stay."""
         self.nodes.pop(name, None)
         self._known.remove(name)
+        if self.resources is not None:
+            self.resources.remove(name)
 
     def put_class(self, device_class: Object) -> None:
         """Add a DeviceClass, or replace that of the same name."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from allocator.answers import NodeAnswer
+from allocator.allocated import allocation_of
+from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.best_fit import Rank
 from allocator.errors import GAVE_UP
 from allocator.fitting.waste import Waste
+from allocator.node_resources import PodNeeds
+from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import host_name, named_node, passed_over
+from allocator.scheduler_messages import device_reason, unavailable
 from allocator.scheduling import Mode, SchedulingState
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
@@ -22,12 +28,20 @@ MODES = {Mode.FIRST_FIT.value: Mode.ATTEMPT, Mode.BEST_FIT.value: Mode.BEST_FIT}
 
 
 class Pod(NamedTuple):
-    """A pod: its claims (v1, normal form) by full name, its `spec` (JSON), and the nodes that its spec excludes."""
+    """A pod: its claims (v1, normal form) by full name, its `spec` (JSON), and the nodes that its spec excludes.
+
+    :param needs: what it needs beside devices; None for claims without a pod.
+    :param instead: what it claims on some nodes instead: the same claims but for the last one.
+    :param rejections: for messages, what kube-scheduler says of the nodes that its spec excludes.
+    """
 
     name: str
     claims: Mapping[str, Object]
     closed: frozenset[str] = frozenset()
     spec: Mapping[str, Any] = MappingProxyType({})
+    needs: PodNeeds | None = None
+    instead: Sequence[ClaimsOnNodes] = ()
+    rejections: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class Placement(NamedTuple):
@@ -35,6 +49,7 @@ class Placement(NamedTuple):
 
     `results`: what its claims got, by their names, of those that it was the first to use. With a node, `error` is what may
     end attempts that come to another one first. `undecided`: whether the pod fits could not be found out.
+    `needs`: what it takes of the node beside devices. `reason`: what kube-scheduler says of a pod that fits nowhere.
     """
 
     pod: str
@@ -42,6 +57,8 @@ class Placement(NamedTuple):
     results: Mapping[str, Object]
     error: str = ""
     undecided: bool = False
+    needs: PodNeeds | None = None
+    reason: str = ""
 
 
 class Limits(NamedTuple):
@@ -71,6 +88,8 @@ class Simulation:
         #: claims of pods with what they have been allocated
         self._claims: dict[str, Object] = {}
         self._held: set[str] = set()
+        #: pods with certain needs on nodes, and how many they are
+        self._taken: dict[tuple[str, object], tuple[PodNeeds, int]] = {}
 
     def run(self, pods: Iterable[Pod], mode: Mode) -> list[Placement]:
         """Place pods in this order."""
@@ -78,23 +97,59 @@ class Simulation:
 
     def place(self, pod: Pod, mode: Mode) -> Placement:
         """Place a pod, if it fits anywhere and there is time to find out."""
-        claims = [self._claim(name, claim) for name, claim in pod.claims.items()]
-        new = [name for name, claim in zip(pod.claims, claims, strict=True) if not _is_allocated(claim)]
-        if new and (node := named_node(pod.spec)):
+        claims = _Claims(pod, self._claim)
+        if (node := named_node(pod.spec)) and claims.new_on(node):
             known = self.cluster.nodes.get(node)
             return Placement(pod.name, "", {}, passed_over(node, node if known is None else host_name(known)))
         self.cluster.time_limit = self.limits.of_pod()
         try:
-            answer = self.cluster.place(claims, mode, closed=pod.closed)
+            answer = self.cluster.place(
+                claims.elsewhere, mode, closed=self._closed(pod), instead=claims.instead
+            )
         except OutOfTime:
             return Placement(pod.name, "", {}, self._out_of_time(), undecided=True)
         error = "" if answer.error is None else _error(answer.error)
         if not answer.placed:
             undecided = answer.outcome is SchedulingOutcome.UNDECIDED
-            return Placement(pod.name, "", {}, GAVE_UP if undecided else error, undecided)
+            reason = "" if error or undecided else self._reason(pod, answer)
+            return Placement(pod.name, "", {}, GAVE_UP if undecided else error, undecided, reason=reason)
+        new = claims.new_on(answer.placed)
+        self._claims.update(new)
         self._held.update(new)
-        results = {name: self._claims[name]["status"]["allocation"] for name in new}
-        return Placement(pod.name, answer.placed, results, error)
+        results = {name: claim["status"]["allocation"] for name, claim in new.items()}
+        self._take(answer.placed, pod.needs)
+        return Placement(pod.name, answer.placed, results, error, needs=pod.needs)
+
+    # --- what nodes have beside devices
+
+    def _closed(self, pod: Pod) -> AbstractSet[str]:
+        """The nodes that are not asked for devices."""
+        resources = self.cluster.resources
+        if resources is None or pod.needs is None or named_node(pod.spec):
+            return pod.closed
+        full = resources.closed(pod.needs)
+        return pod.closed | full if full else pod.closed
+
+    def _take(self, node: str, needs: PodNeeds | None, count: int = 1) -> None:
+        """Count a pod on a node; with `count` -1, it does not count any more."""
+        resources = self.cluster.resources
+        if resources is None or needs is None:
+            return
+        (resources.take if count > 0 else resources.give_back)(node, needs)
+        key = (node, needs.key)
+        self._taken[key] = (needs, self._taken.get(key, (needs, 0))[1] + count)
+
+    def _reason(self, pod: Pod, answer: PodAnswer) -> str:
+        """What kube-scheduler says of a pod that fits on no node."""
+        reasons = Counter(reason for each in pod.rejections.values() for reason in each)
+        resources = self.cluster.resources
+        for node in self._closed(pod) - pod.closed:
+            assert resources is not None
+            assert pod.needs is not None
+            reasons.update(each.reason for each in resources.shortages(node, pod.needs))
+        assert isinstance(answer.nodes, Answers)
+        reasons.update(device_reason(outcome.error) for outcome in answer.nodes.outcomes)
+        return unavailable(len(self.cluster.nodes), reasons)
 
     def _out_of_time(self) -> str:
         if self.limits.whole.is_over:
@@ -103,12 +158,12 @@ class Simulation:
 
     def weigh(self, pod: Pod) -> tuple[Rank, Waste] | None:
         """Rank and waste of what the pod would get now; None if it does not fit, or there is no time to find out."""
-        claims = [self._claim(name, claim) for name, claim in pod.claims.items()]
-        if named_node(pod.spec) and not all(map(_is_allocated, claims)):
+        claims = _Claims(pod, self._claim)
+        if (node := named_node(pod.spec)) and claims.new_on(node):
             return None
         self.cluster.time_limit = self.limits.of_pod()
         try:
-            return self.cluster.weigh(claims, pod.closed)
+            return self.cluster.weigh(claims.elsewhere, self._closed(pod), claims.instead)
         except OutOfTime:
             return None
 
@@ -118,12 +173,18 @@ class Simulation:
             self.cluster.release(self._claims[name])
         self._held.clear()
         self._claims.clear()
+        for (node, _), (needs, count) in list(self._taken.items()):
+            for _ in range(count):
+                self._take(node, needs, -1)
+        self._taken.clear()
 
     def remove(self, placement: Placement) -> None:
         """Remove a pod that shares no claims with others."""
         for name in placement.results:
             self.cluster.release(self._claims[name])
             self._held.discard(name)
+        if placement.node:
+            self._take(placement.node, placement.needs, -1)
 
     def restore(self, placement: Placement) -> None:
         """Put a pod that has been removed where it was."""
@@ -131,6 +192,8 @@ class Simulation:
             self._claims[name]["status"]["allocation"] = allocation
             self.cluster.hold(self._claims[name])
             self._held.add(name)
+        if placement.node:
+            self._take(placement.node, placement.needs)
 
     def allocated(self, name: str) -> Object | None:
         """The claim of this name, if a pod has got devices for it."""
@@ -145,8 +208,32 @@ class Simulation:
         return known
 
 
-def _is_allocated(claim: Object) -> bool:
-    return claim["status"].get("allocation") is not None
+class _Claims:
+    """The claims of a pod with what they have been allocated, as a cluster is asked for them."""
+
+    def __init__(self, pod: Pod, known: Callable[[str, Object], Object]) -> None:
+        """`known`: the claim as pods before it have left it."""
+        self._names = list(pod.claims)
+        self.elsewhere = [known(name, claim) for name, claim in pod.claims.items()]
+        # The last claim, which kube-scheduler makes, is nobody else's.
+        self.instead = [
+            each._replace(
+                claims=[
+                    *self.elsewhere[:-1],
+                    *({**own, "status": {}} for own in each.claims[len(self._names) - 1 :]),
+                ]
+            )
+            for each in pod.instead
+        ]
+        self._new = {id(claim) for claim in self.elsewhere if allocation_of(claim) is None}
+        self._new.update(id(claim) for each in self.instead for claim in each.claims[len(self._names) - 1 :])
+
+    def new_on(self, node: str) -> dict[str, Object]:
+        """The claims that are allocated with the pod on a node, by name."""
+        claims = next((each.claims for each in self.instead if node in each.nodes), self.elsewhere)
+        return {
+            name: claim for name, claim in zip(self._names, claims, strict=False) if id(claim) in self._new
+        }
 
 
 def _error(answer: NodeAnswer) -> str:

@@ -66,6 +66,11 @@ class Workload:
         return f"{self.kind} {self.namespace}/{self.name}"
 
     @property
+    def full_name(self) -> str:
+        """``default/train``."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
     def is_pod(self) -> bool:
         """Whether it is a pod, or makes pods: a claim or template without a pod needs nothing but devices."""
         return bool(self.pod_spec)

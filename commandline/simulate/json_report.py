@@ -21,6 +21,7 @@ def document(report: Report) -> Json:
         "runs": [_run(run) for run in report.runs],
         "unknownClasses": report.unknown_classes,
         "problems": [{"object": title, "problem": problem} for title, problem in report.problems],
+        "notes": report.checked,
         "failures": failure_documents(report.failures),
     }
     if report.expansion is not None:
@@ -44,6 +45,8 @@ def _placement(placement: Placement) -> Json:
     document: Json = {"pod": placement.pod, "node": placement.node or None}
     if placement.error:
         document["error"] = placement.error
+    if placement.reason:
+        document["reason"] = placement.reason
     if placement.undecided:
         document["undecided"] = True
     if placement.node:

@@ -8,8 +8,9 @@ from allocator.expansion import Expansion, Template, expand
 from allocator.explaining.changes import constraints_of
 from allocator.explaining.snapshot import Snapshot, full_name, unknown_classes
 from allocator.fitting.fragmentation import Fragmentation, fragmentation
+from allocator.node_resources import NodeResources
 from allocator.packing import pack
-from allocator.pod_nodes import excluded
+from allocator.pod_nodes import excluded, spoken
 from allocator.scheduling import SchedulingState
 from allocator.simulation import MODES, Limits, Placement, Pod, Simulation
 from cluster.workloads import Workload
@@ -56,6 +57,8 @@ class Report:
     def __init__(self, pods: Sequence[Pod], failures: Sequence[Failure]) -> None:
         self.pods = pods
         self.failures = failures
+        #: which of kube-scheduler's checks are made, in sentences
+        self.checked: list[str] = []
         #: objects that cannot be simulated, with the reason
         self.problems: list[tuple[str, str]] = []
         #: classes that claims name and that do not exist
@@ -93,10 +96,18 @@ def simulate(
     :param limits: the time limits of everything together, and of each pod.
     """
     snapshot = scenario.snapshot
+    # Pods that are simulated may be in the cluster already.
+    resources = scenario.state.node_resources(
+        without={each.full_name for each in scenario.workloads if each.kind == "Pod"}
+    )
     pods = [
-        pod for workload in scenario.workloads if not workload.problem for pod in _pods(snapshot, workload)
+        pod
+        for workload in scenario.workloads
+        if not workload.problem
+        for pod in _pods(snapshot, workload, resources)
     ]
     report = Report(pods, scenario.failures)
+    report.checked = scenario.checked()
     report.problems = [
         (workload.title, problem)
         for workload in scenario.workloads
@@ -106,34 +117,47 @@ def simulate(
     report.unknown_classes = unknown_classes(snapshot, snapshot.demand(claims))
     attributes = _constraint_attributes(pods)
     for objective in [*objectives, *([BATCH] if batch else [])]:
-        cluster = _cluster(snapshot)
+        cluster = _cluster(snapshot, resources)
         simulation = Simulation(cluster, limits=limits)
         found = pack(simulation, pods) if objective == BATCH else simulation.run(pods, MODES[objective])
         remaining = fragmentation(cluster.pools(), cluster.allocated, attributes)
         report.runs.append(Run(objective, found, remaining))
     if templates:
         report.expansion = expand(
-            lambda: _cluster(snapshot), pods, templates, MODES[objectives[0]], limits=limits
+            lambda: _cluster(snapshot, resources), pods, templates, MODES[objectives[0]], limits=limits
         )
     return report
 
 
-def _cluster(snapshot: Snapshot) -> SchedulingState:
+def _cluster(snapshot: Snapshot, resources: NodeResources) -> SchedulingState:
     cluster = SchedulingState(
-        snapshot.features, snapshot.nodes.values(), snapshot.classes, snapshot.slices.values()
+        snapshot.features,
+        snapshot.nodes.values(),
+        snapshot.classes,
+        snapshot.slices.values(),
+        resources.copy(),
     )
     for claim in snapshot.claims.values():
         cluster.hold(claim)
     return cluster
 
 
-def _pods(snapshot: Snapshot, workload: Workload) -> list[Pod]:
-    closed = frozenset(excluded(workload.pod_spec, snapshot.nodes.values()))
+def _pods(snapshot: Snapshot, workload: Workload, resources: NodeResources) -> list[Pod]:
+    closed = excluded(workload.pod_spec, snapshot.nodes.values())
+    alike = Pod(
+        workload.title,
+        {},
+        frozenset(closed),
+        workload.pod_spec,
+        workload.needs if workload.is_pod else None,
+        rejections={name: spoken(refusals) for name, refusals in closed.items()},
+    )
     pods = []
     for number in range(min(workload.copies, MAX_COPIES)):
         name = f"{workload.title}-{number}" if workload.copies > 1 else workload.title
         claims = {full_name(claim): claim for claim in workload.claims_of_copy(number)}
-        pods.append(Pod(name, claims, closed, workload.pod_spec))
+        instead = workload.claims_by_nodes(resources, number)
+        pods.append(alike._replace(name=name, claims=claims, instead=instead))
     return pods
 
 

@@ -43,12 +43,14 @@ def lines(report: Report) -> Iterator[str]:
     if report.expansion is not None:
         yield ""
         yield from _expansion(report.expansion)
+    yield ""
+    yield from report.checked
 
 
 def _comparison(runs: Sequence[Run]) -> Iterator[str]:
     """A line per objective: what it places, and how many of each kind of partition could still be placed."""
     profiles = [(row.driver, row.profile) for row in runs[0].fragmentation.partitions]
-    head = ("objective", "placed", "of", "nodes", *(f"{profile} left" for _, profile in profiles))
+    head = ("objective", "placed", "pods", "nodes used", *(f"room for {profile}" for _, profile in profiles))
     yield from table([head, *(_compared(run, profiles) for run in runs)])
 
 
@@ -59,17 +61,20 @@ def _compared(run: Run, profiles: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _placements(run: Run) -> Iterator[str]:
+    shown = run.placements[:MAX_PODS]
+    rows = [("pod", "node", "devices"), *((each.pod, each.node or "none", _got(each)) for each in shown)]
     yield f"placements ({run.objective})"
-    width = max((len(each.pod) for each in run.placements[:MAX_PODS]), default=0)
-    for placement in run.placements[:MAX_PODS]:
-        yield f"  {placement.pod.ljust(width)}  {_placement(placement)}"
+    yield from table(rows, left=range(3))
     if len(run.placements) > MAX_PODS:
         yield f"  and {number(len(run.placements) - MAX_PODS, 'more pod')} (see -o json)"
+    if any(each.reason for each in shown):
+        yield "  claimcheck explain says which devices match each request, and what would help"
 
 
-def _placement(placement: Placement) -> str:
+def _got(placement: Placement) -> str:
+    """The devices that a pod gets, as request=pool/device, or why it gets none."""
     if not placement.node:
-        return f"not placed: {placement.error or 'fits on no node'}"
+        return placement.error or placement.reason or "fits on no node"
     devices = [
         f"{each['request']}={each['pool']}/{each['device']}"
         for result in placement.results.values()
@@ -77,7 +82,7 @@ def _placement(placement: Placement) -> str:
     ]
     more = f" and {len(devices) - MAX_DEVICES} more" if len(devices) > MAX_DEVICES else ""
     chance = f"  (depends on the order of nodes: {placement.error})" if placement.error else ""
-    return "  ".join([placement.node, *devices[:MAX_DEVICES]]) + more + chance
+    return "  ".join(devices[:MAX_DEVICES]) + more + chance
 
 
 def _differences(runs: Sequence[Run]) -> Iterator[str]:
@@ -102,10 +107,10 @@ def _fragmentation(remaining: Fragmentation) -> Iterator[str]:
 def _partitions(remaining: Fragmentation) -> list[Sequence[str]]:
     head: Sequence[str] = (
         "partition",
-        "placeable",
-        "free counters suffice for",
+        "still fit",
+        "would fit in the free counters together",
         "lost to fragmentation",
-        "total",
+        "fit in an empty cluster",
         "driver",
     )
     numbers = ((row, row.sufficient - row.placeable) for row in remaining.partitions)
@@ -122,9 +127,9 @@ def _groups(remaining: Fragmentation) -> list[Sequence[str]]:
     head: Sequence[str] = (
         "devices by",
         "free",
-        "total",
-        "largest free group",
-        "unused groups",
+        "all",
+        "most free in one group",
+        "groups without a user",
         "groups",
         "driver",
     )
@@ -142,7 +147,7 @@ def _groups(remaining: Fragmentation) -> list[Sequence[str]]:
 
 
 def _shares(remaining: Fragmentation) -> list[Sequence[str]]:
-    head: Sequence[str] = ("shared capacity", "free", "total", "largest free share", "devices", "driver")
+    head: Sequence[str] = ("shared capacity", "free", "all", "most free on one device", "devices", "driver")
     return [
         head,
         *(

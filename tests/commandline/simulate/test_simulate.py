@@ -55,6 +55,23 @@ def test_all_placed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     assert (code, text.splitlines()[0]) == (0, "best-fit: 4 of 4 pods placed on 1 node")
 
 
+def test_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+    """A pod that alone fits nowhere is left for the reason that `explain` gives."""
+    case = snapshot_files.DIRECTORY / "explain" / "node-resources"
+    arguments = [str(case / "workloads.yaml"), "--inventory", str(case / "cluster.yaml"), "-o", "json"]
+    main(["explain", "-f", *arguments])
+    explained = json.loads(capsys.readouterr().out)["objects"]
+    main(["simulate", "-f", *arguments])
+    placements = json.loads(capsys.readouterr().out)["runs"][0]["placements"]
+    left = {each["pod"]: each.get("reason") for each in placements}
+    expected = {
+        f"Pod default/{each['name']}": each["kubeSchedulerWouldSay"]
+        for each in explained
+        if each["verdict"] != "fits"
+    }
+    assert {name: left[name] for name in expected} == expected
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
