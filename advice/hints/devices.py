@@ -40,7 +40,7 @@ def has_bare_capacity(device: Any) -> bool:
 
 
 def _is_bare(quantity: Any) -> bool:
-    return isinstance(quantity, (str, int, float))
+    return isinstance(quantity, (str, int, float)) and not isinstance(quantity, bool)
 
 
 def _with_value(quantity: Any) -> dict[str, Any]:
@@ -121,6 +121,21 @@ def _plain_capacity(problem: Problem) -> str | Advice:
     return Advice("put the quantity under `value`:\n" + yaml({problem.key: mapping}), (problem.path, mapping))
 
 
+def _one_value(problem: Problem) -> str:
+    """An attribute with no value, or with several."""
+    types = "`int`, `bool`, `string` and `version`"
+    if isinstance(problem.value, dict) and len(problem.value) > 1:
+        return f"keep one of {types}: an attribute has one value"
+    return f"give the attribute a value with its type, such as `string: a100`; the types are {types}"
+
+
+def _several_selections(problem: Problem) -> str:
+    spec = problem.value
+    fields = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
+    written = [f"`{field}`" for field in fields if isinstance(spec, dict) and spec.get(field)]
+    return f"keep one of {' and '.join(written)}" if len(written) > 1 else ""
+
+
 def _node_selection(problem: Problem) -> str:
     """A slice that says nothing about nodes; those with nothing but shared counters need it as well."""
     if value_at(problem.object, ("spec", "sharedCounters")) is MISSING:
@@ -138,6 +153,20 @@ HINTS = (
     Hint("plain-attribute", WRONG, _plain_attribute, place=r"attributes\{\}$"),
     Hint("plain-capacity", WRONG, _plain_capacity, place=DEVICE + r"(\.basic)?\.capacity\{\}$"),
     Hint("plain-counter", WRONG, _plain_capacity, place=r"\.counters\{\}$"),
+    Hint(
+        "one-value",
+        (INVALID,),
+        _one_value,
+        place=r"attributes\{\}$",
+        message="specif",  # must specify one of, exactly one value must be specified
+    ),
+    Hint(
+        "several-node-selections",
+        (INVALID,),
+        _several_selections,
+        place="^spec$",
+        message="multiple fields are set",
+    ),
     Hint("node-selection", (REQUIRED,), _node_selection, message="exactly one of `nodeName`"),
     Hint(
         "counters-beside-devices",

@@ -34,6 +34,14 @@ def _quantity_literal(problem: Problem) -> str:
     return f'write the quantity as a string: `quantity("{matched[1]}{matched[2]}")`' if matched else ""
 
 
+def _version_operator(problem: Problem) -> str:
+    if not re.search(
+        r"'_[<>]=?_' applied to '\((?:kubernetes\.Semver|.*, kubernetes\.Semver)", problem.message
+    ):
+        return ""
+    return 'use `….isGreaterThan(semver("1.2.3"))`, `.isLessThan(…)` or `.compareTo(…) >= 0`: versions have no `<` and `>`'
+
+
 def _quantity_operator(problem: Problem) -> str:
     if not re.search(r"[<>]=?\s*quantity\(|quantity\([^)]*\)\s*[<>]=?", _expression(problem)):
         return ""
@@ -127,6 +135,7 @@ HINTS = (
     Hint("capacity-field", WRONG, _quantity_field, place=EXPRESSION),
     Hint("quantity-literal", WRONG, _quantity_literal, place=EXPRESSION),
     Hint("quantity-operator", WRONG, _quantity_operator, place=EXPRESSION),
+    Hint("version-operator", WRONG, _version_operator, place=EXPRESSION),
     Hint("attribute-without-domain", WRONG, _attribute_without_domain, place=EXPRESSION),
     Hint("gated-name", WRONG, _gated, place=EXPRESSION),
     Hint("misspelt-name", WRONG, _misspelt, place=EXPRESSION),

@@ -16,6 +16,7 @@ from resourceapi.schema import Struct
 from validation.rule_names import UNKNOWN_FIELD
 
 UNKNOWN = (UNKNOWN_FIELD,)
+_MOST_SHOWN = 12
 
 
 def _metadata_at_top_level(problem: Problem) -> str | Advice:
@@ -163,8 +164,10 @@ def _fields_here(problem: Problem) -> str:
     if struct is None or problem.schema is None:
         return ""
     names = [f"`{field.name}`" for field in schema_walk.fields_of(problem.schema, struct)]
-    if not names or len(names) > 12:
-        return ""
+    if not names:
+        return f"remove `{problem.key}`; no field is allowed here"
+    if len(names) > _MOST_SHOWN:
+        return f"remove `{problem.key}`, or check its spelling; there is no such field here"
     return f"remove `{problem.key}`; the fields here are {', '.join(names)}"
 
 

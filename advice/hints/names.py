@@ -73,39 +73,72 @@ def _unsupported(problem: Problem) -> str | Advice:
     """A value of an enumeration in wrong case or with a slip."""
     value = problem.value
     supported = re.findall(r'"([^"]*)"', problem.message.partition("supported values:")[2])
-    if not isinstance(value, str) or not supported:
+    if value is not MISSING and not isinstance(value, str):
         return ""
-    meant = nearest(value, supported)
+    meant = nearest(value, supported) if isinstance(value, str) else ""
     if meant:
         return _did_you_mean(problem, meant)
-    return "write one of " + ", ".join(f"`{name}`" for name in supported)
+    return "write one of " + ", ".join(f"`{name}`" for name in supported) if supported else ""
 
 
 # --- the form of names -------------------------------------------------------------------------------------------
 
 
 def _dns_name(problem: Problem) -> str | Advice:
-    """A name with capitals, underscores or blanks: show what it could be."""
-    value = problem.value
-    if not isinstance(value, str) or not value.isascii() or len(value) > 63:
+    """A name with capitals, underscores or blanks, or a domain in front of a name with such: show what it could be."""
+    wrong = _quoted(problem)
+    if not wrong or not wrong.isascii() or len(wrong) > 63:
         return ""
-    if "/" in value and problem.key == "driver":
-        domain, _, name = value.partition("/")
+    if "/" in wrong and problem.key == "driver":
+        domain, _, name = wrong.partition("/")
         return _for_example(
-            problem, f"{_dashed(name, '.')}.{_dashed(domain, '.')}", "a driver's name has no `/`"
+            problem, f"{_dashed(name, '.')}.{_dashed(domain, '.')}", ": a driver's name has no `/`"
         )
+    if "prefix" in problem.message:
+        return _domain(problem, wrong)
     dotted = "label" not in problem.message and "dots" not in problem.message
-    fixed = _dashed(value, "." if dotted else "")
-    return _for_example(problem, fixed, "" if dotted else "without dots") if fixed != value else ""
+    return _for_example(problem, _dashed(wrong, "." if dotted else ""))
 
 
-def _for_example(problem: Problem, name: str, why: str) -> str | Advice:
-    allowed = names.long_name if "." in name else names.short_name
-    if allowed(name):
+def _domain(problem: Problem, wrong: str) -> str | Advice:
+    """A domain in front of a name; the message quotes the domain alone, or all of it."""
+    domain, slash, name = wrong.partition("/")
+    if slash:
+        return _for_example(problem, f"{_dashed(domain, '.')}/{name}")
+    whole = problem.value
+    if not isinstance(whole, str) or whole.partition("/")[0] != domain:
         return ""
-    return Advice(
-        f"write for example `{name}`" + (f": {why}" if why and "/" in why else ""), (problem.path, name)
-    )
+    fixed = f"{_dashed(domain, '.')}/{whole.partition('/')[2]}"
+    if names.fully_qualified_name(fixed):
+        return ""
+    return Advice(f"write for example `{fixed}`", (problem.path, fixed))
+
+
+def _quoted(problem: Problem) -> str:
+    """The name that the server's message quotes: the value itself, or a key."""
+    matched = re.match(r'Invalid value: "([^"\\]+)"', problem.message)
+    return matched[1] if matched is not None else ""
+
+
+def _label_key(problem: Problem) -> str | Advice:
+    """A key of a taint or label with a blank or the like."""
+    domain, slash, name = _quoted(problem).rpartition("/")
+    return _for_example(problem, domain + slash + re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._"))
+
+
+def _for_example(problem: Problem, name: str, why: str = "") -> str | Advice:
+    """Advice to write a name, which is a value or a key."""
+    wrong = _quoted(problem)
+    if name == wrong or names.label_key(name):
+        return ""
+    advice = f"write for example `{name}`{why}"
+    if problem.value == wrong:
+        return Advice(advice, (problem.path, name))
+    holder = problem.parent if problem.key == wrong else problem.value
+    path = problem.path[:-1] if problem.key == wrong else problem.path
+    if not isinstance(holder, dict) or wrong not in holder or name in holder:
+        return advice
+    return Advice(advice, ((*path, wrong), MISSING), ((*path, name), holder[wrong]))
 
 
 def _dashed(name: str, allowed: str) -> str:
@@ -114,10 +147,7 @@ def _dashed(name: str, allowed: str) -> str:
 
 def _identifier(problem: Problem) -> str | Advice:
     """`driver-version`, the name of an attribute or capacity: show what it could be."""
-    matched = re.match(r'Invalid value: "([^"\\]*)"', problem.message)
-    if matched is None:
-        return ""
-    wrong = matched[1]
+    wrong = _quoted(problem)
     fixed = re.sub(r"\W", "_", wrong, flags=re.ASCII)
     if fixed[:1].isdigit():
         fixed = f"_{fixed}"
@@ -183,6 +213,7 @@ HINTS = (
     Hint("identifier", (INVALID,), _identifier, message="a valid C identifier"),
     Hint("version", (INVALID,), _version, message="compatible with semver.org"),
     Hint("dns-name", (INVALID,), _dns_name, message="RFC 1123"),
+    Hint("label-key", (INVALID,), _label_key, message="name part must consist of"),
     Hint("name-with-dots", (INVALID,), _dns_name, message="must not contain dots"),
     Hint("duplicate", (DUPLICATE,), _duplicate),
 )

@@ -35,6 +35,10 @@ WANTED = (
     ),
     (r"^spec\.devices\[\]\.name$", "name the device: lower-case letters, digits and `-`, such as `gpu-0`"),
     (r"resourceClaims\[\]\.name$", "name the entry; containers refer to it in `resources.claims`"),
+    (r"nodeSelectorTerms$", "add a term with `matchExpressions` or `matchFields`"),
+    (r"^spec\.nodeName$", "remove `nodeName`, or write the node's name"),
+    (r"resources\.claims\[\]$", "add `name`: the name of an entry of the pod's `resourceClaims`"),
+    (r"resources\.limits$", "write the same under `limits`: devices cannot be overcommitted"),
     (r"resources\.claims\[\]\.name$", "write the name of an entry of the pod's `resourceClaims`"),
     (r"ontainers\[\]\.name$", "name the container"),
     (r"ontainers\[\]\.image$", "name the container's image"),
@@ -75,7 +79,11 @@ def _too_small(problem: Problem) -> str:
 def _no_attribute(problem: Problem) -> str:
     """A constraint without an attribute; the server says that it has several."""
     constraint = problem.value
-    if not isinstance(constraint, dict) or {"matchAttribute", "distinctAttribute"} & constraint.keys():
+    if (
+        not isinstance(constraint, dict)
+        or constraint.get("matchAttribute")
+        or constraint.get("distinctAttribute")
+    ):
         return ""
     return "add the attribute that the devices must have in common, such as `matchAttribute: gpu.example.com/model`"
 

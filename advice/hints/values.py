@@ -11,7 +11,9 @@ from advice.hints.problem import Problem
 from advice.hints.snippet import scalar, yaml
 from resourceapi.manifests import MISSING
 from resourceapi.quantity import QuantityError, parse
+from resourceapi.schema import Type
 from validation.rule_names import WRONG_TYPE
+from validation.version_texts import as_semantic_version
 
 WRONG = (WRONG_TYPE,)
 ATTRIBUTE_NAME = r"(matchAttribute|distinctAttribute)$"
@@ -45,8 +47,12 @@ def _quotes(problem: Problem) -> str | Advice:
     """Text where the API wants a number or boolean, or the other way round."""
     wanted, value = _wanted(problem), problem.value
     if wanted == "string" and isinstance(value, (bool, int, float)):
+        if values := _enumeration(problem):
+            return "write one of " + ", ".join(f"`{name}`" for name in values)
         text = problem.written.strip()
         text = text if re.fullmatch(r"[\w.+-]+", text) else scalar(value)
+        if problem.place.endswith("{}.version"):
+            text = as_semantic_version(text) or text
         return Advice(
             f"quote the value, which YAML reads as a {_yaml_type(value)}: `{_line(problem, _quoted(text))}`",
             (problem.path, text),
@@ -111,16 +117,24 @@ def _text_wanted(problem: Problem, value: Any) -> str | Advice:
 
 
 def _lists_structs(problem: Problem) -> bool:
-    assert problem.schema is not None
-    type = schema_walk.type_at(problem.schema, problem.kind, problem.path)
+    type = _type(problem)
     return type is not None and type.element is not None and type.element.kind in ("struct", "map")
 
 
-def _wanted(problem: Problem) -> str:
+def _type(problem: Problem) -> Type | None:
     if problem.schema is None:
-        return ""
-    type = schema_walk.type_at(problem.schema, problem.kind, problem.path)
+        return None
+    return schema_walk.type_at(problem.schema, problem.kind, problem.path)
+
+
+def _wanted(problem: Problem) -> str:
+    type = _type(problem)
     return type.kind if type is not None else ""
+
+
+def _enumeration(problem: Problem) -> tuple[str, ...]:
+    type = _type(problem)
+    return type.enum if type is not None else ()
 
 
 def _yaml_type(value: Any) -> str:
@@ -155,7 +169,7 @@ def _quantity(problem: Problem) -> str | Advice:
 HINTS = (
     Hint("match-attribute-list", WRONG, _match_attribute_list, place=ATTRIBUTE_NAME),
     Hint("ellipsis", WRONG, _ellipsis),
-    Hint("quantity", WRONG, _quantity, message="quantities must match"),
+    Hint("quantity", WRONG, _quantity, message="quantit"),
     Hint("quotes", WRONG, _quotes),
     Hint("shape", WRONG, _shape),
 )
