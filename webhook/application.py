@@ -17,7 +17,14 @@ from serving.config_file import Config, ConfigError
 from serving.routes import Route
 from serving.tls import ServerTLS
 from webhook.assembly import make_cluster, make_context, watched_files
-from webhook.certificate_setup import injects_itself, make_injection, make_keeper, make_tls
+from webhook.certificate_setup import (
+    certificates_are_own,
+    injects_itself,
+    make_injection,
+    make_keeper,
+    make_tls,
+    require_given_files,
+)
 from webhook.config import load_config
 from webhook.routes import ReviewLimits, deadline, make_routes
 from webhook.warmup import warm_up
@@ -52,6 +59,9 @@ def _check_connections(config: Config) -> None:
     make_cluster(config)
     make_injection(config, runtime)
     make_keeper(config, runtime)
+    require_given_files(config)
+    if not certificates_are_own(config):
+        make_tls(config, runtime)
 
 
 class Webhooks:

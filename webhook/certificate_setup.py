@@ -22,7 +22,7 @@ def certificate_terms(config: Config) -> Terms | None:
 
     :raises ConfigError: if an authority would end before its successor is trusted.
     """
-    if not _are_own(config):
+    if not certificates_are_own(config):
         return None
     terms = Terms(
         tuple(config.get("tls", "names")),
@@ -68,8 +68,9 @@ def make_tls(config: Config, runtime: Path) -> ServerTLS:
     :param runtime: as for :func:`make_keeper`.
     :raises ConfigError: if there is no usable one.
     """
+    require_given_files(config)
     authority = config.get("tls", "clientAuthorityFile")
-    if _are_own(config):
+    if certificates_are_own(config):
         current = _directory(config, runtime) / CURRENT
         files = current / LEAF, current / LEAF_KEY
     else:
@@ -81,6 +82,20 @@ def make_tls(config: Config, runtime: Path) -> ServerTLS:
         return ServerTLS(*files, authority and config.path(authority))
     except CertificateError as error:
         raise config.error(("tls",), f"tls: {error}") from None
+
+
+def require_given_files(config: Config) -> None:
+    """Insist that the files with certificates and keys which the configuration names can be read.
+
+    :raises ConfigError: for the first that cannot.
+    """
+    for name in ("certificateFile", "keyFile", "clientAuthorityFile"):
+        file = config.get("tls", name)
+        if file is not None:
+            try:
+                config.path(file).read_bytes()
+            except OSError as error:
+                raise config.file_error(("tls", name), error) from None
 
 
 def injects_itself(config: Config) -> bool:
@@ -102,12 +117,13 @@ def make_injection(config: Config, runtime: Path, bundle: Path | None = None) ->
     ]
     if not targets:
         return None
-    if not _are_own(config):
+    if not certificates_are_own(config):
         raise config.error(("tls", "inject"), "tls.inject: only for own certificates (directory or secret)")
     return Injection(make_client(config), bundle or _directory(config, runtime) / CURRENT / BUNDLE, targets)
 
 
-def _are_own(config: Config) -> bool:
+def certificates_are_own(config: Config) -> bool:
+    """Whether the service makes and renews its certificates; otherwise files with them are given."""
     return config.get("tls", "certificateFile") is None
 
 

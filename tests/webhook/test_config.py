@@ -122,6 +122,14 @@ BAD = {
         "4:5: apiServer.featureGates: unrecognized feature gate: Nope",
     ),
     "missing-inventory": (TLS + "inventory:\n- nowhere\n", ":3:3: inventory[0]: "),
+    "missing-certificate": (
+        "tls:\n  certificateFile: none.crt\n  keyFile: none.key\n",
+        "2:20: tls.certificateFile: cannot use ",
+    ),
+    "missing-client-authority": (
+        "tls: {directory: d, clientAuthorityFile: none.crt}\n",
+        "none.crt: no such file or directory",
+    ),
     "reservations-for-everybody": (
         TLS + "apiServer: {serves: CustomResources}\nquota: {mode: Enforce}\n",
         "3:15: quota.mode: only the API server may ask for it, since that asks the cluster, and tells who uses what: name ",
