@@ -10,7 +10,7 @@ from advice.hints.hint import Hint
 from advice.hints.problem import Problem
 from resourceapi.field_errors import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED
 from resourceapi.field_path import Path
-from resourceapi.gates import GATES, stage_of
+from resourceapi.gates import DEPENDS_ON, GATES, GateError, effective, stage_of
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.releases import NEWEST, PROPOSALS, PROPOSED_GATES, Profile
 from resourceapi.schema import Field
@@ -22,17 +22,42 @@ def explain(gate: str, profile: Profile) -> str:
     """``feature gate X is off in 1.35 (on by default from 1.36)``."""
     stage = stage_of(gate, profile.minor)
     if stage is None:
-        return f"feature gate {gate} does not exist in {profile.name} ({_history(gate)})"
+        return f"feature gate {gate} does not exist in {profile.name} ({_future(gate)})"
     if stage.default or (profile.name == PROPOSALS and gate in PROPOSED_GATES):
         return f"feature gate {gate} is turned off by these settings"
-    return f"feature gate {gate} is off in {profile.name} ({_history(gate)})"
+    first_on = _first_release_with(gate)
+    history = f"on by default from 1.{first_on}" if first_on else f"off by default up to 1.{NEWEST}"
+    settings = "" if first_on else _settings(gate, profile)
+    advice = f"; turn it on with --feature-gates {settings}" if settings else ""
+    return f"feature gate {gate} is off in {profile.name} ({history}{advice})"
 
 
-def _history(gate: str) -> str:
-    first_on = next((stage.minor for stage in GATES[gate] if stage.default), None)
-    if first_on is not None:
-        return f"on by default from 1.{first_on}"
-    return f"off by default up to 1.{NEWEST}; turn it on with --feature-gates {gate}=true"
+def _first_release_with(gate: str) -> int | None:
+    """The release (minor number) from which on a gate is on by default."""
+    return next((stage.minor for stage in GATES[gate] if stage.default), None)
+
+
+def _future(gate: str) -> str:
+    """When a gate comes that a release does not have."""
+    first_on, first = _first_release_with(gate), GATES[gate][0].minor
+    if first_on is None:
+        return f"it is there from 1.{first} on, off by default"
+    return f"on by default from 1.{first_on}"
+
+
+def _settings(gate: str, profile: Profile) -> str:
+    """What turns a gate on, with the gates that it needs; empty if the release refuses that."""
+    wanted, pending = dict[str, bool](), [gate]
+    while pending:
+        name = pending.pop()
+        if name not in wanted and name not in profile.gates:
+            wanted[name] = True
+            pending += DEPENDS_ON.get(name, ())
+    try:
+        effective(profile.minor, wanted)
+    except GateError:
+        return ""
+    return ",".join(f"{name}=true" for name in wanted)
 
 
 def gates_that_are_off(field: Field, profile: Profile) -> list[str]:

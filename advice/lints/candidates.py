@@ -220,12 +220,12 @@ class Evaluations:
         return Remark(UNSATISFIED, 0, len(expression.text), message, self._reason(expression, among))
 
     def _reason(self, expression: Expression, among: Candidates) -> str:
-        """Why a device of the largest group does not match the selector."""
-        from deviceselectors.explaining import Explainer
+        """Why the devices do not match the selector, those of the largest group first."""
+        from advice.lints.unsatisfied import reason
 
-        most = max(among.indexes, key=lambda index: len(self.groups[index].members))
-        reasons = Explainer(expression.root).explain(self._devices[most])
-        return f"for example {self.groups[most].members[0]}: {reasons[0]}" if reasons else ""
+        largest_first = sorted(among.indexes, key=lambda index: -len(self.groups[index].members))
+        devices = [self._devices[index] for index in largest_first]
+        return reason(expression.root, str(self.groups[largest_first[0]].members[0]), devices)
 
 
 def _has(device: Device, lookup: Lookup) -> bool:
