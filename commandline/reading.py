@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from advice.findings import ERROR, Finding, Result
 from commandline.errors import UsageError
+from commandline.helm import RenderedChart
 from commandline.reports.escaping import complain
 from commandline.results import Failure
 from documents import DocumentError, parse
@@ -21,19 +22,36 @@ if TYPE_CHECKING:
     from documents.manifest import Manifest
 
 
+#: A file, what cannot be read, or a chart's manifests.
+Input = str | DocumentError | RenderedChart
+
+
 def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:
     """The objects in files, directories and standard input (``-``), in order; see :func:`read_files`."""
     return read_files(find_files(arguments))
 
 
 def find(options: Namespace) -> list[str | DocumentError]:
-    """The files of ``options.paths`` without those of ``--exclude``. Tells the user what is left out of Helm charts."""
+    """The files of ``options.paths`` without those of ``--exclude``; tells the user what is left out of Helm charts."""
     files = Files(options.paths, _exclusion(options))
     found = list(files)
     if not getattr(options, "quiet", False):
         for chart in files.charts:
-            complain(_about_chart(chart))
+            complain(_about_chart(chart, can_render=hasattr(options, "helm")))
     return found
+
+
+def find_and_render(options: Namespace) -> list[Input]:
+    """The same as :func:`find`, and with ``--helm`` what Helm makes of charts.
+
+    :raises UsageError: if there is no ``helm``.
+    """
+    if not options.helm:
+        return [*find(options)]
+    from commandline.helm import render
+
+    files = Files(options.paths, _exclusion(options))
+    return [*files, *map(render, files.charts)]
 
 
 def _exclusion(options: Namespace) -> Callable[[str], bool] | None:
@@ -44,11 +62,12 @@ def _exclusion(options: Namespace) -> Callable[[str], bool] | None:
     return Exclusion(options.exclude, options.exclude_base)
 
 
-def _about_chart(directory: str) -> str:
+def _about_chart(directory: str, *, can_render: bool) -> str:
     from shlex import quote
 
-    render = f"helm template {quote(directory)} | claimcheck validate -"
-    return f"{directory}: the templates of a Helm chart are skipped; to check what it makes: {render}"
+    command = f"helm template {quote(directory)} | claimcheck validate -"
+    how = f"{command}, or --helm" if can_render else command
+    return f"{directory}: the templates of a Helm chart are skipped; to check what it makes: {how}"
 
 
 def read_named(option: str, arguments: list[str]) -> Iterator[Manifest | Result | Failure]:
@@ -71,7 +90,7 @@ def insist_on_one_reader(*arguments: Iterable[str]) -> None:
         raise UsageError(f"{STANDARD_INPUT} stands for standard input, which can be read only once")
 
 
-def read_files(files: Iterable[str | DocumentError]) -> Iterator[Manifest | Result | Failure]:
+def read_files(files: Iterable[Input]) -> Iterator[Manifest | Result | Failure]:
     """The objects in files as :func:`documents.finding.find_files` gives them.
 
     A document that is not a manifest becomes a Result with an error, a file that cannot be read a Failure.
@@ -81,11 +100,13 @@ def read_files(files: Iterable[str | DocumentError]) -> Iterator[Manifest | Resu
             yield Failure(found.file, found.message)
             continue
         try:
-            content = read_file(found)
+            file, content = (
+                (found.file, found.content) if isinstance(found, RenderedChart) else (found, read_file(found))
+            )
         except DocumentError as error:
             yield Failure(error.file, error.message)
             continue
-        for document in parse(content, found):
+        for document in parse(content, file):
             yield _malformed(document, content) if isinstance(document, DocumentError) else document
 
 

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from advice.findings import ERROR, NOTE, WARNING, Finding, Result
 from commandline.color import BLUE, BOLD, CYAN, RED, YELLOW, paint
+from commandline.helm import RENDERED
 from commandline.reports.escaping import on_one_line, printable, without_commands
 from commandline.reports.grouping import grouped, place_of
 from commandline.results import Outcome
@@ -92,8 +93,8 @@ def _block(result: Result, finding: Finding, origin: str, others: str, color: bo
 
 
 def _origin(result: Result) -> str:
-    """For standard input: the object, and the template of the chart that `helm template` names."""
-    if result.file != "-" or not result.findings:
+    """For standard input and rendered charts: the object, and the template that `helm template` names."""
+    if not (result.file == "-" or result.file.endswith(RENDERED)) or not result.findings:
         return ""
     template = ""
     for place in range(result.line, max(result.line - _MOST_LINES, 0), -1):

@@ -41,6 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
     describe(parser, DESCRIPTION, EXAMPLES)
     add_paths(parser)
+    _add_helm(parser)
     add_server_options(parser.add_argument_group("the server to answer as"))
     _add_request(parser)
     _add_cluster(parser)
@@ -51,6 +52,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="number of processes; default: one per processor if there are many files, else 1",
+    )
+
+
+def _add_helm(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--helm",
+        action="store_true",
+        help="also validate what the helm that is installed makes of charts, with their own values",
     )
 
 

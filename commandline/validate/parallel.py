@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from commandline.progress import Progress
-from commandline.reading import read_files, read_named
+from commandline.reading import Input, read_files, read_named
 from commandline.reports import WITH_LINES
 from commandline.results import Outcome
 from commandline.validate.batch import Batch, Knowledge, reviewer_of
@@ -23,10 +23,9 @@ from commandline.validate.workers import Channel, Tickets, Worker, start
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from documents.errors import DocumentError
     from resourceapi.releases import Profile
 
-Files = list["str | DocumentError"]
+Files = list[Input]
 
 
 def validate_files(files: Files, options: Namespace, profile: Profile, processes: int) -> Outcome:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from commandline.color import is_colored
 from commandline.errors import UsageError
+from commandline.helm import RenderedChart
 from commandline.options import asks_for_cluster, profile_of, settle_namespace
 from commandline.progress import Progress
-from commandline.reading import find, insist_on_one_reader, read_files, read_named
+from commandline.reading import Input, find_and_render, insist_on_one_reader, read_files, read_named
 from commandline.reports.escaping import complain
 from commandline.results import Unread
 from commandline.validate.batch import Batch, reviewer_of
@@ -65,7 +66,7 @@ def validate(options: Namespace) -> Outcome:
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory, [options.old])
     if cluster is None:
-        files = find(options)
+        files = find_and_render(options)
         processes = _processes(options, files)
         if processes > 1:
             from commandline.validate.parallel import validate_files
@@ -79,7 +80,7 @@ def validate(options: Namespace) -> Outcome:
     from commandline.validate.live import LiveChecks
 
     checks = LiveChecks(cluster, profile, options.namespace)
-    return _validate(read_files(find(options)), options, profile, checks)
+    return _validate(read_files(find_and_render(options)), options, profile, checks)
 
 
 def _cluster(options: Namespace) -> LiveCluster | None:
@@ -130,7 +131,7 @@ def _validate(
     return batch.outcome
 
 
-def _processes(options: Namespace, files: list[str | DocumentError]) -> int:
+def _processes(options: Namespace, files: list[Input]) -> int:
     """The number of processes: that of ``--jobs``, or what is fastest.
 
     Standard input can be read by one only, and with ``--old`` it must be known in one place which objects were used.
@@ -146,7 +147,9 @@ def _processes(options: Namespace, files: list[str | DocumentError]) -> int:
     return min(usable_processors(), MOST_PROCESSES, len(files))
 
 
-def _size(file: str | DocumentError) -> int:
+def _size(file: Input) -> int:
+    if isinstance(file, RenderedChart):
+        return len(file.content)
     try:
         return 0 if isinstance(file, DocumentError) else os.stat(file).st_size
     except (OSError, ValueError):  # the error will be reported when it is read

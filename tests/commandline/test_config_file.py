@@ -19,6 +19,7 @@ DANGEROUS = (
     "output",
     "in-place",
     "old",
+    "helm",
     "node-template",
     "config",
     "color",

@@ -74,7 +74,7 @@ def test_chart(capsys: pytest.CaptureFixture[str]) -> None:
     assert "skipped 1: Service 1" in out
     assert err == (
         "./my chart: the templates of a Helm chart are skipped; "
-        "to check what it makes: helm template './my chart' | claimcheck validate -\n"
+        "to check what it makes: helm template './my chart' | claimcheck validate -, or --helm\n"
     )
     assert main(["validate", "-q", "."]) == 0
     assert capsys.readouterr().err == ""

@@ -1,0 +1,121 @@
+"""`--helm`: charts are rendered by the helm on the PATH, within bounds, and only on request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commandline.helm import RenderedChart, render
+from commandline.main import main
+from documents import DocumentError
+from documents.sources import MAX_FILE_BYTES
+
+MANIFEST = """---
+# Source: gpu/templates/class.yaml
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata:
+  name: %s
+"""
+
+
+@pytest.fixture(autouse=True)
+def _chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    chart = Path("-my chart; touch evil")
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("name: gpu\n")
+    (chart / "templates" / "class.yaml").write_text("{{ . }}")
+    Path("bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+
+
+def _install_helm(script: str) -> None:
+    helm = Path("bin/helm")
+    helm.write_text(f"#!/bin/sh\n{script}\n")
+    helm.chmod(0o755)
+
+
+def _install_helm_that_prints(text: str) -> None:
+    Path("printed").write_text(text)
+    _install_helm(f'echo "$@" > asked; cat "{Path("printed").absolute()}"')
+
+
+def test_rendered_charts_are_validated(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the template that an object comes from; the directory is an argument, whatever its name."""
+    _install_helm_that_prints(MANIFEST % "A")
+    assert main(["validate", "--helm", "."]) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("./-my chart; touch evil (rendered):6:9: error: metadata.name: Invalid value")
+    assert "= in: DeviceClass A (gpu/templates/class.yaml)" in out
+    assert err == ""
+    assert Path("asked").read_text() == f"template release {Path('-my chart; touch evil').absolute()}\n"
+    assert not Path("evil").exists()
+
+
+def test_in_several_processes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Charts come after the files."""
+    _install_helm_that_prints(MANIFEST % "a")
+    for name in ("b", "c", "d"):
+        Path(f"{name}.yaml").write_text(MANIFEST % name)
+    assert main(["validate", "--helm", "--jobs=2", "."]) == 0
+    assert capsys.readouterr().out == "4 objects: 4 valid, 0 invalid\n"
+
+
+def test_never_without_being_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not even with quiet; other commands have no such option."""
+    _install_helm("touch ran")
+    for command in ("validate", "validate -q", "quota", "convert --to v1"):
+        main([*command.split(), "."])
+        err = capsys.readouterr().err
+        assert ("or --helm" in err) == (command == "validate")
+    assert not Path("ran").exists()
+
+
+def test_failing_helm(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its message, escaped; the chart counts as not read."""
+    _install_helm(r"printf 'Error: \033[31m bad\n::error::x' >&2; exit 1")
+    assert main(["validate", "--helm", "."]) == 2
+    out = capsys.readouterr().out
+    assert out.startswith(r"./-my chart; touch evil: error: helm template: Error: \x1b[31m bad")
+    assert "\n::error" not in out
+
+
+def test_no_helm(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Says so."""
+    monkeypatch.setenv("PATH", str(Path("bin").absolute()))
+    assert main(["validate", "--helm", "."]) == 2
+    assert capsys.readouterr().err == "claimcheck: --helm: there is no helm on the PATH\n"
+
+
+def test_helm_that_hangs() -> None:
+    """It is ended."""
+    _install_helm("exec sleep 600")
+    found = render(".", seconds=0.1)
+    assert isinstance(found, DocumentError)
+    assert found.message == "helm template: not done within 0.1 s"
+
+
+def test_helm_that_prints_without_end() -> None:
+    """No more than a file may have is read."""
+    _install_helm("exec yes")
+    found = render(".")
+    assert isinstance(found, DocumentError)
+    assert found.message == f"helm template: more than {MAX_FILE_BYTES // 2**20} MiB"
+
+
+def test_helm_that_fails_noisily() -> None:
+    """The beginning of what it says."""
+    _install_helm("yes 'no such thing' | head -c 1000000 >&2; exit 3")
+    found = render(".")
+    assert isinstance(found, DocumentError)
+    assert len(found.message) < 2_100
+
+
+def test_as_much_as_a_file() -> None:
+    """Is rendered."""
+    _install_helm(f"head -c {MAX_FILE_BYTES} /dev/zero")
+    found = render(".")
+    assert isinstance(found, RenderedChart)
+    assert len(found.content) == MAX_FILE_BYTES
