@@ -125,8 +125,12 @@ def read_scenario(options: Namespace) -> Scenario:
 def snapshot_of(state: ClusterState) -> Snapshot:
     """The cluster as the allocator sees it."""
     from allocator.explaining.snapshot import Snapshot
+    from resourceapi.kinds import DEVICE_TAINT_RULE
 
-    return Snapshot(state.features, state.all_nodes(), state.classes, state.slices, state.allocated_claims)
+    rules = state.of(DEVICE_TAINT_RULE.name).values()
+    return Snapshot(
+        state.features, state.all_nodes(), state.classes, state.slices, state.allocated_claims, rules
+    )
 
 
 def _in_inventory(name: ObjectName, existing: list[Manifest], namespace: str) -> Manifest:

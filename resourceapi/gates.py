@@ -116,6 +116,21 @@ def stage_of(gate: str, minor: int) -> Stage | None:
     return known[-1] if known else None
 
 
+def switchable(minor: int, on: Collection[str]) -> dict[str, frozenset[str]]:
+    """The gates that are off and that release 1.``minor`` lets one turn on, each with those to turn on for it."""
+    found = {}
+    for gate in known(minor) - set(on):
+        needed = _with_dependencies(gate) - set(on)
+        stages = [stage_of(each, minor) for each in needed]
+        if all(stage is not None and not stage.locked for stage in stages):
+            found[gate] = needed
+    return found
+
+
+def _with_dependencies(gate: str) -> frozenset[str]:
+    return frozenset((gate,)).union(*(_with_dependencies(each) for each in DEPENDS_ON.get(gate, ())))
+
+
 def known(minor: int) -> frozenset[str]:
     """The gates that release 1.``minor`` knows, on or off."""
     return frozenset(gate for gate in GATES if stage_of(gate, minor) is not None)

@@ -84,6 +84,18 @@ def with_alternatives(
     return _with_requests(claims, claim, _changed(requests_of(claims[claim]), request, changed))
 
 
+def with_constraint(
+    claims: tuple[Object, ...], claim: int, constraint: int, changed: Object
+) -> tuple[Object, ...]:
+    """The claims with other fields of a constraint."""
+    devices = devices_of(claims[claim])
+    constraints = _changed(devices["constraints"], constraint, lambda each: {**each, **changed})
+    return tuple(
+        _with_devices(each, {**devices, "constraints": constraints}) if place == claim else each
+        for place, each in enumerate(claims)
+    )
+
+
 def without(claims: tuple[Object, ...], dropped: frozenset[tuple[int, str, int]]) -> tuple[Object, ...]:
     """The claims without some requests and constraints.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple
 
 from allocator.answers import NodeAnswer
@@ -12,6 +13,7 @@ from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import DeviceId
 from allocator.errors import FATAL
 from allocator.explaining import alternatives, conflicts, remedies
+from allocator.explaining.absent_names import AbsentName, AbsentNames
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck, checks_of
@@ -116,6 +118,8 @@ class Explanation:
         self.totals: list[Total] = []
         #: classes that requests name but that do not exist
         self.unknown_classes: list[str] = []
+        #: attributes and capacities that no device has
+        self.absent_names: list[AbsentName] = []
         #: the names of all classes
         self.classes: list[str] = []
         #: requirements of the pod that no node meets
@@ -148,6 +152,7 @@ def explain(
     time_limit: TimeLimit | None = None,
     instead: Sequence[ClaimsOnNodes] = (),
     full: Collection[str] = (),
+    gates: Mapping[str, frozenset[str]] = MappingProxyType({}),
 ) -> Explanation:
     """Explain why a pod fits or not.
 
@@ -156,6 +161,7 @@ def explain(
     :param time_limit: how long it may take; SECONDS by default.
     :param instead: what the pod claims on some nodes instead; the first answer is about them as well.
     :param full: those of the excluded nodes that have too little left of CPU and the like: no other node rules open them.
+    :param gates: the feature gates that can be turned on, each with all that have to be for it.
     :returns: what was found in time.
     """
     excluded = excluded or {}
@@ -172,13 +178,18 @@ def explain(
     explanation = Explanation(demand, answers, excluded, trials.outcome(answers))
     try:
         open_by_spec = {node: reasons for node, reasons in excluded.items() if node not in full}
-        _look_closer(explanation, trials, open_by_spec)
+        _look_closer(explanation, trials, open_by_spec, gates)
     except OutOfTime:
         explanation.complete = False
     return explanation
 
 
-def _look_closer(explanation: Explanation, trials: Trials, excluded: Mapping[str, Sequence[str]]) -> None:
+def _look_closer(
+    explanation: Explanation,
+    trials: Trials,
+    excluded: Mapping[str, Sequence[str]],
+    gates: Mapping[str, frozenset[str]],
+) -> None:
     outcomes = SelectorOutcomes(Selectors())
     explanation.claim_users = trials.snapshot.claim_users
     if explanation.verdict == FITS:
@@ -208,7 +219,7 @@ def _look_closer(explanation: Explanation, trials: Trials, excluded: Mapping[str
     views = {name: NodeView(trials.snapshot, name, outcomes) for name in names}
     finder = Finder(trials, views, [answer.node for answer in explanation.errors])
     explanation.remedies = list(remedies.on_other_nodes(finder, excluded))
-    for remedy in islice(remedies.find(finder), MAX_REMEDIES):
+    for remedy in islice(remedies.find(finder, explanation.absent_names, gates), MAX_REMEDIES):
         explanation.remedies.append(remedy)
 
 
@@ -219,6 +230,7 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
     kinds: dict[object, list[NodeKind]] = {}
     common: dict[object, frozenset[object]] = {}
     devices: set[DeviceId] = set()
+    names = AbsentNames(explanation.demand)
     counted: dict[Alternative, tuple[set[DeviceId], ...]] = {}
     others = {name for each in trials.instead for name in each.nodes}
     for name in trials.nodes:
@@ -233,12 +245,16 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
         common[key] = common.get(key, kind.facts) & kind.facts
         devices.update(device.id for device in view.devices())
         for alternative, each in passed.items():
+            names.look_at(alternative, each)
             seen = counted.setdefault(alternative, (set(), set(), set()))
             for ids, members in zip(seen, (each.selected, each.left, each.failing), strict=True):
                 ids.update(device.id for device in members)
     explanation.totals = [
         Total(alternative, len(devices), *map(len, seen)) for alternative, seen in counted.items()
     ]
+    explanation.absent_names = list(
+        names.found({each.alternative: each.selected for each in explanation.totals})
+    )
     grouped = [
         alike[0]._replace(nodes=tuple(found[key]), requests=_merged(alike), common=common[key])
         for key, alike in kinds.items()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
-from allocator.explaining import request_remedies
+from allocator.explaining import name_remedies, request_remedies
+from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
 from allocator.explaining.finder import Finder, Remedy
@@ -33,9 +35,18 @@ MAX_AVOIDED = 8
 MAX_RELEASED = 64
 
 
-def find(finder: Finder) -> Iterator[Remedy]:
-    """Remedies; those that the pod's owner can apply come first."""
+def find(
+    finder: Finder,
+    names: Sequence[AbsentName] = (),
+    gates: Mapping[str, frozenset[str]] = MappingProxyType({}),
+) -> Iterator[Remedy]:
+    """Remedies; those that the pod's owner can apply come first.
+
+    :param names: attributes and capacities that no device has.
+    :param gates: the feature gates that can be turned on, each with all that have to be for it.
+    """
     claims = finder.trials.claims
+    yield from name_remedies.find(finder, names)
     for part in parts(claims):
         yield from request_remedies.find(finder, part)
     yield from request_remedies.class_guards(finder)
@@ -45,7 +56,7 @@ def find(finder: Finder) -> Iterator[Remedy]:
     if len([each for each in demands(claims) if each.kind == REQUEST]) > 1:
         yield from _dropped(finder, REQUEST)
     yield from _releases(finder)
-    yield from _gates(finder)
+    yield from _gates(finder, gates)
 
 
 def on_other_nodes(finder: Finder, excluded: Mapping[str, Sequence[str]]) -> Iterator[Remedy]:
@@ -96,7 +107,10 @@ def _tolerations(finder: Finder) -> Iterator[Remedy]:
             )
         gone = Variation(trials.claims, without_taint=taint)
         if finder.works(gone):
-            yield from finder.confirm(TAINT, f"if the device taint {text} were removed", text, None, gone)
+            rules = trials.snapshot.taint_rules.get(taint, ())
+            source = f" (it comes from DeviceTaintRule {', '.join(rules)})" if rules else ""
+            removed = f"if the device taint {text} were removed{source}"
+            yield from finder.confirm(TAINT, removed, text, None, gone)
 
 
 def _taints(finder: Finder) -> dict[Taint, str]:
@@ -172,22 +186,14 @@ def _fewest(trials: Trials, node: str, held: Sequence[str]) -> list[str]:
             size = max(size // 2, 1)
 
 
-def _gates(finder: Finder) -> Iterator[Remedy]:
-    """Feature gates that are off, with those that they depend on."""
+def _gates(finder: Finder, gates: Mapping[str, frozenset[str]]) -> Iterator[Remedy]:
+    """Feature gates that are off but can be turned on, with those that they depend on."""
     features = finder.trials.snapshot.features
-    for gate in sorted(GATES - features.gates):
-        needed = {gate, *_NEEDED.get(gate, ())}
+    for gate in sorted(gates.keys() & GATES):
+        needed = gates[gate]
         more = Features(features.gates | needed, group_snapshots=features.group_snapshots)
         variation = Variation(finder.trials.claims, features=more)
         if finder.works(variation):
-            text = (
-                f"with the feature gate{'s' if len(needed) > 1 else ''} {', '.join(sorted(needed))} enabled"
-            )
+            noun = "feature gates" if len(needed) > 1 else "feature gate"
+            text = f"with the {noun} {', '.join(sorted(needed))} on in kube-apiserver and kube-scheduler"
             yield from finder.confirm(GATE, text, gate, None, variation)
-
-
-_NEEDED = {
-    "DRADeviceBindingConditions": ("DRAResourceClaimDeviceStatus",),
-    "DRADeviceCompatibilityGroups": ("DRAPartitionableDevices",),
-    "DRAFractionalCapacityRange": ("DRAConsumableCapacity",),
-}

@@ -35,6 +35,7 @@ def find(finder: Finder, part: Part) -> Iterator[Remedy]:
     yield from _class(finder, part)
     yield from _count(finder, part)
     yield from _capacity(finder, part)
+    yield from _unnamed_capacity(finder, part)
     yield from _selectors(finder, part)
     yield from _without_alternative(finder, part)
 
@@ -155,7 +156,36 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
                 yield from finder.confirm("capacity", text, _subject(claims, part), None, Variation(dropped))
 
 
-def _amounts(finder: Finder, name: str, wanted: Quantity) -> list[Quantity]:
+def _unnamed_capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
+    """An amount of a capacity of shared devices that the request does not name, so that it takes all of it."""
+    claims = finder.trials.claims
+    named: Object = (details_of(claims, part).get("capacity") or {}).get("requests") or {}
+    for name in _without_default(finder):
+        for amount in _amounts(finder, name, None) if name not in named else ():
+            changed = with_details(claims, part, partial(_with_amount, name=name, amount=amount))
+            if finder.claims_work(changed):
+                text = f"with a request for at most {amount} of {name} in {_title(claims, part)}, which names no amount"
+                yield from finder.confirm(
+                    "capacity", text, _subject(claims, part), str(amount), Variation(changed)
+                )
+                break
+
+
+def _without_default(finder: Finder) -> list[str]:
+    """The capacities of which a shared device gives all to a request that names no amount."""
+    return sorted(
+        {
+            name
+            for view in finder.views.values()
+            for device in view.devices()
+            if device.multiple
+            for name, capacity in device.capacity.items()
+            if "default" not in ((capacity or {}).get("requestPolicy") or {})
+        }
+    )
+
+
+def _amounts(finder: Finder, name: str, wanted: Quantity | None) -> list[Quantity]:
     """What devices have left of a capacity, if it is less than requested; the largest first."""
     found: dict[str, Quantity] = {}
     for view in finder.views.values():
@@ -167,7 +197,7 @@ def _amounts(finder: Finder, name: str, wanted: Quantity) -> list[Quantity]:
             if name in used:
                 left = left.sub(used[name])
             usable = _down_to_policy(name, left, device.capacity, view.features.fractional_capacity_range)
-            if usable.cmp(wanted) < 0 and usable.sign() > 0:
+            if (wanted is None or usable.cmp(wanted) < 0) and usable.sign() > 0:
                 found.setdefault(str(usable), usable)
     amounts = list(found.values())
     amounts.sort(key=cmp_to_key(Quantity.cmp), reverse=True)
@@ -192,7 +222,8 @@ def _down_to_policy(name: str, left: Quantity, capacity: Object, fractional: boo
 
 def _with_amount(details: Object, name: str, amount: Quantity) -> Object:
     capacity = details.get("capacity") or {}
-    return {**details, "capacity": {**capacity, "requests": {**capacity["requests"], name: amount}}}
+    requests = {**(capacity.get("requests") or {}), name: amount}
+    return {**details, "capacity": {**capacity, "requests": requests}}
 
 
 def _without_amount(name: str, details: Object) -> Object:

@@ -59,6 +59,7 @@ class Snapshot:
 
     :param nodes: Nodes as JSON; all other objects are v1 in normal form.
     :param slices: ResourceSlices, with the taints of DeviceTaintRules.
+    :param taint_rules: these rules.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Snapshot:
         classes: Mapping[str, Object],
         slices: Iterable[Object],
         claims: Iterable[Object] = (),
+        taint_rules: Iterable[Object] = (),
     ) -> None:
         self.features = features
         self.nodes = {node_name(node): node for node in nodes}
@@ -81,6 +83,11 @@ class Snapshot:
         self.holders: dict[DeviceId, list[str]] = {}
         #: which claims hold devices of a pool, admin access included
         self.users: dict[PoolId, dict[str, None]] = {}
+        #: which DeviceTaintRules put a taint on devices
+        self.taint_rules: dict[Taint, list[str]] = {}
+        for rule in taint_rules:
+            taint = taint_of((rule.get("spec") or {}).get("taint") or {})
+            self.taint_rules.setdefault(taint, []).append(name_of(rule))
         self._places = {name: place for place, name in enumerate(self.slices)}
         for name, claim in self.claims.items():
             self.cluster.hold(claim)

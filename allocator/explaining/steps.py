@@ -44,12 +44,16 @@ class Step(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """The steps, the devices that match, those that are available, and those on which a selector fails."""
+    """The steps, the devices that match, those that are available, and those on which a selector fails.
+
+    :param before: the devices that each selector is asked about.
+    """
 
     steps: list[Step]
     selected: list[Device]
     left: list[Device]
     failing: list[Device]
+    before: dict[str, list[Device]]
 
 
 class NodeView:
@@ -81,16 +85,19 @@ class NodeView:
         """
         left = selected = self.devices()
         failing: list[Device] = []
+        before: dict[str, list[Device]] = {}
         found = [Step(POOL, "", len(left), tuple(self._pool_rejections()), selects=True)]
         for rule in RULES:
             for part in rule.parts(alternative):
+                if rule.selects and part.about:
+                    before.setdefault(part.about, left)
                 step, left, failed = self._step(part, alternative, left)
                 if rule.selects:
                     selected = left
                     failing += failed
                 if step.rejected:
                     found.append(step)
-        return Passed(found, selected, left, failing)
+        return Passed(found, selected, left, failing, before)
 
     def _step(
         self, rule: Rule, alternative: Alternative, devices: Sequence[Device]

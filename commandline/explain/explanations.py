@@ -16,6 +16,7 @@ from allocator.scheduler_messages import device_reason, unavailable
 from cluster.workloads import Workload
 from commandline.results import Failure
 from commandline.scenario import Scenario
+from resourceapi.gates import switchable
 from resourceapi.objects import Object
 
 INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"
@@ -109,7 +110,9 @@ def _explain(scenario: Scenario, workload: Workload, node: str) -> Explained:
         only = (f"only {node} is considered",)
         excluded |= {name: (*excluded.get(name, ()), *only) for name in snapshot.nodes if name != node}
     full = {name for name, reasons in rejected.items() if any(each.plugin == RESOURCES for each in reasons)}
-    found = explain(snapshot, workload.claims, excluded, instead=instead, full=full)
+    profile = scenario.state.profile
+    gates = switchable(profile.minor, profile.gates)
+    found = explain(snapshot, workload.claims, excluded, instead=instead, full=full, gates=gates)
     if found.verdict == MISFIT and full:
         found.remedies[:0] = lower_requests(
             snapshot, workload.claims, workload.needs, resources, rejected, instead

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from allocator.answers import NodeAnswer
+from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck
 from allocator.explaining.explanation import FITS, Explanation, NodeKind, RequestSteps, Total
@@ -81,6 +82,7 @@ def _explanation(explanation: Explanation) -> Json:
         document["error"] = _error(explanation.error, explanation.errors)
     if explanation.verdict != FITS:
         document["unknownClasses"] = explanation.unknown_classes
+        document["absentNames"] = [_absent(name) for name in explanation.absent_names]
         document["totals"] = [_total(total) for total in explanation.totals]
     document["nodeKinds"] = [_kind(kind, explanation.claim_users) for kind in explanation.kinds]
     document["alternatives"] = [
@@ -105,6 +107,15 @@ def _placement(explanation: Explanation) -> Json:
     names = (claim.name for claim in explanation.demand)
     results = zip(names, explanation.placed.result or (), strict=False)
     return {"node": explanation.placed.node, "devices": device_documents(results)}
+
+
+def _absent(name: AbsentName) -> Json:
+    document: Json = {"kind": name.kind, "name": name.qualified, "claim": name.claim, "place": name.place}
+    return (
+        document
+        | {"devices": name.devices, "known": list(name.listed)}
+        | ({"meant": name.meant} if name.meant else {})
+    )
 
 
 def _total(total: Total) -> Json:

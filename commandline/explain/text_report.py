@@ -111,6 +111,7 @@ def _verdict(explanation: Explanation) -> str:
 
 def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
     yield from _unknown_classes(explanation)
+    yield from _absent_names(explanation)
     yield from _ending(explanation)
     yield from _remedies(explanation)
     yield from _holders(explanation)
@@ -162,6 +163,15 @@ def _unknown_classes(explanation: Explanation) -> Iterator[str]:
     listed = ", ".join(known[:MAX_CLASSES]) + (", …" if len(known) > MAX_CLASSES else "")
     for name in explanation.unknown_classes:
         yield f"  there is no DeviceClass {name}; existing classes: {listed or 'none'}"
+
+
+def _absent_names(explanation: Explanation) -> Iterator[str]:
+    for each in explanation.absent_names:
+        names = each.listed
+        known = ", ".join(names[:MAX_CLASSES]) + (", …" if len(names) > MAX_CLASSES else "")
+        instead = f"; did you mean {each.meant}?" if each.meant else f"; they have {known}" if known else ""
+        where = f"which {each.place} of claim {each.claim} names"
+        yield f"  no device ({each.devices:,} looked at) has the {each.kind} {each.qualified}, {where}{instead}"
 
 
 def _summary(explanation: Explanation) -> Iterator[str]:
@@ -225,8 +235,7 @@ def _step(step: Step, users: Mapping[str, Holder], nodes: int = 1) -> Iterator[s
     if others := rejections[MAX_REJECTIONS:]:
         yield f"              -{sum(rejection.devices for rejection in others)} for {number(len(others), 'more reason')}"
     if step.failed and step.missing:
-        failed = number(step.failed, "device")
-        yield f"              attribute {step.missing} is missing on {failed}: guard it with has(…)"
+        yield f"              {step.missing} is missing on {number(step.failed, 'device')}"
 
 
 def _rule(step: Step) -> str:
@@ -248,7 +257,7 @@ def _only(fact: object, kind: NodeKind) -> str:
 
 def _constraint(check: ConstraintCheck, nodes: NodeKind) -> Iterator[str]:
     kind = "distinctAttribute" if check.constraint.distinct else "matchAttribute"
-    if check.satisfiable:
+    if check.satisfiable or not check.values:
         return
     yield (
         f"    {kind} {check.constraint.attribute} of claim {check.claim}: "
@@ -328,13 +337,15 @@ def _remedies(explanation: Explanation) -> Iterator[str]:
     elif explanation.complete:
         yield "  no single change that was tried makes it fit"
     if explanation.never:
-        yield "  it would not fit even if no device were in use"
+        yield "  as it is, it would not fit even if no device were in use"
     if not explanation.complete:
         yield "  the search for changes stopped at its time limit"
 
 
 def _holders(explanation: Explanation) -> Iterator[str]:
     """Who holds what it lacks, on the nodes that lack the fewest devices."""
+    if explanation.never:
+        return
     found = []
     for kind in explanation.kinds[:MAX_KINDS]:
         claims = {

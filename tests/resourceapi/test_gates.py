@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resourceapi import other_gates
-from resourceapi.gates import DEPENDS_ON, GATES, GateError, effective, parse, stage_of
+from resourceapi.gates import DEPENDS_ON, GATES, GateError, effective, parse, stage_of, switchable
 from tests.resourceapi.tables import content, table
 
 RELEASES: dict[str, Any] = content("releases")
@@ -138,3 +138,19 @@ def test_reading_settings_never_crashes(text: str) -> None:
         assert str(refusal)  # noqa: PT017
     else:
         assert all(type(value) is bool for value in settings.values())
+
+
+def test_gates_that_can_be_turned_on() -> None:
+    """Those that are on already, that the release does not know or that it locks are not among them."""
+    on = effective(37, {"DRAPartitionableDevices": False})
+    found = switchable(37, on)
+    assert not found.keys() & on
+    assert found["DRADeviceCompatibilityGroups"] == {
+        "DRADeviceCompatibilityGroups",
+        "DRAPartitionableDevices",
+    }
+    assert "DRADerivedAttributes" in found
+    assert "DRADerivedAttributes" not in switchable(36, effective(36, {}))
+    assert switchable(37, on - {"DRAAdminAccess"}).keys() == found.keys()
+    for gate, needed in found.items():
+        assert effective(37, {"DRAPartitionableDevices": False, **dict.fromkeys(needed, True)}) >= {gate}

@@ -176,7 +176,7 @@ def test_steps(block: int) -> None:
             for claim in snapshot.demand(asked.claims):
                 for request in claim.requests:
                     for alternative in request.alternatives:
-                        steps, selected, left, _ = view.steps(alternative)
+                        steps, selected, left, _, _ = view.steps(alternative)
                         for before, after in pairwise(steps):
                             assert after.left == before.left - sum(
                                 rejection.devices for rejection in after.rejected

@@ -1,0 +1,58 @@
+"""Remedies for misspelt names of attributes and capacities: the similar name that devices have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from allocator.explaining.absent_names import AbsentName
+from allocator.explaining.changes import details_of, parts, with_constraint, with_details
+from allocator.explaining.finder import Finder, Remedy
+from allocator.explaining.snapshot import full_name
+from allocator.explaining.trials import Variation
+from resourceapi.objects import Object
+
+NAME = "name"
+
+
+def find(finder: Finder, names: Iterable[AbsentName]) -> Iterator[Remedy]:
+    """The claims with a similar name, where that makes the pod fit."""
+    for name in names:
+        if name.meant and name.constraint is not None:
+            yield from _in_constraint(finder, name, name.constraint)
+        elif name.meant.rpartition("/")[0] == name.domain:
+            yield from _in_selector(finder, name)
+
+
+def _in_constraint(finder: Finder, name: AbsentName, constraint: int) -> Iterator[Remedy]:
+    claims = finder.trials.claims
+    claim = next(index for index, each in enumerate(claims) if full_name(each) == name.claim)
+    changed = with_constraint(claims, claim, constraint, {name.place: name.meant})
+    if finder.claims_work(changed):
+        text = f"with {name.place} {name.meant} instead of {name.qualified} in claim {name.claim}"
+        yield from finder.confirm(NAME, text, f"{name.claim}#{constraint}", name.meant, Variation(changed))
+
+
+def _in_selector(finder: Finder, name: AbsentName) -> Iterator[Remedy]:
+    claims = finder.trials.claims
+    meant = name.meant.rpartition("/")[2]
+    for part in parts(claims):
+        if (full_name(claims[part.claim]), part.name) != (name.claim, name.alternative):
+            continue
+        selectors = details_of(claims, part).get("selectors") or []
+        renamed = [_renamed(each or {}, name.name, meant) for each in selectors]
+        changed = with_details(claims, part, partial(_with_selectors, renamed))
+        if finder.claims_work(changed):
+            text = f"with {meant} instead of {name.name} in {name.place} of claim {name.claim}"
+            subject = f"{name.claim}:{part.name}"
+            yield from finder.confirm(NAME, text, subject, {name.name: meant}, Variation(changed))
+
+
+def _with_selectors(selectors: list[Object], details: Object) -> Object:
+    return {**details, "selectors": selectors}
+
+
+def _renamed(selector: Object, name: str, meant: str) -> Object:
+    expression = (selector.get("cel") or {}).get("expression", "")
+    return {"cel": {"expression": re.sub(rf"\b{re.escape(name)}\b", meant, expression)}}
