@@ -17,6 +17,7 @@ from resourceapi.objects import Object
 
 #: Plugins of kube-scheduler: what nodes have left, and which nodes the pod wants.
 RESOURCES, AFFINITY = "NodeResourcesFit", "NodeAffinity"
+TAINTS, CORDONED = "TaintToleration", "NodeUnschedulable"
 _EFFECTS = ("NoSchedule", "NoExecute")
 HOSTNAME = "kubernetes.io/hostname"
 _UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
@@ -38,6 +39,15 @@ class Refusal(NamedTuple):
     def named(self) -> str:
         """The reason, with the taint or label that it is about; equal for nodes that are rejected for the same."""
         return f"{self.reason}: {self.detail}" if self.detail and self.plugin != RESOURCES else self.reason
+
+    @property
+    def remedy(self) -> str:
+        """What would open the node for the pod; completes "it would fit …", empty if nothing that is known would."""
+        if self.plugin == AFFINITY:
+            return f"without its {self.detail}"
+        if self.plugin == TAINTS:
+            return f"with a toleration for the node taint {self.detail}"
+        return "if the node were uncordoned" if self.plugin == CORDONED else ""
 
 
 def excluded(pod_spec: Object, nodes: Iterable[Object]) -> dict[str, tuple[Refusal, ...]]:
@@ -114,7 +124,7 @@ def _taints(pod: Object, node: Object) -> Iterator[Refusal]:
     spec = node.get("spec") or {}
     cordoned = spec.get("unschedulable") and not _tolerated(pod, _UNSCHEDULABLE)
     if cordoned:
-        yield Refusal("NodeUnschedulable", "node(s) were unschedulable")
+        yield Refusal(CORDONED, "node(s) were unschedulable")
     blocking = [
         spelled(taint)
         for taint in spec.get("taints") or ()
@@ -123,7 +133,7 @@ def _taints(pod: Object, node: Object) -> Iterator[Refusal]:
         and not (cordoned and taint.get("key") == _UNSCHEDULABLE["key"])
     ]
     if blocking:
-        yield Refusal("TaintToleration", "node(s) had untolerated taint(s)", ", ".join(blocking))
+        yield Refusal(TAINTS, "node(s) had untolerated taint(s)", ", ".join(blocking))
 
 
 def _tolerated(pod: Object, taint: Object) -> bool:

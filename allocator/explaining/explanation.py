@@ -153,6 +153,7 @@ def explain(
     instead: Sequence[ClaimsOnNodes] = (),
     full: Collection[str] = (),
     gates: Mapping[str, frozenset[str]] = MappingProxyType({}),
+    openings: Mapping[str, str] = MappingProxyType({}),
 ) -> Explanation:
     """Explain why a pod fits or not.
 
@@ -162,6 +163,7 @@ def explain(
     :param instead: what the pod claims on some nodes instead; the first answer is about them as well.
     :param full: those of the excluded nodes that have too little left of CPU and the like: no other node rules open them.
     :param gates: the feature gates that can be turned on, each with all that have to be for it.
+    :param openings: what would open nodes that are excluded for a reason.
     :returns: what was found in time.
     """
     excluded = excluded or {}
@@ -178,7 +180,7 @@ def explain(
     explanation = Explanation(demand, answers, excluded, trials.outcome(answers))
     try:
         open_by_spec = {node: reasons for node, reasons in excluded.items() if node not in full}
-        _look_closer(explanation, trials, open_by_spec, gates)
+        _look_closer(explanation, trials, open_by_spec, gates, openings)
     except OutOfTime:
         explanation.complete = False
     return explanation
@@ -189,6 +191,7 @@ def _look_closer(
     trials: Trials,
     excluded: Mapping[str, Sequence[str]],
     gates: Mapping[str, frozenset[str]],
+    openings: Mapping[str, str],
 ) -> None:
     outcomes = SelectorOutcomes(Selectors())
     explanation.claim_users = trials.snapshot.claim_users
@@ -218,7 +221,7 @@ def _look_closer(
     names += [answer.node for answer in explanation.errors[:MAX_FAILING]]
     views = {name: NodeView(trials.snapshot, name, outcomes) for name in names}
     finder = Finder(trials, views, [answer.node for answer in explanation.errors])
-    explanation.remedies = list(remedies.on_other_nodes(finder, excluded))
+    explanation.remedies = list(remedies.on_other_nodes(finder, excluded, openings))
     for remedy in islice(remedies.find(finder, explanation.absent_names, gates), MAX_REMEDIES):
         explanation.remedies.append(remedy)
 

@@ -59,10 +59,13 @@ def find(
     yield from _gates(finder, gates)
 
 
-def on_other_nodes(finder: Finder, excluded: Mapping[str, Sequence[str]]) -> Iterator[Remedy]:
+def on_other_nodes(
+    finder: Finder, excluded: Mapping[str, Sequence[str]], openings: Mapping[str, str]
+) -> Iterator[Remedy]:
     """Remedies that exclude nodes with errors, or admit nodes that the pod's spec excludes.
 
     :param excluded: the excluded nodes, with the reasons.
+    :param openings: what would change for each reason, if somebody can change it.
     """
     trials = finder.trials
     if finder.failing:
@@ -72,14 +75,17 @@ def on_other_nodes(finder: Finder, excluded: Mapping[str, Sequence[str]]) -> Ite
         text = f"if its node affinity excluded {names}, where an error fails the attempt ({HOSTNAME} NotIn)"
         avoided = Variation(trials.claims, avoided=frozenset(finder.failing))
         yield from finder.confirm(NODE, text, names, None, avoided)
-    for reasons in dict.fromkeys(map(tuple, excluded.values())):
+    opened: list[set[str]] = []
+    for reasons in sorted(dict.fromkeys(map(tuple, excluded.values())), key=len):
+        changes = [openings.get(each, "") for each in reasons]
+        # With fewer changes, it fits already.
+        if not all(changes) or any(fewer < set(reasons) for fewer in opened):
+            continue
         nodes = [node for node, each in excluded.items() if set(each) <= set(reasons)]
         if any(trials.fits_on(node, trials.as_it_is) for node in nodes[:MAX_NODES]):
-            opened = Variation(trials.claims, opened=frozenset(nodes))
-            reason = "; ".join(reasons)
-            yield from finder.confirm(
-                NODE, f"on nodes that its spec excludes: {reason}", reason, None, opened
-            )
+            opened.append(set(reasons))
+            variation = Variation(trials.claims, opened=frozenset(nodes))
+            yield from finder.confirm(NODE, " and ".join(changes), "; ".join(reasons), None, variation)
 
 
 def _dropped(finder: Finder, kind: str) -> Iterator[Remedy]:

@@ -106,13 +106,17 @@ def _explain(scenario: Scenario, workload: Workload, node: str) -> Explained:
     needs = workload.needs if workload.is_pod else None
     rejected = rejections(workload.pod_spec, needs, snapshot.nodes.values(), resources)
     excluded = {name: tuple(reason.named for reason in reasons) for name, reasons in rejected.items()}
+    openings = {each.named: each.remedy for reasons in rejected.values() for each in reasons}
     if node:
         only = (f"only {node} is considered",)
+        openings[only[0]] = f"on other nodes than {node}, without --node"
         excluded |= {name: (*excluded.get(name, ()), *only) for name in snapshot.nodes if name != node}
     full = {name for name, reasons in rejected.items() if any(each.plugin == RESOURCES for each in reasons)}
     profile = scenario.state.profile
     gates = switchable(profile.minor, profile.gates)
-    found = explain(snapshot, workload.claims, excluded, instead=instead, full=full, gates=gates)
+    found = explain(
+        snapshot, workload.claims, excluded, instead=instead, full=full, gates=gates, openings=openings
+    )
     if found.verdict == MISFIT and full:
         found.remedies[:0] = lower_requests(
             snapshot, workload.claims, workload.needs, resources, rejected, instead

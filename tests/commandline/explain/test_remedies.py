@@ -34,7 +34,7 @@ class Files:
             for each in (*self.workloads, *self.cluster)
             if each["kind"] in kinds
             and each["metadata"]["name"] == bare
-            and each["metadata"].get("namespace", "default" if namespace else "") == namespace
+            and each["metadata"].get("namespace", namespace and "default") == namespace
         )
 
     def devices(self, claim: str) -> Object:
@@ -42,10 +42,18 @@ class Files:
         try:
             found = self.named(claim, "ResourceClaim")["spec"]
         except StopIteration:
-            (template,) = [each for each in self.workloads if each["kind"] == "ResourceClaimTemplate"]
-            found = template["spec"]["spec"]
+            found = self.named(self._template(claim), "ResourceClaimTemplate")["spec"]["spec"]
         devices: Object = found["devices"]
         return devices
+
+    def _template(self, claim: str) -> str:
+        """The template from which a claim is made for a pod, as which the claim is named."""
+        namespace, _, bare = claim.rpartition("/")
+        for pod in self.workloads:
+            for entry in pod["spec"].get("resourceClaims") or () if pod["kind"] == "Pod" else ():
+                if bare == f"{pod['metadata']['name']}-{entry['name']}":
+                    return f"{namespace}/{entry['resourceClaimTemplateName']}"
+        raise LookupError(claim)
 
     def request(self, subject: str) -> Object:
         """The request or alternative with the name `claim:request/alternative`."""
@@ -183,7 +191,8 @@ APPLIED: dict[str, Callable[[Files, Object], None]] = {
     "release": _release,
     "gate": _gate,
 }
-BY_NODE = "node"
+#: Remedies in what a node has left or which nodes are open, which have tests of their own.
+BY_NODE = {"node", "requests"}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -192,7 +201,7 @@ def test_remedies_help(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     paths = [DIRECTORY / case / name for name in ("workloads.yaml", "cluster.yaml")]
     for index, explained in enumerate(_explained(paths, OPTIONS.get(case, []), capsys)):
         for remedy in explained.get("remedies", ()):
-            if remedy["kind"] == BY_NODE:
+            if remedy["kind"] in BY_NODE:
                 continue
             files = Files(case)
             APPLIED[remedy["kind"]](files, remedy)
@@ -206,4 +215,4 @@ def test_every_kind_is_tried(capsys: pytest.CaptureFixture[str]) -> None:
         paths = [DIRECTORY / case / name for name in ("workloads.yaml", "cluster.yaml")]
         for explained in _explained(paths, OPTIONS.get(case, []), capsys):
             kinds.update(remedy["kind"] for remedy in explained.get("remedies", ()))
-    assert kinds >= APPLIED.keys() | {BY_NODE}
+    assert kinds >= APPLIED.keys() | BY_NODE
