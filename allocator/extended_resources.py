@@ -6,6 +6,7 @@ keep running. A node with a device plugin for a resource serves it as ever, so t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from validation.pod_resources import is_extended
 from validation.pod_totals import container_requests
 
 CLAIM_SUFFIX = "-extended-resources"
+_REQUEST_NAME = re.compile(r"container-(\d+)-request-(\d+)")
 
 
 class Request(NamedTuple):
@@ -78,6 +80,19 @@ def claim_for(
     }
 
 
+def origins(pod_spec: Object, claim: Object) -> dict[str, str]:
+    """What each request of the claim is made for, by name: `the limit of example.com/gpu of container main`."""
+    described = list(_all_containers(pod_spec))
+    found = {}
+    for request in claim["spec"]["devices"]["requests"]:
+        match = _REQUEST_NAME.fullmatch(request["name"])
+        if match is not None and int(match[1]) < len(described):
+            container = described[int(match[1])]
+            resource = sorted(container_requests(container))[int(match[2])]
+            found[request["name"]] = f"the limit of {resource} of container {container.get('name', '')}"
+    return found
+
+
 def claims_by_nodes(
     pod_name: str,
     namespace: str,
@@ -118,10 +133,14 @@ class _Container(NamedTuple):
         return Request(name, device_class, count)
 
 
+def _all_containers(pod_spec: Object) -> list[Object]:
+    return [*(pod_spec.get("initContainers") or ()), *(pod_spec.get("containers") or ())]
+
+
 def _containers(pod_spec: Object) -> Iterator[_Container]:
-    first = list(pod_spec.get("initContainers") or ())
-    for place, each in enumerate([*first, *(pod_spec.get("containers") or ())]):
-        keeps_running = place >= len(first) or each.get("restartPolicy") == "Always"
+    first = len(pod_spec.get("initContainers") or ())
+    for place, each in enumerate(_all_containers(pod_spec)):
+        keeps_running = place >= first or each.get("restartPolicy") == "Always"
         yield _Container(place, container_requests(each), keeps_running)
 
 

@@ -7,7 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from allocator.allocated import allocation_of
-from allocator.extended_resources import asks_for_devices, claim_for, claims_by_nodes, classes_by_resource
+from allocator.extended_resources import (
+    asks_for_devices,
+    claim_for,
+    claims_by_nodes,
+    classes_by_resource,
+    origins,
+)
 from allocator.node_resources import NodeResources, PodNeeds, counted
 from allocator.pod_claims import ClaimsOnNodes
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
@@ -79,6 +85,15 @@ class Workload:
     def extended_resources(self) -> list[str]:
         """The resources in its containers that can stand for devices."""
         return sorted(name for name in self.needs.requests if asks_for_devices(name))
+
+    @property
+    def made_for(self) -> dict[str, str]:
+        """What the requests of the claim for extended resources are made for, by `claim:request`."""
+        if not self.classes:
+            return {}
+        claim = self.claims[-1]
+        name = f"{self.namespace}/{displayed_name(claim)}"
+        return {f"{name}:{request}": what for request, what in origins(self.pod_spec, claim).items()}
 
     def claims_by_nodes(self, resources: NodeResources, number: int = 0) -> list[ClaimsOnNodes]:
         """The claims of a pod on the nodes that have some of its extended resources from device plugins.

@@ -154,6 +154,7 @@ def explain(
     full: Collection[str] = (),
     gates: Mapping[str, frozenset[str]] = MappingProxyType({}),
     openings: Mapping[str, str] = MappingProxyType({}),
+    made_for: Mapping[str, str] = MappingProxyType({}),
 ) -> Explanation:
     """Explain why a pod fits or not.
 
@@ -164,6 +165,7 @@ def explain(
     :param full: those of the excluded nodes that have too little left of CPU and the like: no other node rules open them.
     :param gates: the feature gates that can be turned on, each with all that have to be for it.
     :param openings: what would open nodes that are excluded for a reason.
+    :param made_for: what kube-scheduler makes requests for that nobody writes, by `claim:request`.
     :returns: what was found in time.
     """
     excluded = excluded or {}
@@ -180,7 +182,7 @@ def explain(
     explanation = Explanation(demand, answers, excluded, trials.outcome(answers))
     try:
         open_by_spec = {node: reasons for node, reasons in excluded.items() if node not in full}
-        _look_closer(explanation, trials, open_by_spec, gates, openings)
+        _look_closer(explanation, trials, open_by_spec, gates, openings, made_for)
     except OutOfTime:
         explanation.complete = False
     return explanation
@@ -192,6 +194,7 @@ def _look_closer(
     excluded: Mapping[str, Sequence[str]],
     gates: Mapping[str, frozenset[str]],
     openings: Mapping[str, str],
+    made_for: Mapping[str, str],
 ) -> None:
     outcomes = SelectorOutcomes(Selectors())
     explanation.claim_users = trials.snapshot.claim_users
@@ -220,7 +223,7 @@ def _look_closer(
     # An error there fails the attempt on all nodes.
     names += [answer.node for answer in explanation.errors[:MAX_FAILING]]
     views = {name: NodeView(trials.snapshot, name, outcomes) for name in names}
-    finder = Finder(trials, views, [answer.node for answer in explanation.errors])
+    finder = Finder(trials, views, [answer.node for answer in explanation.errors], made_for)
     explanation.remedies = list(remedies.on_other_nodes(finder, excluded, openings))
     for remedy in islice(remedies.find(finder, explanation.absent_names, gates), MAX_REMEDIES):
         explanation.remedies.append(remedy)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
+from allocator.explaining.changes import Part, parts
+from allocator.explaining.snapshot import full_name
 from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import Trials, Variation
 from allocator.scheduling_outcome import SchedulingOutcome
@@ -33,16 +36,38 @@ class Remedy(NamedTuple):
 class Finder:
     """Searches for remedies on some nodes, and confirms them on all."""
 
-    def __init__(self, trials: Trials, views: dict[str, NodeView], failing: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        trials: Trials,
+        views: dict[str, NodeView],
+        failing: Sequence[str] = (),
+        made_for: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Prepare a search.
 
         :param views: the nodes on which remedies are searched for, the most promising first.
         :param failing: nodes with an error that fails the attempt.
+        :param made_for: what kube-scheduler makes requests for that nobody writes, by `claim:request`.
         """
         self.trials = trials
         self.views = views
         self.nodes = list(views)
         self.failing = failing
+        self.made_for = made_for
+
+    def subject(self, part: Part) -> str:
+        """The name of a request or alternative: `namespace/claim:main/sub`."""
+        return f"{full_name(self.trials.claims[part.claim])}:{part.name}"
+
+    def title(self, part: Part) -> str:
+        """A request or alternative in a sentence, or what it is made for."""
+        kind = "request" if part.sub is None else "alternative"
+        named = f"{kind} {part.name} of claim {full_name(self.trials.claims[part.claim])}"
+        return self.made_for.get(self.subject(part), named)
+
+    def written_parts(self) -> list[Part]:
+        """The requests and alternatives that somebody has written and can change."""
+        return [part for part in parts(self.trials.claims) if self.subject(part) not in self.made_for]
 
     def works(self, variation: Variation) -> bool:
         """Whether a variation fits on one of the nodes that are searched."""

@@ -91,7 +91,7 @@ def on_other_nodes(
 def _dropped(finder: Finder, kind: str) -> Iterator[Remedy]:
     claims = finder.trials.claims
     for member in demands(claims):
-        if member.kind != kind:
+        if member.kind != kind or member.name in finder.made_for:
             continue
         changed = without(claims, frozenset(((member.claim, kind, member.place),)))
         if not finder.claims_work(changed):
@@ -105,8 +105,8 @@ def _tolerations(finder: Finder) -> Iterator[Remedy]:
     """A toleration for a taint, and the removal of the taint."""
     trials = finder.trials
     for taint, text in _taints(finder).items():
-        changed = _all_tolerating(trials.claims, taint)
-        if finder.claims_work(changed):
+        changed = _all_tolerating(finder, taint)
+        if changed != trials.claims and finder.claims_work(changed):
             tolerated = Variation(changed)
             yield from finder.confirm(
                 TOLERATION, f"with a toleration for the device taint {text}", text, None, tolerated
@@ -133,14 +133,15 @@ def _taints(finder: Finder) -> dict[Taint, str]:
     }
 
 
-def _all_tolerating(claims: tuple[Object, ...], taint: Taint) -> tuple[Object, ...]:
+def _all_tolerating(finder: Finder, taint: Taint) -> tuple[Object, ...]:
+    claims = finder.trials.claims
     key, value, effect = taint
     toleration = {"key": key, "operator": "Equal", "value": value, "effect": effect}
 
     def tolerating(details: Object) -> Object:
         return {**details, "tolerations": [*(details.get("tolerations") or ()), toleration]}
 
-    for part in parts(claims):
+    for part in finder.written_parts():
         claims = with_details(claims, part, tolerating)
     return claims
 

@@ -32,22 +32,14 @@ def find(finder: Finder, part: Part) -> Iterator[Remedy]:
     claims = finder.trials.claims
     if claims[part.claim].get("status", {}).get("allocation") is not None:
         return
-    yield from _class(finder, part)
     yield from _count(finder, part)
+    if finder.subject(part) in finder.made_for:
+        return
+    yield from _class(finder, part)
     yield from _capacity(finder, part)
     yield from _unnamed_capacity(finder, part)
     yield from _selectors(finder, part)
     yield from _without_alternative(finder, part)
-
-
-def _subject(claims: Claims, part: Part) -> str:
-    """`namespace/claim:main/sub`."""
-    return f"{full_name(claims[part.claim])}:{part.name}"
-
-
-def _title(claims: Claims, part: Part) -> str:
-    kind = "request" if part.sub is None else "alternative"
-    return f"{kind} {part.name} of claim {full_name(claims[part.claim])}"
 
 
 def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
@@ -61,8 +53,8 @@ def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
         return
     changed = with_details(claims, part, lambda each: {**each, "deviceClassName": meant})
     if finder.claims_work(changed):
-        text = f"with class {meant} in {_title(claims, part)}"
-        yield from finder.confirm("class", text, _subject(claims, part), meant, Variation(changed))
+        text = f"with class {meant} in {finder.title(part)}"
+        yield from finder.confirm("class", text, finder.subject(part), meant, Variation(changed))
 
 
 def _count(finder: Finder, part: Part) -> Iterator[Remedy]:
@@ -77,8 +69,8 @@ def _count(finder: Finder, part: Part) -> Iterator[Remedy]:
     count = _largest(most, lambda count: finder.claims_work(fewer(count)))
     if count:
         instead = "all (allocationMode: ExactCount)" if takes_all else details.get("count", 0)
-        text = f"with {_at_most(count)} instead of {instead} in {_title(claims, part)}"
-        yield from finder.confirm("count", text, _subject(claims, part), count, Variation(fewer(count)))
+        text = f"with {_at_most(count)} instead of {instead} in {finder.title(part)}"
+        yield from finder.confirm("count", text, finder.subject(part), count, Variation(fewer(count)))
 
 
 def common_count(finder: Finder) -> Iterator[Remedy]:
@@ -144,16 +136,16 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
 
         for other in _amounts(finder, name, amount):
             if finder.claims_work(less(other)):
-                text = f"with at most {other} of {name} instead of {amount} in {_title(claims, part)}"
+                text = f"with at most {other} of {name} instead of {amount} in {finder.title(part)}"
                 yield from finder.confirm(
-                    "capacity", text, _subject(claims, part), str(other), Variation(less(other))
+                    "capacity", text, finder.subject(part), str(other), Variation(less(other))
                 )
                 break
         else:
             dropped = with_details(claims, part, partial(_without_amount, name))
             if finder.claims_work(dropped):
-                text = f"without requesting the capacity {name} in {_title(claims, part)}"
-                yield from finder.confirm("capacity", text, _subject(claims, part), None, Variation(dropped))
+                text = f"without requesting the capacity {name} in {finder.title(part)}"
+                yield from finder.confirm("capacity", text, finder.subject(part), None, Variation(dropped))
 
 
 def _unnamed_capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
@@ -164,9 +156,9 @@ def _unnamed_capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
         for amount in _amounts(finder, name, None) if name not in named else ():
             changed = with_details(claims, part, partial(_with_amount, name=name, amount=amount))
             if finder.claims_work(changed):
-                text = f"with a request for at most {amount} of {name} in {_title(claims, part)}, which names no amount"
+                text = f"with a request for at most {amount} of {name} in {finder.title(part)}, which names no amount"
                 yield from finder.confirm(
-                    "capacity", text, _subject(claims, part), str(amount), Variation(changed)
+                    "capacity", text, finder.subject(part), str(amount), Variation(changed)
                 )
                 break
 
@@ -242,21 +234,21 @@ def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
         if guard:
             guarded = _with_selector(claims, part, index, whole)
             if finder.claims_work(guarded):
-                text = f"with `{guard} && …` before the selector `{expression}` in {_title(claims, part)}"
-                yield from finder.confirm("selector", text, _subject(claims, part), whole, Variation(guarded))
+                text = f"with `{guard} && …` before the selector `{expression}` in {finder.title(part)}"
+                yield from finder.confirm("selector", text, finder.subject(part), whole, Variation(guarded))
         dropped = _with_selector(claims, part, index, "")
         if finder.claims_work(dropped):
             shown = shortened(expression, MAX_EXPRESSION)
-            text = f"without the selector `{shown}` in {_title(claims, part)}"
-            yield from finder.confirm("selector", text, _subject(claims, part), None, Variation(dropped))
+            text = f"without the selector `{shown}` in {finder.title(part)}"
+            yield from finder.confirm("selector", text, finder.subject(part), None, Variation(dropped))
     if len(selectors) > 1:
         bare = with_details(claims, part, lambda each: {**each, "selectors": []})
         singly = any(
             finder.claims_work(_with_selector(claims, part, index, "")) for index in range(len(selectors))
         )
         if not singly and finder.claims_work(bare):
-            text = f"without the {len(selectors)} selectors in {_title(claims, part)}"
-            yield from finder.confirm("selector", text, _subject(claims, part), None, Variation(bare))
+            text = f"without the {len(selectors)} selectors in {finder.title(part)}"
+            yield from finder.confirm("selector", text, finder.subject(part), None, Variation(bare))
 
 
 def _with_selector(claims: Claims, part: Part, index: int, expression: str) -> Claims:
@@ -319,7 +311,7 @@ def _without_alternative(finder: Finder, part: Part) -> Iterator[Remedy]:
     changed = with_alternatives(claims, part.claim, part.request, others)
     if finder.claims_work(changed):
         behind = [each.get("name", "") for each in alternatives[part.sub + 1 :]]
-        text = f"without {_title(claims, part)}, which fails with an error"
+        text = f"without {finder.title(part)}, which fails with an error"
         if behind:
             text += f", so that {', '.join(behind)} {'is' if len(behind) == 1 else 'are'} never tried"
-        yield from finder.confirm("alternative", text, _subject(claims, part), None, Variation(changed))
+        yield from finder.confirm("alternative", text, finder.subject(part), None, Variation(changed))

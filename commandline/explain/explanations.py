@@ -115,7 +115,14 @@ def _explain(scenario: Scenario, workload: Workload, node: str) -> Explained:
     profile = scenario.state.profile
     gates = switchable(profile.minor, profile.gates)
     found = explain(
-        snapshot, workload.claims, excluded, instead=instead, full=full, gates=gates, openings=openings
+        snapshot,
+        workload.claims,
+        excluded,
+        instead=instead,
+        full=full,
+        gates=gates,
+        openings=openings,
+        made_for=workload.made_for,
     )
     if found.verdict == MISFIT and full:
         found.remedies[:0] = lower_requests(

@@ -87,6 +87,13 @@ def _class(files: Files, remedy: Object) -> None:
 
 
 def _count(files: Files, remedy: Object) -> None:
+    made = re.search(r"the limit of (\S+) of container (\S+)$", remedy["text"])
+    if made:
+        pod = remedy["subject"].partition(":")[0].removesuffix("-extended-resources")
+        containers = files.named(pod, "Pod")["spec"]["containers"]
+        (container,) = [each for each in containers if each["name"] == made[2]]
+        container["resources"]["limits"][made[1]] = remedy["value"]
+        return
     claim, _, names = remedy["subject"].partition(":")
     for name in names.split(", "):
         files.request(f"{claim}:{name}").update(allocationMode="ExactCount", count=remedy["value"])
