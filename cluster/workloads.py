@@ -132,11 +132,17 @@ class WorkloadReader:
     :param objects: the objects of the cluster.
     :param default_namespace: the namespace of manifests that do not name one.
     :param unread: why objects of a kind in a namespace could not be read; empty if they were read.
+    :param where: where the objects of the cluster come from.
     """
 
     def __init__(
-        self, objects: ClusterObjects, default_namespace: str, unread: Callable[[str, str], str]
+        self,
+        objects: ClusterObjects,
+        default_namespace: str,
+        unread: Callable[[str, str], str],
+        where: str = "the inventory",
     ) -> None:
+        self._where = where
         self._objects = objects
         self._unread = unread
         self._default_namespace = default_namespace
@@ -252,7 +258,7 @@ class WorkloadReader:
             return f"{noun} {name} is not valid: {refused}"
         if reason := self._unread(kind, name.partition("/")[0]):
             return f"{noun} {name} could not be read ({reason})"
-        return f"{noun} {name} is not in the files or the inventory"
+        return f"{noun} {name} is not in the files or {self._where}"
 
     def _claim(self, manifest: Manifest, obj: Object, problem: str) -> Workload | None:
         """A claim or template that no workload uses: as if a pod used only that."""

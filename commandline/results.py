@@ -8,6 +8,11 @@ from advice.findings import WARNING, Finding, Result
 from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
 
 
+def place(file: str, line: int) -> str:
+    """``claim.yaml:3``; objects of a live cluster have no lines."""
+    return f"{file}:{line}" if line else file
+
+
 class Skipped:
     """An object of a kind that is not validated.
 

@@ -79,10 +79,15 @@ class Scenario:
         else:
             not_checked.insert(0, f"{resources} (no Node with status.allocatable is known)")
         sentences = [f"Checked: {', '.join(checked)}. Not checked: {', '.join(not_checked)}."]
-        if self.node_resources.are_known and not self.state.pods.objects:
-            unread = self.state.unread.get("Pod")
-            why = f"Pods could not be read ({unread.reason})" if unread else "No Pods on nodes are known"
-            sentences.append(f"{why}, so all that nodes have counts as free.")
+        unread = self.state.unread.get("Pod")
+        if self.node_resources.are_known and unread:
+            known = f"; only those in the namespace {unread.read_namespace} are known" * bool(
+                unread.read_namespace
+            )
+            why = f"Pods could not be read ({unread.reason}{known})"
+            sentences.append(f"{why}, so what other pods take of nodes counts as free.")
+        elif self.node_resources.are_known and not self.state.pods.objects:
+            sentences.append("No Pods on nodes are known, so all that nodes have counts as free.")
         return sentences
 
 
@@ -110,7 +115,8 @@ def read_scenario(options: Namespace) -> Scenario:
         state.learn(_live(cluster, options, profile, state), live=True)
         requesting = [cluster.object(profile, name, options.namespace) for name in names]
     requesting += state.learn(in_namespace(read_files(find(options)), options.namespace_given), new=True)
-    workloads = WorkloadReader(state, options.namespace, state.why_unread).workloads(requesting)
+    where = "the inventory" if cluster is None else "the cluster"
+    workloads = WorkloadReader(state, options.namespace, state.why_unread, where).workloads(requesting)
     if not workloads and not state.failures:
         raise UsageError(
             f"{', '.join([*map(str, names), *options.paths])}: nothing requests devices: there are neither resource "

@@ -29,6 +29,7 @@ from allocator.scheduling_outcome import enough_nodes
 from commandline.explain import node_report
 from commandline.explain.scope import scope
 from commandline.reports.writing import failure_lines
+from commandline.results import place
 from resourceapi.counting import number
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def lines(answer: Answer) -> Iterator[str]:
 def _section(explained: Explained) -> Iterator[str]:
     workload, explanation = explained.workload, explained.explanation
     copies = f", one of {workload.copies} pods" if workload.copies > 1 else ""
-    head = f"{workload.title} ({workload.file}:{workload.line}{copies})"
+    head = f"{workload.title} ({place(workload.file, workload.line)}{copies})"
     if explained.bypassed:
         yield f"{head}: gets no devices: {explained.bypassed}"
     elif explained.bound:

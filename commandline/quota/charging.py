@@ -46,7 +46,8 @@ def charge(options: Namespace) -> Answer:
     failures: list[Failure] = []
 
     def reject(manifest: Manifest, reason: str) -> None:
-        failures.append(Failure(manifest.file, f"line {manifest.line}: {reason}"))
+        line = f"line {manifest.line}: " if manifest.line else ""
+        failures.append(Failure(manifest.file, line + reason))
 
     inventory = Inventory(Server(profile, namespaces=context.namespaces), options.namespace, reject)
     if cluster is None:

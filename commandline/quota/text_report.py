@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from commandline.reports.writing import failure_lines, table
+from commandline.results import place
 from quota.account import REFUSED, STORED
 from resourceapi.counting import number
 from resourceapi.model.claims import ALL, EXACT_COUNT
@@ -40,15 +41,15 @@ def _unlimited(account: Account) -> str:
     """Which namespaces have no quota, as "fits" then means little."""
     limited = {namespace for namespace, _, _ in account.quotas()}
     if not limited:
-        return "; no ResourceQuota was given: use --quota FILE or --inventory DIR"
+        return "; no ResourceQuota was given: use --quota FILE, --inventory DIR or --live"
     without = sorted({statement.namespace for statement in account.statements} - limited)
     return f"; no ResourceQuota in namespace {', '.join(without)}" if without else ""
 
 
 def _paragraph(statement: Statement) -> Iterator[str]:
     subject = _SUBJECTS.get(statement.kind, statement.kind)
-    place = f"{statement.file}:{statement.line}"
-    yield f"{subject} {statement.namespace}/{statement.name} ({place}): {_verdict(statement)}"
+    where = place(statement.file, statement.line)
+    yield f"{subject} {statement.namespace}/{statement.name} ({where}): {_verdict(statement)}"
     width = max((len(demand.name) for demand in statement.demands), default=0)
     for demand in statement.demands:
         yield f"  {demand.name.ljust(width)}  {_demand(demand)}"

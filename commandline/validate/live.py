@@ -108,7 +108,7 @@ class LiveChecks:
         except Unavailable as error:
             self._cluster.unreachable = error
             raise
-        found: Object | None = None if answer[0] == NOT_FOUND else expect(answer, f"GET {path}", 200)
+        found: Object | None = None if _is_missing(answer) else expect(answer, f"GET {path}", 200)
         return found
 
 
@@ -123,6 +123,12 @@ class _LiveNamespaces(Namespaces):
         if name not in self:
             self[name] = labels_of(self._checks.namespace(name) or {})
         return super().get(name, default)
+
+
+def _is_missing(answer: tuple[int, Any]) -> bool:
+    """Whether an API server says that an object is not there; others that know nothing of the path say 404, too."""
+    code, body = answer
+    return code == NOT_FOUND and isinstance(body, dict) and body.get("kind") == "Status"
 
 
 def _path(result: Result) -> str:

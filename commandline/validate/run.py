@@ -106,6 +106,9 @@ def _validate(
     inventory = Batch(options, profile)
     if checks is not None:
         inventory.read_inventory(checks.objects())
+        if checks.failures:  # the cluster does not answer: nothing is known of any file
+            inventory.outcome.failures += checks.failures
+            return inventory.outcome
     batch = Batch(options, profile)
     progress = Progress("documents read", shown=not options.quiet)
     batch.read(inputs, progress)

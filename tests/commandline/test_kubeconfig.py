@@ -73,6 +73,10 @@ class FakeCluster(ThreadingHTTPServer):
         #: whether objects are served by name, not only in lists
         self.has_names = False
         self.forbidden: set[str] = set()
+        self.refusal: tuple[int, dict[str, Any]] = (
+            403,
+            {"kind": "Status", "message": "nodes is forbidden: User cannot list nodes"},
+        )
         #: how the paths begin that alone may be read; discovery may always
         self.allowed: tuple[str, ...] = ("/",)
         #: the headers of impersonation in requests
@@ -83,8 +87,9 @@ class FakeCluster(ThreadingHTTPServer):
         if path == "/version":
             return 200, self.version
         is_discovery = path == GROUP or path.removeprefix(GROUP + "/") in self.versions
+        is_discovery &= bool(self.versions)
         if path in self.forbidden or not (is_discovery or path.startswith(self.allowed)):
-            return 403, {"kind": "Status", "message": "nodes is forbidden: User cannot list nodes"}
+            return self.refusal
         if path == GROUP:
             return 200, {"versions": [{"version": version} for version in self.versions]}
         version = path.removeprefix(GROUP + "/")
@@ -429,8 +434,8 @@ def test_explain(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFix
     config = _kubeconfig(tmp_path, _address(cluster))
     assert main(["explain", "-f", str(asks), "--kubeconfig", config]) == 1
     text = capsys.readouterr().out
-    assert "-1 allocated to claim team/holder" in text
-    assert "- if claim team/holder were released (on n1)" in text
+    assert "-1 held by claim team/holder" in text
+    assert "- if claim team/holder were deleted, which no pod uses (on n1)" in text
 
 
 SEVEN = (
@@ -526,7 +531,7 @@ def test_what_may_be_read_in_a_namespace(
     assert "neither" not in text
     cluster.forbidden.remove(f"{GROUP}/v1/namespaces/team/resourceclaimtemplates")
     assert main([command, "-f", asks, "--kubeconfig", config]) == 2
-    assert "template default/one is not in the files or the inventory" in "".join(capsys.readouterr())
+    assert "template default/one is not in the files or the cluster" in "".join(capsys.readouterr())
 
 
 def test_impersonation(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

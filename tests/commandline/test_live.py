@@ -149,9 +149,20 @@ def test_dead_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     config = _kubeconfig(tmp_path, "http://127.0.0.1:9")
     report = _report(capsys, _file(tmp_path, {"name": "a"}, {"name": "b"}), "--kubeconfig", config, code=2)
     assert report["results"] == []
-    assert {each["message"] for each in report["failures"]} == {
+    assert [each["message"] for each in report["failures"]] == [
         "no answer from http://127.0.0.1:9: connection refused"
-    }
+    ]
+
+
+def test_something_else_than_an_api_server(
+    live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who answers 404 to everything is not a cluster in which namespaces are missing."""
+    live.allowed, live.refusal = (), (404, {})
+    live.versions = {}
+    live.objects.clear()
+    report = _report(capsys, _file(tmp_path, {"name": "a"}), "--live", code=2)
+    assert (report["results"], len(report["failures"])) == ([], 1)
 
 
 @pytest.mark.parametrize("command", ["validate", "quota", "explain"])

@@ -107,7 +107,7 @@ def test_account_of_a_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
             "  net        class nic, All: 32, the maximum per claim: counts\n"
             "  counts large.example.com 1, nic 32, small.example.com 3\n"
             "\n"
-            "1 object: 0 refused; no ResourceQuota was given: use --quota FILE or --inventory DIR\n"
+            "1 object: 0 refused; no ResourceQuota was given: use --quota FILE, --inventory DIR or --live\n"
         ),
     )
 
