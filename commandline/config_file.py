@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
+from commandline.options import names_cluster
 
 if TYPE_CHECKING:
     from commandline.parser import Parser
@@ -36,6 +37,8 @@ SETTINGS = (
 )
 #: Those of them with values such as `A=true,B=false`, which can be written as mappings.
 PAIRS = frozenset(("feature-gates", "runtime-config"))
+#: Those that a live cluster answers itself.
+_OF_CLUSTER = frozenset(("kube-version", "inventory"))
 MAX_BYTES = 100_000
 
 
@@ -151,8 +154,8 @@ def _config(options: Namespace, parser: Parser) -> ConfigFile:
 
 
 def _counts(name: str, options: Namespace) -> bool:
-    """Whether a setting counts: who names a cluster on the command line does not want the repository's idea of it."""
-    return name != "inventory" or not (getattr(options, "kubeconfig", None) or getattr(options, "live", None))
+    """Whether a setting counts: a live cluster knows better which release it is and what is in it."""
+    return name not in _OF_CLUSTER or not names_cluster(options)
 
 
 def _settings(document: Document, options: Container[str]) -> Iterable[tuple[str, Setting]]:

@@ -69,7 +69,7 @@ def _examples(lines: list[str], width: int) -> str:
             if example[2]:
                 shown.append(fill(example[2], width, initial_indent=" " * 6, subsequent_indent=" " * 6))
         else:
-            shown.append(line)
+            shown.append(fill(line, width))
     return "\n".join(shown)
 
 

@@ -46,7 +46,7 @@ def add_paths(parser: Arguments, contents: str = "manifests in YAML or JSON") ->
         metavar="FILE|DIR|-",
         action="append",
         default=[],
-        help="the same for hands that are used to kubectl: a file, or several with commas; can be repeated",
+        help="the same, as with kubectl: a file or directory, or several with commas; can be repeated",
     )
     parser.add_argument(
         "--exclude",
@@ -87,7 +87,7 @@ def add_config(parser: Arguments) -> None:
         help="read options from this file; default: .claimcheck.yaml in the working directory or above it, up to the top "
         "of the repository",
     )
-    parser.add_argument("--no-config", action="store_true", help="read no such file")
+    parser.add_argument("--no-config", action="store_true", help="read no options from a file")
 
 
 def add_color(parser: Arguments) -> None:
@@ -185,12 +185,18 @@ def add_cluster(parser: Arguments, help: str) -> None:
     )
 
 
+def names_cluster(options: Namespace) -> bool:
+    """Whether the command line says that there is a live cluster, or which."""
+    live, file = getattr(options, "live", False), getattr(options, "kubeconfig", None)
+    return bool(live or file is not None or getattr(options, "kube_context", ""))
+
+
 def asks_for_cluster(options: Namespace) -> bool:
     """Whether the options of :func:`add_cluster` choose a cluster.
 
     :raises UsageError: if some of them need one, and none is chosen.
     """
-    if options.live or options.kubeconfig is not None or options.kube_context:
+    if names_cluster(options):
         return True
     for option, given in (
         ("--as", options.impersonate),

@@ -30,7 +30,8 @@ EXAMPLES = """examples:
   claimcheck validate --kubeconfig ~/.kube/config --kube-version 1.36
                                                     whether another release would accept a cluster's objects
 
-A comment silences a lint, on its line or alone on the line above: # claimcheck: ignore[CC001]
+A comment on a line, or alone on the line above, silences a lint:
+  # claimcheck: ignore[CC001]
 
 exit codes: 0 all objects are valid, 1 some are invalid, 2 some input could not be read
 """

@@ -237,3 +237,24 @@ def test_defaults_without_a_file(command: str) -> None:
     for action in parser._actions:
         if action.dest not in ("help", "expression", "to", "paths"):
             assert getattr(options, action.dest) == action.default
+
+
+@pytest.mark.parametrize(
+    ("arguments", "version", "inventory"),
+    [
+        ([], "1.35", ["apps"]),
+        (["--live"], "", []),
+        (["--kubeconfig", "x"], "", []),
+        (["--context", "x"], "", []),
+        (["--live", "--kube-version", "1.36", "--inventory", "y"], "1.36", ["y"]),
+    ],
+)
+def test_live_clusters_know_better(arguments: list[str], version: str, inventory: list[str]) -> None:
+    """Which release they are, and what is in them."""
+    from commandline.config_file import settle
+
+    Path(FILE).write_text("kube-version: 1.35\ninventory: apps\n")
+    parser = parser_of("explain")
+    options = parser.parse(arguments)
+    settle(options, parser)
+    assert (options.kube_version, options.inventory) == (version, inventory)
