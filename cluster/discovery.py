@@ -46,7 +46,7 @@ class Discovery:
             served = [
                 version for version in kind.versions if kind.resource in self._resources.get(version, ())
             ]
-            common = [version for version in served if profile and kind.served(version, profile.minor)]
+            common = [version for version in served if profile and kind.served_by(version, profile)]
             if served:
                 found.append((kind, (common or served)[0]))
         return found

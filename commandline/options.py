@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from commandline.color import AUTO, CHOICES
 from commandline.errors import UsageError
+from resourceapi import runtime_config
 from resourceapi.gates import GATES, GateError, parse
 from resourceapi.releases import NEWEST, PROPOSALS, RELEASES, Profile, UnknownRelease
+from resourceapi.runtime_config import ALL, RuntimeConfigError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -116,6 +118,17 @@ def add_server_options(parser: Arguments) -> None:
         metavar="A=true,B=false",
         default="",
         help="feature gates, written as for kube-apiserver",
+    )
+
+
+def add_runtime_config(parser: Arguments) -> None:
+    """``--runtime-config``: which versions of the API the server serves."""
+    parser.add_argument(
+        "--runtime-config",
+        metavar="VERSION=true,…",
+        default="",
+        help="versions of the API that the server serves beside the stable ones, written as for kube-apiserver: "
+        "resource.k8s.io/v1beta1=true, or api/all=true for every version",
     )
 
 
@@ -226,13 +239,17 @@ def add_output(parser: Arguments, formats: Iterable[str] = FORMATS) -> None:
     )
 
 
-def profile_of(options: Namespace) -> Profile:
+def profile_of(options: Namespace, *, apis: str | None = None) -> Profile:
     """The release and feature gates that the options of :func:`add_server_options` choose.
 
-    :raises UsageError: for a release or gates that do not exist.
+    :param apis: the value of ``--runtime-config``; None if it does not matter which versions the server serves.
+    :raises UsageError: for a release, gates or versions that do not exist.
     """
     try:
-        return Profile(options.kube_version or f"1.{NEWEST}", parse(options.feature_gates))
+        served = ALL if apis is None else runtime_config.parse(apis)
+        return Profile(options.kube_version or f"1.{NEWEST}", parse(options.feature_gates), served)
+    except RuntimeConfigError as error:
+        raise UsageError(f"--runtime-config: {error}") from None
     except UnknownRelease as error:
         raise UsageError(f"--kube-version: {error}") from None
     except GateError as error:

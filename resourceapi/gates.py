@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from resourceapi.errors import ClaimcheckError
-from resourceapi.go_text import listed, quote
+from resourceapi.go_text import BOOLEANS, listed, quote
 
 ALPHA, BETA, GA, DEPRECATED = "ALPHA", "BETA", "GA", "DEPRECATED"
 
@@ -98,10 +98,6 @@ DEPENDS_ON: dict[str, tuple[str, ...]] = {
 }
 
 _ALL_OF_A_STAGE = {"AllAlpha": ALPHA, "AllBeta": BETA}
-_BOOLEANS = {
-    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
-}
 _COMPONENT = "kube"  # the only one whose gates a server's flag can set; it may be named before each gate
 _OLDEST_COMPATIBLE = 34
 
@@ -147,11 +143,11 @@ def parse(text: str) -> dict[str, bool]:
         name, value = name.strip(), value.strip()
         if not separator:
             raise GateError(f"missing bool value for {name}")
-        if value not in _BOOLEANS:
+        if value not in BOOLEANS:
             raise GateError(
                 f"invalid value of {name}={value}, err: strconv.ParseBool: parsing {quote(value)}: invalid syntax"
             )
-        settings[name] = _BOOLEANS[value]
+        settings[name] = BOOLEANS[value]
     return settings
 
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+#: What the flags of a server take as a boolean.
+BOOLEANS = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
+}
 _QUOTE_ESCAPES = {
     '"': '\\"',
     "\\": "\\\\",

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from resourceapi.model import claims, pool_status_requests, slices, taint_rules
 from resourceapi.model.versions import GROUP, V1
 from resourceapi.objects import Object
-from resourceapi.releases import NEWEST
+from resourceapi.releases import NEWEST, Profile
+from resourceapi.runtime_config import is_served
 
 Default = Callable[[Object, str, str], None]
 """Fills in the defaults of an object of the hub, given the version that it came in and the time (RFC 3339)."""
@@ -103,6 +104,14 @@ class Kind:
         """Whether release 1.``minor`` can serve the version (perhaps only when asked to)."""
         lifecycle = self.versions.get(version)
         return lifecycle is not None and lifecycle.introduced <= minor
+
+    def served_by(self, version: str, profile: Profile) -> bool:
+        """Whether a server serves the version."""
+        return self.served(version, profile.minor) and is_served(version, self.resource, profile.apis)
+
+    def newest_served_by(self, profile: Profile) -> str:
+        """The newest version that a server serves; empty if it serves none."""
+        return next((version for version in self.versions if self.served_by(version, profile)), "")
 
 
 def _holds(struct: str, wanted: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from resourceapi import gates as feature_gates
+from resourceapi import runtime_config
 from resourceapi.model.versions import SCHEMAS, SCHEMAS_WITH_PROPOSALS
 from resourceapi.schema import Schema
 
@@ -28,16 +29,23 @@ class Profile:
 
     :param release: ``1.34`` … ``1.37`` (a leading ``v`` and a patch number are ignored) or ``kep``.
     :param settings: feature gates as given to the server.
+    :param apis: the server's ``--runtime-config``; if it is not given, the server serves every version that it can.
     :raises UnknownRelease: for another release.
     :raises resourceapi.gates.GateError: for settings that the server refuses.
     """
 
-    __slots__ = ("gates", "minor", "name", "schemas")
+    __slots__ = ("apis", "gates", "minor", "name", "schemas")
 
-    def __init__(self, release: str = f"1.{NEWEST}", settings: Mapping[str, bool] | None = None) -> None:
+    def __init__(
+        self,
+        release: str = f"1.{NEWEST}",
+        settings: Mapping[str, bool] | None = None,
+        apis: Mapping[str, bool] = runtime_config.ALL,
+    ) -> None:
         self.name = _normalized(release)
         proposals = self.name == PROPOSALS
         self.minor = NEWEST if proposals else int(self.name.partition(".")[2])
+        self.apis = apis
         self.schemas: Mapping[str, Schema] = SCHEMAS_WITH_PROPOSALS if proposals else SCHEMAS
         self.gates = feature_gates.effective(
             self.minor, settings or {}, defaults_on=PROPOSED_GATES if proposals else ()

@@ -33,8 +33,4 @@ def is_of_the_group(api_version: str, kind: str) -> bool:
 
 def newest_served(kind: str, profile: Profile) -> str:
     """The newest version of a kind that the release serves, or nothing."""
-    if kind not in KINDS:
-        return ""
-    return next(
-        (version for version in KINDS[kind].versions if KINDS[kind].served(version, profile.minor)), ""
-    )
+    return KINDS[kind].newest_served_by(profile) if kind in KINDS else ""

@@ -117,13 +117,35 @@ def _not_yet(problem: Problem) -> str | Advice:
     lifecycle = KINDS[kind].versions.get(version)
     if lifecycle is None:
         return ""
+    if KINDS[kind].served(version, problem.profile.minor):
+        return _switched_off(problem)
     served = newest_served(kind, problem.profile)
     text = f"{kind} {version} is served from 1.{lifecycle.introduced}"
-    if not served:
-        return text
-    return Advice(
-        f"{text}; for {problem.profile.name} use {GROUP}/{served}", _set("apiVersion", f"{GROUP}/{served}")
+    if served:
+        return Advice(
+            f"{text}; for {problem.profile.name} use {GROUP}/{served}",
+            _set("apiVersion", f"{GROUP}/{served}"),
+        )
+    other = next(
+        (each for each in KINDS[kind].versions if KINDS[kind].served(each, problem.profile.minor)), ""
     )
+    return f"{text}; {_only_with_option(kind, other, problem.profile)}" if other else text
+
+
+def _switched_off(problem: Problem) -> str:
+    """A version that the release serves only where it is asked to."""
+    kind, version = problem.kind, problem.version
+    why = _only_with_option(kind, version, problem.profile)
+    now = newest_served(kind, problem.profile)
+    if not now:
+        return f"{why}; if your cluster has that option, give it here, too"
+    rewrite = f"run `claimcheck convert --to {now} --in-place FILE` to rewrite the file"
+    return f"{rewrite}: {why}; or, if your cluster has that option, give it here, too"
+
+
+def _only_with_option(kind: str, version: str, profile: Profile) -> str:
+    option = f"--runtime-config={GROUP}/{version}=true"
+    return f"{profile.name} serves {version} of {kind} only with `{option}`"
 
 
 def _never_served(problem: Problem) -> str | Advice:

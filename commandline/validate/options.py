@@ -10,6 +10,7 @@ from commandline.options import (
     add_inventory,
     add_namespace_labels,
     add_paths,
+    add_runtime_config,
     add_server_options,
     asks_for_cluster,
     describe,
@@ -43,7 +44,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     describe(parser, DESCRIPTION, EXAMPLES)
     add_paths(parser)
     _add_helm(parser)
-    add_server_options(parser.add_argument_group("the server to answer as"))
+    server = parser.add_argument_group("the server to answer as")
+    add_server_options(server)
+    add_runtime_config(server)
     _add_request(parser)
     _add_cluster(parser)
     _add_report(parser)

@@ -275,6 +275,9 @@ def test_what_a_rollback_would_lose(
     assert found[:2] == ["spec.devices.requests[0].exactly.tolerations", "status.devices"]
 
 
+BETA = ("--runtime-config", "resource.k8s.io/v1beta2=true")
+
+
 def test_version_that_the_target_serves(
     cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -282,7 +285,7 @@ def test_version_that_the_target_serves(
     cluster.versions = {"v1": ("devicetaintrules",), "v1beta2": ("devicetaintrules",)}
     cluster.lists[f"{GROUP}/v1beta2/devicetaintrules"] = [RULE]
     config = _kubeconfig(tmp_path, _address(cluster))
-    report = _report(capsys, "--no-lint", "--kubeconfig", config, "--kube-version", "1.36")
+    report = _report(capsys, "--no-lint", "--kubeconfig", config, "--kube-version", "1.36", *BETA)
     [result] = [result for result in report["results"] if result["kind"] == "DeviceTaintRule"]
     assert (result["apiVersion"], result["findings"]) == ("resource.k8s.io/v1beta2", [])
 
@@ -502,9 +505,10 @@ def test_validate_without_the_right_to_list_requests_for_reports(
     cluster.versions["v1alpha3"] = (REPORTS,)
     cluster.lists[path] = [{"metadata": {"name": "report"}, "spec": {"driver": "gpu.example.com"}}]
     config = _kubeconfig(tmp_path, _address(cluster))
-    allowed = _report(capsys, "--kubeconfig", config)
+    asked = ("--kubeconfig", config, "--runtime-config", "resource.k8s.io/v1alpha3=true")
+    allowed = _report(capsys, *asked)
     cluster.forbidden = {path}
-    forbidden = _report(capsys, "--kubeconfig", config)
+    forbidden = _report(capsys, *asked)
     assert allowed["summary"]["valid"] == forbidden["summary"]["valid"] + 1
     assert forbidden["failures"] == []
 

@@ -18,7 +18,7 @@ from tests.commandline.snapshot_files import DIRECTORY, assert_snapshot
 
 HERE = DIRECTORY / "validate"
 FORMATS = ("text", "json", "yaml", "sarif", "junit", "github")
-ARGUMENTS = ("manifests", "missing.yaml")
+ARGUMENTS = ("--runtime-config=resource.k8s.io/v1beta1=true", "manifests", "missing.yaml")
 
 
 def _report(format: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:

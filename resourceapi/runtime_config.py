@@ -1,0 +1,74 @@
+"""Which versions a server serves of those that it can: the stable ones, and what its ``--runtime-config`` adds or takes away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from resourceapi.errors import ClaimcheckError
+from resourceapi.go_text import BOOLEANS, quote
+from resourceapi.model.versions import GROUP, SCHEMAS
+
+#: Every version that the release can serve.
+ALL = {"api/all": True}
+# From the least to the most specific: a later one overrides.
+_STAGES = {"api/ga": "", "api/beta": "beta", "api/alpha": "alpha"}
+_stage = re.compile(r"v\d+(alpha|beta)?\d*")
+# They stand for nothing any more, and are taken all the same.
+_WITHOUT_EFFECT = frozenset(("api/legacy",))
+
+
+class RuntimeConfigError(ClaimcheckError):
+    """A ``--runtime-config`` that the server would not start with; the text is the server's."""
+
+
+def parse(text: str) -> dict[str, bool]:
+    """``resource.k8s.io/v1beta1=true,api/alpha`` as a mapping; of keys that are repeated the last counts.
+
+    :raises RuntimeConfigError: as the server does, for what is about all APIs or about this group.
+    """
+    values: dict[str, str] = {}
+    for part in text.split(","):
+        key, _, value = part.strip().partition("=")
+        if key:
+            values[key.strip()] = value.strip()
+    settings = {}
+    for key, value in values.items():
+        _check(key)
+        if value and value not in BOOLEANS:
+            raise RuntimeConfigError(
+                f"invalid value of {key}: {value}, err: strconv.ParseBool: parsing {quote(value)}: invalid syntax"
+            )
+        settings[key] = not value or BOOLEANS[value]
+    return settings
+
+
+def _check(key: str) -> None:
+    """Refuse what is no API, as far as that can be known without the other groups' versions."""
+    group, slash, version = key.partition("/")
+    if key == "v1":  # the core group
+        return
+    if not slash or key.count("/") > 2:
+        raise RuntimeConfigError(f"runtime-config invalid key {key}")
+    if group == "api" and key not in {"api/all", *_STAGES, *_WITHOUT_EFFECT}:
+        raise RuntimeConfigError(f"unknown api groups {key}")
+    if group == GROUP and version.partition("/")[0] not in SCHEMAS:
+        raise RuntimeConfigError(
+            f"group version {GROUP}/{version.partition('/')[0]} that has not been registered"
+        )
+
+
+def is_served(version: str, resource: str, settings: Mapping[str, bool]) -> bool:
+    """Whether a server that can serve a version of a resource of the group does so.
+
+    By default it serves the stable versions alone, in every release.
+
+    :param resource: the plural, as in URLs.
+    """
+    match = _stage.fullmatch(version)
+    stage = match[1] or "" if match else ""
+    in_stage = next(key for key, name in _STAGES.items() if name == stage)
+    served = not stage
+    for key in ("api/all", in_stage, f"{GROUP}/{version}", f"{GROUP}/{version}/{resource}"):
+        served = settings.get(key, served)
+    return served

@@ -1,0 +1,42 @@
+"""``--runtime-config``: what it may say, and which versions a server with it serves. All of it is what kube-apiserver 1.37.1 did."""
+
+from __future__ import annotations
+
+import pytest
+
+from resourceapi.kinds import KINDS
+from resourceapi.releases import Profile
+from resourceapi.runtime_config import RuntimeConfigError, parse
+from tests.resourceapi.tables import content, table
+
+
+@pytest.mark.parametrize("row", table("runtime_config"))
+def test_versions_that_are_served(row: dict[str, str]) -> None:
+    """Of a claim, and of a kind that has other versions."""
+    profile = Profile(apis=parse(row["flag"]))
+    for resource in ("ResourceClaim", "DeviceTaintRule"):
+        kind = KINDS[resource]
+        served = [version for version in kind.versions if kind.served_by(version, profile)]
+        assert " ".join(served) == row[resource]
+
+
+@pytest.mark.parametrize("row", table("runtime_config_refusals"))
+def test_refused_as_by_the_server(row: dict[str, str]) -> None:
+    """The server does not start, and says why."""
+    with pytest.raises(RuntimeConfigError) as caught:
+        parse(row["flag"])
+    assert str(caught.value) == row["error"]
+
+
+@pytest.mark.parametrize("release", content("releases"))
+def test_served_by_default(release: str) -> None:
+    """Without the flag every release serves the stable versions alone."""
+    profile = Profile(release, apis={})
+    served = {
+        (kind.name, version)
+        for kind in KINDS.values()
+        for version in kind.versions
+        if kind.served_by(version, profile)
+    }
+    recorded = content("releases")[release]["served"]
+    assert served == {(kind, version) for version, kinds in recorded.items() for kind in kinds}
