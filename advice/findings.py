@@ -66,6 +66,30 @@ class Finding:
         return f"{self.field}: {self.message}" if self.field else self.message
 
 
+#: What a server does with an object that is stored already.
+UPDATABLE, UPDATES_REFUSED, NO_SUCH_API = "updatable", "updates refused", "not served"
+
+
+class Stored:
+    """What the server does with an object that is stored already, beside what it answers if it were created again.
+
+    :param fate: whether it takes updates that leave the object as it is, refuses them, or serves the kind in no version.
+    :param message: why it refuses updates.
+    :param api_version: the version in which the server serves it.
+    :param driver: that of a slice.
+    """
+
+    __slots__ = ("api_version", "driver", "fate", "lost", "message")
+
+    def __init__(self, fate: str, *, api_version: str = "", message: str = "", driver: str = "") -> None:
+        self.fate = fate
+        self.api_version = api_version
+        self.message = message
+        self.driver = driver
+        #: the fields that an update loses, though it leaves them as they are
+        self.lost: list[str] = []
+
+
 class Result:
     """The findings about one object, or about one document that is not a manifest.
 
@@ -82,6 +106,7 @@ class Result:
         "name",
         "namespace",
         "source",
+        "stored",
         "verb",
     )
 
@@ -108,6 +133,8 @@ class Result:
         #: the server's answer; None if the object was not sent to it
         self.answer: Answer | None = None
         self.findings: list[Finding] = []
+        #: for an object that was read from a server: what becomes of it as it is stored
+        self.stored: Stored | None = None
 
     @property
     def line(self) -> int:

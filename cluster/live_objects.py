@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from copy import copy
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -39,6 +40,12 @@ class LiveObject:
         metadata = value.get("metadata") or {}
         parts = (cluster, resource, metadata.get("namespace"), metadata.get("name"))
         self.file = "/".join(str(part) for part in parts if part)
+
+    def with_value(self, value: Object) -> LiveObject:
+        """The same object in another version."""
+        other = copy(self)
+        other.value = value
+        return other
 
     def locate(self, path: Path) -> Place:
         """No position."""

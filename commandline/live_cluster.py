@@ -17,7 +17,8 @@ from commandline.options import settle_namespace
 from commandline.reports.escaping import complain, on_one_line
 from commandline.results import Failure, Unread
 from resourceapi.api_client import Unavailable
-from resourceapi.model.versions import GROUP
+from resourceapi.manifests import entries, text
+from resourceapi.model.versions import GROUP, SCHEMAS
 from resourceapi.releases import PROPOSALS, RELEASES
 
 if TYPE_CHECKING:
@@ -73,6 +74,20 @@ class LiveCluster:
                 f"claimcheck: the cluster runs Kubernetes 1.{minor[:4]}; this is the answer of 1.{nearest}"
             )
         return f"1.{nearest}"
+
+    def runtime_config(self) -> str:
+        """The ``--runtime-config`` that makes a server serve the versions that the cluster serves; empty if it does not say."""
+        if self.unreachable is not None:
+            return ""
+        try:
+            code, group = self.client.request("GET", f"/apis/{GROUP}")
+        except Unavailable as error:
+            self.unreachable = error
+            return ""
+        if code != 200 or not isinstance(group, dict):
+            return ""
+        served = {text(entry, "version") for entry in entries(group, "versions")}
+        return ",".join(f"{GROUP}/{version}={str(version in served).lower()}" for version in SCHEMAS)
 
     def failure(self, error: Unavailable) -> str:
         """The report of a request that failed."""

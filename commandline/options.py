@@ -126,9 +126,9 @@ def add_runtime_config(parser: Arguments) -> None:
     parser.add_argument(
         "--runtime-config",
         metavar="VERSION=true,…",
-        default="",
         help="versions of the API that the server serves beside the stable ones, written as for kube-apiserver: "
-        "resource.k8s.io/v1beta1=true, or api/all=true for every version",
+        "resource.k8s.io/v1beta1=true, or api/all=true for every version; default: for a live cluster, asked as "
+        "the release that it runs, the versions that it serves",
     )
 
 

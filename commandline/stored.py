@@ -63,12 +63,9 @@ class StoredObjects:
         if version not in schemas or source not in schemas:
             return value  # the server does not know the version of the object, or will not
         try:
-            hub = hub_object(value, schemas, kind=result.kind, defaults=self.server.now())
+            return as_stored(value, result, version, self.server)
         except DecodingError as error:
             raise UsageError(f"--old {self.file}: {result.title}: {error.text}") from None
-        if result.namespace:
-            hub.setdefault("metadata", {})["namespace"] = result.namespace
-        return self.server.present(result.kind, version, hub)
 
     def insist_on_use(self) -> None:
         """Check that the file belongs to the input.
@@ -79,6 +76,17 @@ class StoredObjects:
             raise UsageError(
                 f"--old {self.file} has none of the given objects (kind, namespace and name must agree)"
             )
+
+
+def as_stored(value: dict[str, Any], result: Result, version: str, server: Server) -> dict[str, Any]:
+    """An object of the group as a server has it: in a version, in its namespace, and with defaults filled in.
+
+    :raises DecodingError: if it cannot be read.
+    """
+    hub = hub_object(value, server.profile.schemas, kind=result.kind, defaults=server.now())
+    if result.namespace:
+        hub.setdefault("metadata", {})["namespace"] = result.namespace
+    return server.present(result.kind, version, hub)
 
 
 def _identity(value: dict[str, Any], namespace: str) -> Identity:

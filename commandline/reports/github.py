@@ -7,6 +7,7 @@ from typing import TextIO
 from advice.findings import NOTE
 from commandline.reports.escaping import printable
 from commandline.reports.grouping import grouped
+from commandline.reports.stored_objects import remark
 from commandline.reports.text import summary
 from commandline.results import Outcome
 
@@ -28,6 +29,8 @@ def write(outcome: Outcome, stream: TextIO, *, show_all: bool = False, with_summ
             }
         properties["title"] = f"{finding.rule} ({result.title})"
         text = finding.text + (f"\nhint: {finding.hint}" if finding.hint else "")
+        if about_stored := remark(result, finding):
+            text += f"\nstored: {about_stored}"
         text += f"\nmore: {others}" if others else ""
         stream.write(_command("notice" if finding.severity == NOTE else finding.severity, properties, text))
     stream.writelines(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from advice.findings import Finding, Result
 from commandline.reports.escaping import on_one_line
+from commandline.reports.stored_objects import remark
 from resourceapi.counting import number
 
 #: So many findings that are alike are each shown in full.
@@ -73,10 +74,10 @@ def grouped(
         for result, finding in findings:
             yield result, finding, ""
         return
-    groups: dict[tuple[str, str, str, str], Group] = {}
+    groups: dict[tuple[str, ...], Group] = {}
     candidates: list[tuple[Result, Finding, Group, bool]] = []
     for result, finding in findings:
-        group = groups.setdefault(_without_values(finding), Group())
+        group = groups.setdefault(_without_values(result, finding), Group())
         group.add(result, finding)
         if group.count <= SHOWN_IN_FULL:
             candidates.append((result, finding, group, group.count == 1))
@@ -91,8 +92,9 @@ def place_of(result: Result, finding: Finding) -> str:
     return f"{file}:{finding.line}:{finding.column}" if finding.line else file
 
 
-def _without_values(finding: Finding) -> tuple[str, str, str, str]:
+def _without_values(result: Result, finding: Finding) -> tuple[str, ...]:
     return (
+        remark(result, finding),
         finding.severity,
         finding.rule,
         _index_or_key.sub("[]", finding.field),

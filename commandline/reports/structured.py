@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from advice.findings import ERROR, NOTE, WARNING, Finding, Result
+from advice.findings import ERROR, NOTE, WARNING, Finding, Result, Stored
+from commandline.reports import stored_objects
 from commandline.reports.escaping import write_json
 from commandline.results import Outcome
 
@@ -23,6 +24,7 @@ def write_yaml(outcome: Outcome, stream: TextIO) -> None:
 
 def document(outcome: Outcome) -> dict[str, Any]:
     """The report as plain data, for both formats."""
+    about_stored = stored_objects.document(outcome)
     return {
         "release": outcome.release,
         "summary": {
@@ -33,6 +35,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
             "notes": outcome.count(NOTE),
             "skipped": len(outcome.skipped),
         },
+        **({} if about_stored is None else {"stored": about_stored}),
         "results": [_result(result) for result in outcome.results],
         "skipped": [
             {"apiVersion": api_version, "kind": kind, "count": count, "context": context}
@@ -54,9 +57,23 @@ def _result(result: Result) -> dict[str, Any]:
         if value:
             data[key] = value
     data["valid"] = result.valid
+    if result.stored is not None:
+        data["stored"] = _stored(result.stored)
     data["findings"] = [_finding(finding) for finding in result.findings]
     if result.answer is not None and not result.answer.accepted:
         data["status"] = result.answer.status()
+    return data
+
+
+def _stored(stored: Stored) -> dict[str, Any]:
+    data: dict[str, Any] = {"fate": stored.fate}
+    for key, value in (
+        ("apiVersion", stored.api_version),
+        ("message", stored.message),
+        ("lostByUpdates", stored.lost),
+    ):
+        if value:
+            data[key] = value
     return data
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from advice.findings import Result
 from commandline.namespaces import namespace_mismatch
 from commandline.results import Outcome, Skipped
-from commandline.treatment import ASK, CONTEXT, NOT_SERVED
+from commandline.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
 from commandline.validate.sending import send
 from resourceapi.api_client import Unavailable
+from resourceapi.field_path import render
 from resourceapi.kinds import KINDS
-from resourceapi.manifests import mapping
+from resourceapi.manifests import MISSING, group_of, mapping, value_at
+from resourceapi.model.versions import GROUP
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
 from validation.rule_names import NAMESPACE_MISMATCH, NAMESPACE_NOT_FOUND
 
@@ -82,6 +85,8 @@ class Reviewer:
         if how not in (ASK, NOT_SERVED):
             self.outcome.skipped.append(_skipped(manifest, context=how == CONTEXT))
             return
+        if self.live:
+            manifest = self._as_served(manifest)
         result = self._result(manifest)
         self.outcome.results.append(result)
         if how == NOT_SERVED:
@@ -91,6 +96,7 @@ class Reviewer:
             rule, message = problem
             self._interpret().add_refusal(result, manifest, rule, message, ("metadata", "namespace"))
             return
+        kept = self._find_stored(result, manifest)
         try:
             answer = self._ask(result, manifest)
         except Unavailable as error:
@@ -105,7 +111,7 @@ class Reviewer:
         if not answer.accepted or answer.warnings:
             self._interpret().add_answer(result, manifest, answer)
         if self.facts is not None:
-            self._lint(result, manifest, answer, self.facts)
+            self._lint(result, manifest, answer, self.facts, kept)
         if self.disabled:
             result.findings = [each for each in result.findings if each.rule not in self.disabled]
 
@@ -162,13 +168,43 @@ class Reviewer:
             answer.warnings = [text for text in answer.warnings if " is deprecated in " not in text]
         return answer
 
+    def _as_served(self, manifest: Manifest) -> Manifest:
+        """A live object in a version that the server serves, if there is one: we chose the version, not the user."""
+        from cluster.live_objects import LiveObject
+        from commandline.validate.upgrade import served_version
+        from resourceapi.decoding import DecodingError
+
+        value = manifest.value
+        if group_of(value) != GROUP or value["kind"] not in KINDS:
+            return manifest
+        version = served_version(value, self.server)
+        if not version or value["apiVersion"] == f"{GROUP}/{version}":
+            return manifest
+        assert isinstance(manifest, LiveObject)
+        with suppress(DecodingError):  # then the server answers why
+            return manifest.with_value(self.server.read(value, f"{GROUP}/{version}", answered=True))
+        return manifest
+
+    def _find_stored(self, result: Result, manifest: Manifest) -> Answer | None:
+        """Note of an object that was read from a server what becomes of it there; returns the answer to an update."""
+        if self.stored is not None or self.checks is not None:
+            return None  # it is an update already
+        if not (self.live or was_read_from_server(manifest.value)):
+            return None
+        from commandline.validate.upgrade import update_of_stored
+        from resourceapi.decoding import DecodingError
+
+        try:
+            result.stored, answer = update_of_stored(manifest.value, result, self.server)
+        except DecodingError:  # no server can have stored it
+            return None
+        return answer
+
     def _is_dropped(self, answer: Answer, path: Path) -> bool:
         """Whether the server drops a field only because its gate is off.
 
         It keeps fields that the stored object has, and drops the status of a new object in any case.
         """
-        from resourceapi.manifests import MISSING, value_at
-
         if path[0] == "status" and not self.live and self.stored is None:
             return False
         return not answer.accepted or value_at(answer.object, path) is MISSING
@@ -180,7 +216,9 @@ class Reviewer:
             self._interpreter = Interpreter(self.server.profile, self.context.namespaces)
         return self._interpreter
 
-    def _lint(self, result: Result, manifest: Manifest, answer: Answer, facts: Facts) -> None:
+    def _lint(
+        self, result: Result, manifest: Manifest, answer: Answer, facts: Facts, kept: Answer | None
+    ) -> None:
         from advice.lints import lint
         from advice.lints.table import DROPPED, UNGUARDED
 
@@ -189,12 +227,19 @@ class Reviewer:
             if warning.code == DROPPED.code and not self._is_dropped(answer, warning.path):
                 continue
             self._interpret().add_lint(result, manifest, warning)
+            if warning.code == DROPPED.code and result.stored is not None and _loses(kept, warning.path):
+                result.stored.lost.append(render(warning.path))
         if UNGUARDED.code not in self.disabled:
             self.outcome.hidden_notes += facts.hidden_notes
         for notice in manifest.notices:
             self._interpret().add_notice(result, manifest, notice)
         if manifest.has_repeated_keys:
             self._interpret().add_repeated_keys(result, manifest)
+
+
+def _loses(updated: Answer | None, path: Path) -> bool:
+    """Whether even an update that leaves a stored object as it is drops a field."""
+    return updated is not None and updated.accepted and value_at(updated.object, path) is MISSING
 
 
 def _skipped(manifest: Manifest, *, context: bool) -> Skipped:

@@ -63,7 +63,7 @@ def validate(options: Namespace) -> Outcome:
     Everything is read before the first review, as objects may depend on later ones.
     """
     cluster = _cluster(options)
-    profile = profile_of(options, apis=options.runtime_config)
+    profile = profile_of(options, apis=options.runtime_config or "")
     insist_on_one_reader(options.paths, options.inventory, [options.old])
     if cluster is None:
         files = find_and_render(options)
@@ -84,13 +84,17 @@ def validate(options: Namespace) -> Outcome:
 
 
 def _cluster(options: Namespace) -> LiveCluster | None:
-    """The live cluster, if the options ask for one; the namespace and the release are known then."""
+    """The live cluster, if the options ask for one; the namespace, the release and its versions are known then."""
     if not asks_for_cluster(options):
         settle_namespace(options)
         return None
     from commandline.live_cluster import cluster_of
 
-    return cluster_of(options)
+    as_it_is = not options.kube_version
+    cluster = cluster_of(options)
+    if as_it_is and options.runtime_config is None:
+        options.runtime_config = cluster.runtime_config()
+    return cluster
 
 
 def _validate(

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
-from advice.findings import Finding, Result
+from advice.findings import Finding, Result, Stored
 from commandline.results import Failure, Outcome, Skipped
 from validation.requests import Answer
 
-# Of a result: its identity, the line where it begins, its findings, lines of its source, a refusal's Status.
+# Of a result: its identity, the line where it begins, its findings, lines of its source, a refusal's Status, what becomes of
+# it as it is stored.
 PackedResult = tuple[
     tuple[str, int, str, str, str, str],
     int,
     list[tuple[Any, ...]],
     dict[int, str],
     dict[str, Any] | None,
+    tuple[Any, ...] | None,
 ]
+Each = TypeVar("Each", Finding, Stored)
 Packed = tuple[list[PackedResult], list[tuple[Any, ...]], list[tuple[str, str]], int]
 
 
@@ -68,27 +71,36 @@ def _pack(result: Result, lines: bool) -> PackedResult:
     return (
         (result.file, result.document, result.api_version, result.kind, result.namespace, result.name),
         result.line if lines else 0,
-        [tuple([getattr(finding, slot) for slot in Finding.__slots__]) for finding in result.findings],
+        [_values(finding) for finding in result.findings],
         {
             finding.line: result.source.source_line(finding.line)
             for finding in result.findings
             if finding.line
         },
         None if answer is None or answer.accepted else answer.status(),
+        None if result.stored is None else _values(result.stored),
     )
 
 
+def _values(each: Finding | Stored) -> tuple[Any, ...]:
+    return tuple([getattr(each, slot) for slot in each.__slots__])
+
+
+def _with_values(empty: Each, values: tuple[Any, ...]) -> Each:
+    for slot, value in zip(empty.__slots__, values, strict=True):
+        setattr(empty, slot, value)
+    return empty
+
+
 def _unpack(packed: PackedResult) -> Result:
-    (file, document, api_version, kind, namespace, name), line, findings, lines, status = packed
+    (file, document, api_version, kind, namespace, name), line, findings, lines, status, stored = packed
     source = _Excerpt(line, lines) if line or lines else _NO_EXCERPT
     result = Result(
         file, document, source, api_version=api_version, kind=kind, namespace=namespace, name=name
     )
-    for values in findings:
-        finding = Finding.__new__(Finding)
-        for slot, value in zip(Finding.__slots__, values, strict=True):
-            setattr(finding, slot, value)
-        result.findings.append(finding)
+    result.findings += [_with_values(Finding.__new__(Finding), values) for values in findings]
+    if stored is not None:
+        result.stored = _with_values(Stored.__new__(Stored), stored)
     if status is not None:
         result.answer = Answer(
             status["code"],

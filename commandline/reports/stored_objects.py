@@ -1,0 +1,178 @@
+"""What a release does with objects that are stored already: a summary of all, and a remark on each finding.
+
+That an object would be refused, or lose a field, if it were created again does not say that it stops working: the server
+keeps what is stored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from advice.findings import ERROR, NO_SUCH_API, UPDATABLE, UPDATES_REFUSED, Finding, Result
+from commandline.results import Outcome
+from resourceapi.counting import number
+from validation import rule_names
+
+#: The lint about fields that the server drops; its module takes long to load.
+_DROPPED = "CC006"
+#: So many lines of the summary are about fields that would be dropped.
+_MOST_LINES = 10
+
+
+class Objects(NamedTuple):
+    """Objects of one kind; slices also of one driver."""
+
+    kind: str
+    driver: str
+
+    def counted(self, count: int) -> str:
+        """``300 ResourceSlices of driver gpu.example.com``."""
+        plural = self.kind + ("" if count == 1 else "es" if self.kind.endswith("s") else "s")
+        return f"{count:,} {plural}" + (f" of driver {self.driver}" if self.driver else "")
+
+
+class Dropped(NamedTuple):
+    """A field that objects would lose; ``owners`` is the list whose entries have it, such as ``devices``."""
+
+    field: str
+    owners: str
+    objects: Objects
+
+
+def remark(result: Result, finding: Finding) -> str:
+    """What a finding means for the object as it is stored; empty if it is not stored, or there is nothing to say."""
+    stored = result.stored
+    if stored is None:
+        return ""
+    if stored.fate == NO_SUCH_API:
+        return (
+            "the object stays in storage, where nobody can read, change or delete it until its kind is served"
+        )
+    if finding.rule == rule_names.NOT_SERVED:
+        return f"the object can be read as {stored.api_version}" + _and_updates(stored.fate)
+    if finding.severity == ERROR and stored.fate == UPDATABLE:
+        return "the object can be read, and updated if this stays as it is; created again, it is refused"
+    if finding.severity == ERROR:
+        return "the object can be read, but the server refuses updates of it, too"
+    if finding.rule != _DROPPED:
+        return ""
+    if finding.field in stored.lost:
+        return "the object has the field until it is updated or created again"
+    return "the object keeps the field, even when it is updated; created again, it loses it"
+
+
+def _and_updates(fate: str) -> str:
+    return ", and can be updated" if fate == UPDATABLE else ", but the server refuses updates of it"
+
+
+def summary_lines(outcome: Outcome) -> Iterator[str]:
+    """The summary of all objects that are stored; none if there are no such objects."""
+    fates = _fates(outcome)
+    if not fates:
+        return
+    release = outcome.release
+    total = sum(fates.values())
+    totals = Counter[str]()
+    for (fate, _), count in fates.items():
+        totals[fate] += count
+    parts = [
+        f"{'all' if totals[fate] == total else f'{totals[fate]:,}'} {what}"
+        for fate, what in (
+            (UPDATABLE, "can be read and updated"),
+            (UPDATES_REFUSED, "can be read but not updated"),
+            (NO_SUCH_API, "can be neither"),
+        )
+        if totals[fate]
+    ]
+    yield f"{number(total, 'stored object')} under {release}: {', '.join(parts)}"
+    for fate, what in ((UPDATES_REFUSED, "refuses updates of"), (NO_SUCH_API, "does not serve")):
+        for (found, objects), count in fates.items():
+            if found == fate:
+                yield f"  {release} {what} {objects.counted(count)}"
+    for objects, count in _refused(outcome).items():
+        yield f"  created again, {release} would refuse {objects.counted(count)}"
+    dropped = list(dropped_fields(outcome).items())
+    for field, (entries, count) in dropped[:_MOST_LINES]:
+        of = f"{entries:,} {_noun(field.owners, entries)} in " if field.owners else ""
+        yield f"  created again, {release} would drop `{field.field}` from {of}{field.objects.counted(count)}"
+    if len(dropped) > _MOST_LINES:
+        yield f"  … and {number(len(dropped) - _MOST_LINES, 'other field')}"
+
+
+def _noun(plural: str, count: int) -> str:
+    return plural.removesuffix("s") if count == 1 else plural
+
+
+def _fates(outcome: Outcome) -> Counter[tuple[str, Objects]]:
+    return Counter(
+        (result.stored.fate, _objects(result)) for result in outcome.results if result.stored is not None
+    )
+
+
+def _refused(outcome: Outcome) -> Counter[Objects]:
+    """The objects that are stored, and would be refused as new ones."""
+    return Counter(
+        _objects(result)
+        for result in outcome.results
+        if result.stored is not None and result.stored.fate != NO_SUCH_API and not result.valid
+    )
+
+
+def dropped_fields(outcome: Outcome) -> dict[Dropped, tuple[int, int]]:
+    """The fields that stored objects would lose if they were created again, with the numbers of entries and objects."""
+    found: dict[Dropped, list[int]] = {}
+    for result in outcome.results:
+        if result.stored is None:
+            continue
+        entries: dict[Dropped, set[str]] = {}
+        for finding in result.findings:
+            if finding.rule == _DROPPED:
+                field, entry = _dropped(result, finding)
+                entries.setdefault(field, set()).add(entry)
+        for field, in_entries in entries.items():
+            numbers = found.setdefault(field, [0, 0])
+            numbers[0] += len(in_entries)
+            numbers[1] += 1
+    return {field: (entries, objects) for field, (entries, objects) in found.items()}
+
+
+def _dropped(result: Result, finding: Finding) -> tuple[Dropped, str]:
+    """The field, and the entry of the outermost list on the way to it."""
+    before, bracket, rest = finding.field.partition("[")
+    owners = before.rpartition(".")[2] if bracket else ""
+    name = finding.field.rpartition(".")[2]
+    return Dropped(name, owners, _objects(result)), rest.partition("]")[0]
+
+
+def _objects(result: Result) -> Objects:
+    return Objects(result.kind, result.stored.driver if result.stored is not None else "")
+
+
+def document(outcome: Outcome) -> dict[str, Any] | None:
+    """The summary as plain data; None if no object is stored."""
+    fates = _fates(outcome)
+    if not fates:
+        return None
+    return {
+        "objects": [
+            {"fate": fate, **_described(objects), "count": count} for (fate, objects), count in fates.items()
+        ],
+        "refusedIfCreatedAgain": [
+            {**_described(objects), "count": count} for objects, count in _refused(outcome).items()
+        ],
+        "droppedIfCreatedAgain": [
+            {
+                "field": field.field,
+                **({"of": field.owners, "entries": entries} if field.owners else {}),
+                **_described(field.objects),
+                "objects": count,
+            }
+            for field, (entries, count) in dropped_fields(outcome).items()
+        ],
+    }
+
+
+def _described(objects: Objects) -> dict[str, str]:
+    return {"kind": objects.kind, **({"driver": objects.driver} if objects.driver else {})}
