@@ -67,22 +67,22 @@ class Finding:
 
 
 #: What a server does with an object that is stored already.
-UPDATABLE, UPDATES_REFUSED, NO_SUCH_API = "updatable", "updates refused", "not served"
+UPDATES_ACCEPTED, UPDATES_REFUSED, NO_SUCH_API = "accepted", "refused", "not served"
 
 
 class Stored:
     """What the server does with an object that is stored already, beside what it answers if it were created again.
 
-    :param fate: whether it takes updates that leave the object as it is, refuses them, or serves the kind in no version.
+    :param updates: whether it takes updates that leave the object as it is, refuses them, or serves the kind in no version.
     :param message: why it refuses updates.
     :param api_version: the version in which the server serves it.
     :param driver: that of a slice.
     """
 
-    __slots__ = ("api_version", "driver", "fate", "lost", "message")
+    __slots__ = ("api_version", "driver", "lost", "message", "updates")
 
-    def __init__(self, fate: str, *, api_version: str = "", message: str = "", driver: str = "") -> None:
-        self.fate = fate
+    def __init__(self, updates: str, *, api_version: str = "", message: str = "", driver: str = "") -> None:
+        self.updates = updates
         self.api_version = api_version
         self.message = message
         self.driver = driver

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from advice.findings import ERROR, NO_SUCH_API, UPDATABLE, UPDATES_REFUSED, Finding, Result
+from advice.findings import ERROR, NO_SUCH_API, UPDATES_ACCEPTED, UPDATES_REFUSED, Finding, Result
 from commandline.results import Outcome
 from resourceapi.counting import number
 from validation import rule_names
@@ -46,13 +46,13 @@ def remark(result: Result, finding: Finding) -> str:
     stored = result.stored
     if stored is None:
         return ""
-    if stored.fate == NO_SUCH_API:
+    if stored.updates == NO_SUCH_API:
         return (
             "the object stays in storage, where nobody can read, change or delete it until its kind is served"
         )
     if finding.rule == rule_names.NOT_SERVED:
-        return f"the object can be read as {stored.api_version}" + _and_updates(stored.fate)
-    if finding.severity == ERROR and stored.fate == UPDATABLE:
+        return f"the object can be read as {stored.api_version}" + _and_updates(stored.updates)
+    if finding.severity == ERROR and stored.updates == UPDATES_ACCEPTED:
         return "the object can be read, and updated if this stays as it is; created again, it is refused"
     if finding.severity == ERROR:
         return "the object can be read, but the server refuses updates of it, too"
@@ -63,33 +63,33 @@ def remark(result: Result, finding: Finding) -> str:
     return "the object keeps the field, even when it is updated; created again, it loses it"
 
 
-def _and_updates(fate: str) -> str:
-    return ", and can be updated" if fate == UPDATABLE else ", but the server refuses updates of it"
+def _and_updates(updates: str) -> str:
+    return ", and can be updated" if updates == UPDATES_ACCEPTED else ", but the server refuses updates of it"
 
 
 def summary_lines(outcome: Outcome) -> Iterator[str]:
     """The summary of all objects that are stored; none if there are no such objects."""
-    fates = _fates(outcome)
-    if not fates:
+    numbers_of = _by_updates(outcome)
+    if not numbers_of:
         return
     release = outcome.release
-    total = sum(fates.values())
+    total = sum(numbers_of.values())
     totals = Counter[str]()
-    for (fate, _), count in fates.items():
-        totals[fate] += count
+    for (updates, _), count in numbers_of.items():
+        totals[updates] += count
     parts = [
-        f"{'all' if totals[fate] == total else f'{totals[fate]:,}'} {what}"
-        for fate, what in (
-            (UPDATABLE, "can be read and updated"),
+        f"{'all' if totals[updates] == total else f'{totals[updates]:,}'} {what}"
+        for updates, what in (
+            (UPDATES_ACCEPTED, "can be read and updated"),
             (UPDATES_REFUSED, "can be read but not updated"),
             (NO_SUCH_API, "can be neither"),
         )
-        if totals[fate]
+        if totals[updates]
     ]
     yield f"{number(total, 'stored object')} under {release}: {', '.join(parts)}"
-    for fate, what in ((UPDATES_REFUSED, "refuses updates of"), (NO_SUCH_API, "does not serve")):
-        for (found, objects), count in fates.items():
-            if found == fate:
+    for updates, what in ((UPDATES_REFUSED, "refuses updates of"), (NO_SUCH_API, "does not serve")):
+        for (found, objects), count in numbers_of.items():
+            if found == updates:
                 yield f"  {release} {what} {objects.counted(count)}"
     for objects, count in _refused(outcome).items():
         yield f"  created again, {release} would refuse {objects.counted(count)}"
@@ -105,9 +105,9 @@ def _noun(plural: str, count: int) -> str:
     return plural.removesuffix("s") if count == 1 else plural
 
 
-def _fates(outcome: Outcome) -> Counter[tuple[str, Objects]]:
+def _by_updates(outcome: Outcome) -> Counter[tuple[str, Objects]]:
     return Counter(
-        (result.stored.fate, _objects(result)) for result in outcome.results if result.stored is not None
+        (result.stored.updates, _objects(result)) for result in outcome.results if result.stored is not None
     )
 
 
@@ -116,7 +116,7 @@ def _refused(outcome: Outcome) -> Counter[Objects]:
     return Counter(
         _objects(result)
         for result in outcome.results
-        if result.stored is not None and result.stored.fate != NO_SUCH_API and not result.valid
+        if result.stored is not None and result.stored.updates != NO_SUCH_API and not result.valid
     )
 
 
@@ -152,12 +152,13 @@ def _objects(result: Result) -> Objects:
 
 def document(outcome: Outcome) -> dict[str, Any] | None:
     """The summary as plain data; None if no object is stored."""
-    fates = _fates(outcome)
-    if not fates:
+    numbers_of = _by_updates(outcome)
+    if not numbers_of:
         return None
     return {
         "objects": [
-            {"fate": fate, **_described(objects), "count": count} for (fate, objects), count in fates.items()
+            {"updates": updates, **_described(objects), "count": count}
+            for (updates, objects), count in numbers_of.items()
         ],
         "refusedIfCreatedAgain": [
             {**_described(objects), "count": count} for objects, count in _refused(outcome).items()

@@ -66,7 +66,7 @@ def _result(result: Result) -> dict[str, Any]:
 
 
 def _stored(stored: Stored) -> dict[str, Any]:
-    data: dict[str, Any] = {"fate": stored.fate}
+    data: dict[str, Any] = {"updates": stored.updates}
     for key, value in (
         ("apiVersion", stored.api_version),
         ("message", stored.message),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from advice.findings import NO_SUCH_API, UPDATABLE, UPDATES_REFUSED, Stored
+from advice.findings import NO_SUCH_API, UPDATES_ACCEPTED, UPDATES_REFUSED, Stored
 from commandline.stored import as_stored
 from resourceapi.kinds import KINDS, RESOURCE_SLICE
 from resourceapi.manifests import group_of, mapping, text
@@ -47,8 +47,8 @@ def update_of_stored(value: Object, result: Result, server: Server) -> tuple[Sto
         of_status = _unchanged(STATUS, value, result, server)
         if not of_status.accepted and of_status.code != _NO_SUCH_RESOURCE:
             answer = of_status
-    fate = UPDATABLE if answer.accepted else UPDATES_REFUSED
-    return Stored(fate, api_version=value["apiVersion"], message=answer.message, driver=driver), answer
+    updates = UPDATES_ACCEPTED if answer.accepted else UPDATES_REFUSED
+    return Stored(updates, api_version=value["apiVersion"], message=answer.message, driver=driver), answer
 
 
 def _unchanged(verb: str, stored: Object, result: Result, server: Server) -> Answer:

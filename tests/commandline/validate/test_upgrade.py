@@ -62,27 +62,27 @@ def _json(
 
 
 @pytest.mark.parametrize(
-    ("stored", "release", "valid", "fate"),
+    ("stored", "release", "valid", "updates"),
     [
-        pytest.param(CAPACITY, "1.34", True, "updatable", id="field whose gate is off"),
-        pytest.param(CLASS, "1.34", False, "updatable", id="class refused as a new one"),
-        pytest.param(TEMPLATE, "1.34", False, "updates refused", id="template refused in any case"),
+        pytest.param(CAPACITY, "1.34", True, "accepted", id="field whose gate is off"),
+        pytest.param(CLASS, "1.34", False, "accepted", id="class refused as a new one"),
+        pytest.param(TEMPLATE, "1.34", False, "refused", id="template refused in any case"),
         pytest.param(RULE, "1.36", False, "not served", id="kind that is not served"),
-        pytest.param(BETA, "1.37", False, "updatable", id="version that is not served"),
-        pytest.param(FINE, "1.34", True, "updatable", id="nothing"),
+        pytest.param(BETA, "1.37", False, "accepted", id="version that is not served"),
+        pytest.param(FINE, "1.34", True, "accepted", id="nothing"),
     ],
 )
-def test_fate(
+def test_updates_of_what_is_stored(
     stored: dict[str, Any],
     release: str,
     valid: bool,
-    fate: str,
+    updates: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """That an object would be refused as a new one does not say that it stops working."""
     [result] = _json(tmp_path, capsys, [stored], "--kube-version", release)["results"]
-    assert (result["valid"], result["stored"]["fate"]) == (valid, fate)
+    assert (result["valid"], result["stored"]["updates"]) == (valid, updates)
 
 
 def test_manifest_is_not_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,8 +155,8 @@ def test_summary_as_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     dropped = {"field": "allowMultipleAllocations", "of": "devices", "entries": 10, **of_driver, "objects": 2}
     assert report["stored"] == {
         "objects": [
-            {"fate": "updatable", **of_driver, "count": 2},
-            {"fate": "updatable", "kind": "DeviceClass", "count": 1},
+            {"updates": "accepted", **of_driver, "count": 2},
+            {"updates": "accepted", "kind": "DeviceClass", "count": 1},
         ],
         "refusedIfCreatedAgain": [{"kind": "DeviceClass", "count": 1}],
         "droppedIfCreatedAgain": [dropped],
