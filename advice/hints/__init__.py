@@ -7,6 +7,7 @@ The tables are only imported once there is a problem.  Where the advice is one c
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from advice.hints.problem import Problem
 
 
+@cache
 def hints() -> tuple[Hint, ...]:
     """All hints, in the order in which they are tried."""
     from advice.hints import (

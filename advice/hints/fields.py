@@ -75,8 +75,9 @@ def _did_you_mean(problem: Problem) -> Advice:
 
 def meant_field(word: str, names: list[str]) -> str:
     """The name that was meant by a misspelt one, or by one cut short, such as `deviceClass` for `deviceClassName`."""
-    if f"{word}Name" in names:
-        return f"{word}Name"
+    for longer_or_shorter in (f"{word}Name", word.removesuffix("Name")):
+        if longer_or_shorter != word and longer_or_shorter in names:
+            return longer_or_shorter
     found = [name for name in names if len(word) > 3 and name.lower().startswith(word.lower())]
     return nearest(word, names) or (found[0] if len(found) == 1 else "")
 
@@ -164,11 +165,12 @@ def _fields_here(problem: Problem) -> str:
     if struct is None or problem.schema is None:
         return ""
     names = [f"`{field.name}`" for field in schema_walk.fields_of(problem.schema, struct)]
+    remove = f"remove `{problem.key}`" if problem.key.isidentifier() else "remove this field"
     if not names:
-        return f"remove `{problem.key}`; no field is allowed here"
+        return f"{remove}; no field is allowed here"
     if len(names) > _MOST_SHOWN:
-        return f"remove `{problem.key}`, or check its spelling; there is no such field here"
-    return f"remove `{problem.key}`; the fields here are {', '.join(names)}"
+        return f"{remove}, or check its spelling; there is no such field here"
+    return f"{remove}; the fields here are {', '.join(names)}"
 
 
 def _struct_around(problem: Problem) -> Struct | None:

@@ -14,6 +14,7 @@ from advice.hints.group import FORMER_KINDS, is_of_the_group, newest_served
 from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
+from resourceapi.field_path import Path
 from resourceapi.manifests import MISSING, entries, mapping, text, value_at
 from resourceapi.model.versions import GROUP
 from validation.rule_names import NOT_SERVED, UNKNOWN_FIELD
@@ -91,7 +92,7 @@ def _from_v1alpha3(problem: Problem) -> Advice:
     change = ((), rewritten)
     requests = value_at(rewritten, _requests_path(problem.kind))
     if isinstance(requests, list) and requests != value_at(problem.object, _requests_path(problem.kind)):
-        how = f"write `apiVersion: {GROUP}/{now}` and these requests"
+        how = f"write `apiVersion: {GROUP}/{now}` and these requests{_without_gone(problem)}"
         if _is_convertible(problem.object):
             how = f"run `claimcheck convert --to {now} FILE`, which writes `apiVersion: {GROUP}/{now}` and these requests"
         return Advice(f"{how}:\n{yaml(requests)}", change)
@@ -101,7 +102,18 @@ def _from_v1alpha3(problem: Problem) -> Advice:
             + yaml(entries(mapping(rewritten, "spec"), "devices")[:1]),
             change,
         )
-    return Advice(plain, change)
+    return Advice(plain + _without_gone(problem), change)
+
+
+def _without_gone(problem: Problem) -> str:
+    """The fields to leave out, in words."""
+    gone = [path[-1] for path in _gone_fields(problem.kind) if value_at(problem.object, path) is not MISSING]
+    return f", without `{gone[0]}`" if gone else ""
+
+
+def _gone_fields(kind: str) -> tuple[Path, ...]:
+    """Where drivers with a controller had their fields, up to 1.31."""
+    return (*_requests_path(kind)[:-2], "controller"), ("spec", "suitableNodes")
 
 
 def _requests_path(kind: str) -> tuple[str, ...]:
@@ -121,7 +133,7 @@ def _modern(manifest: Any, version: str) -> Any:
         changes.append(
             (("spec", "devices"), [flat_device(device) for device in entries(manifest["spec"], "devices")])
         )
-    for gone in ((*path[:-2], "controller"), ("spec", "suitableNodes")):
+    for gone in _gone_fields(kind):
         if value_at(manifest, gone) is not MISSING:
             changes.append((gone, MISSING))
     return changed(manifest, changes)

@@ -15,6 +15,7 @@ from validation.version_texts import as_semantic_version
 
 REFERENCE = r"(constraints|config)\[\]\.requests\[\]$"
 ATTRIBUTE_NAME = r"(matchAttribute|distinctAttribute)$"
+SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _MOST_NAMES_SHOWN = 12
 
 
@@ -79,6 +80,16 @@ def _unsupported(problem: Problem) -> str | Advice:
     if meant:
         return _did_you_mean(problem, meant)
     return "write one of " + ", ".join(f"`{name}`" for name in supported) if supported else ""
+
+
+def _selector_operator(problem: Problem) -> str | Advice:
+    """`IN`, in a selector of nodes."""
+    meant = nearest(problem.value, SELECTOR_OPERATORS) if isinstance(problem.value, str) else ""
+    if not meant and isinstance(problem.value, str):
+        meant = next((each for each in SELECTOR_OPERATORS if each.lower() == problem.value.lower()), "")
+    if meant:
+        return _did_you_mean(problem, meant)
+    return "write one of " + ", ".join(f"`{name}`" for name in SELECTOR_OPERATORS)
 
 
 # --- the form of names -------------------------------------------------------------------------------------------
@@ -209,6 +220,7 @@ HINTS = (
     Hint("request-reference", (INVALID,), _request_reference, place=REFERENCE),
     Hint("unqualified-attribute", (INVALID, REQUIRED), _unqualified_attribute, place=ATTRIBUTE_NAME),
     Hint("unsupported-value", (NOT_SUPPORTED,), _unsupported),
+    Hint("selector-operator", (INVALID,), _selector_operator, message="not a valid selector operator"),
     Hint("extended-resource", (INVALID,), _extended_resource, place=r"^spec\.extendedResourceName$"),
     Hint("identifier", (INVALID,), _identifier, message="a valid C identifier"),
     Hint("version", (INVALID,), _version, message="compatible with semver.org"),

@@ -132,7 +132,7 @@ HINTS = (
     Hint(
         "admin-access-in-subrequest",
         UNKNOWN,
-        "`adminAccess` is only allowed under `exactly`, not in alternatives",
+        "remove `adminAccess`: an alternative cannot have it, only a request with `exactly`",
         place=REQUEST + r"\.firstAvailable\[\]\.adminAccess$",
     ),
     Hint("neither-exactly-nor-alternatives", (REQUIRED,), _neither, message="`exactly` or `firstAvailable`"),
