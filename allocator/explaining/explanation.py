@@ -15,6 +15,7 @@ from allocator.errors import FATAL
 from allocator.explaining import alternatives, conflicts, remedies
 from allocator.explaining.absent_names import AbsentName, AbsentNames
 from allocator.explaining.alternatives import AlternativeNote
+from allocator.explaining.clashes import Clash, clash
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck, checks_of
 from allocator.explaining.finder import Finder, Remedy
@@ -126,6 +127,8 @@ class Explanation:
         self.conflict: Conflict | None = None
         #: the same for the first nodes of the first kinds
         self.conflicts: list[Conflict] = []
+        #: what is in the way on nodes where each request finds enough devices by itself
+        self.clashes: list[Clash] = []
         self.remedies: list[Remedy] = []
         self.alternatives: list[AlternativeNote] = []
         #: whether it would not even fit if nothing were allocated; None if that was not tried
@@ -212,6 +215,7 @@ def _look_closer(
     first = explanation.kinds[:MAX_KINDS]
     explanation.alternatives = alternatives.untried(trials, explanation.demand)
     explanation.conflict = conflicts.anywhere(trials)
+    explanation.clashes = list(_clashes(explanation, trials, outcomes))
     for kind in first:
         found = conflicts.on_node(trials, kind.nodes[0])
         if found is not None:
@@ -227,6 +231,18 @@ def _look_closer(
     explanation.remedies = list(remedies.on_other_nodes(finder, excluded, openings))
     for remedy in islice(remedies.find(finder, explanation.absent_names, gates), MAX_REMEDIES):
         explanation.remedies.append(remedy)
+
+
+def _clashes(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes) -> Iterator[Clash]:
+    for kind in explanation.kinds[:MAX_KINDS]:
+        enough = kind.requests and all(request.left >= request.needed for request in kind.requests)
+        node = kind.nodes[0]
+        if enough and not kind.error and node not in explanation.fitting:
+            view = NodeView(trials.snapshot, node, outcomes)
+            left = {name: each.left for name, each in _passed(view, explanation.demand).items()}
+            found = clash(trials, view, node, left)
+            if found is not None:
+                yield found
 
 
 def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes) -> list[NodeKind]:

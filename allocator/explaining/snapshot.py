@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
@@ -14,6 +14,8 @@ from allocator.features import Features
 from allocator.scheduling import SchedulingState
 from resourceapi.objects import Object
 
+GROUPS, COUNTERS = "compatibilityGroups", "consumesCounters"
+"""What a change can leave out of devices; without the counters, their groups are gone as well."""
 Taint = tuple[str, str, str]
 """Key, value and effect of a taint."""
 
@@ -46,12 +48,14 @@ class Change(NamedTuple):
     :param without_taint: a taint that is removed from all devices.
     :param features: other feature gates.
     :param class_selector: the name of a DeviceClass, the index of a selector, and the expression that replaces it.
+    :param without: GROUPS or COUNTERS, if these are left out of all devices.
     """
 
     released: frozenset[str] = frozenset()
     without_taint: Taint | None = None
     features: Features | None = None
     class_selector: tuple[str, int, str] | None = None
+    without: str = ""
 
 
 class Snapshot:
@@ -126,11 +130,15 @@ class Snapshot:
             nodes, claims = [self.nodes[node]], self.users_of(pools)
         taint, classes = change.without_taint, self.classes
         if taint is not None:
-            slices = [_without_taint(slice, taint) for slice in slices]
+            slices = [_with_devices(slice, partial(_untainted, taint)) for slice in slices]
+        if change.without:
+            slices = [_with_devices(slice, partial(_stripped, change.without)) for slice in slices]
         if change.class_selector is not None:
             name, place, expression = change.class_selector
             classes = {**classes, name: _with_selector(classes[name], place, expression)}
         kept = [self.claims[name] for name in claims if name not in change.released]
+        if change.without:
+            kept = [_without_remembered_groups(claim) for claim in kept]
         return Snapshot(change.features or self.features, nodes, classes, slices, kept)
 
     def pools_near(self, node: str) -> list[PoolId]:
@@ -153,12 +161,30 @@ def unknown_classes(snapshot: Snapshot, demand: Iterable[ClaimDemand]) -> list[s
     return list(dict.fromkeys(name for name in named if name and name not in snapshot.classes))
 
 
-def _without_taint(slice: Object, taint: Taint) -> Object:
+def _with_devices(slice: Object, changed: Callable[[Object], Object]) -> Object:
     spec = slice.get("spec") or {}
-    return {
-        **slice,
-        "spec": {**spec, "devices": [_keep(each or {}, taint) for each in spec.get("devices") or ()]},
-    }
+    return {**slice, "spec": {**spec, "devices": [changed(each or {}) for each in spec.get("devices") or ()]}}
+
+
+def _stripped(what: str, device: Object) -> Object:
+    """The device without counters, or without the groups of what it consumes."""
+    if what == COUNTERS:
+        return {name: value for name, value in device.items() if name != COUNTERS}
+    entries = [
+        {name: value for name, value in (entry or {}).items() if name != GROUPS}
+        for entry in device.get(COUNTERS) or ()
+    ]
+    return {**device, COUNTERS: entries} if entries else device
+
+
+def _without_remembered_groups(claim: Object) -> Object:
+    allocation = allocation_of(claim) or {}
+    devices = allocation.get("devices") or {}
+    results = [
+        {name: value for name, value in result.items() if name != GROUPS} for result in results_of(claim)
+    ]
+    status = {**claim["status"], "allocation": {**allocation, "devices": {**devices, "results": results}}}
+    return {**claim, "status": status}
 
 
 def _with_selector(device_class: Object, place: int, expression: str) -> Object:
@@ -168,6 +194,6 @@ def _with_selector(device_class: Object, place: int, expression: str) -> Object:
     return {**device_class, "spec": {**spec, "selectors": selectors}}
 
 
-def _keep(device: Object, taint: Taint) -> Object:
+def _untainted(taint: Taint, device: Object) -> Object:
     taints = [each for each in device.get("taints") or () if taint_of(each) != taint]
     return {**device, "taints": taints} if "taints" in device else device

@@ -38,13 +38,16 @@ class Variation(NamedTuple):
     without_taint: Taint | None = None
     features: Features | None = None
     class_selector: tuple[str, int, str] | None = None
+    without: str = ""
     opened: frozenset[str] = frozenset()
     avoided: frozenset[str] = frozenset()
 
     @property
     def changes_cluster(self) -> bool:
         """Whether not only the pod's claims and nodes differ."""
-        return self.released != frozenset() or any((self.without_taint, self.features, self.class_selector))
+        return self.released != frozenset() or any(
+            (self.without_taint, self.features, self.class_selector, self.without)
+        )
 
 
 class Trials:
@@ -155,7 +158,9 @@ class Trials:
         if not variation.changes_cluster:
             return self.snapshot
         released = frozenset(self.others) if variation.released is None else variation.released
-        change = Change(released, variation.without_taint, variation.features, variation.class_selector)
+        change = Change(
+            released, variation.without_taint, variation.features, variation.class_selector, variation.without
+        )
         snapshots, most = (self._whole, _WHOLE) if node is None else (self._near, _NEAR)
         cached = snapshots.get((node, change))
         if cached is None:

@@ -83,6 +83,9 @@ def _explanation(explanation: Explanation) -> Json:
     if explanation.verdict != FITS:
         document["unknownClasses"] = explanation.unknown_classes
         document["absentNames"] = [_absent(name) for name in explanation.absent_names]
+        document["clashes"] = [
+            {"node": each.node, "kind": each.kind, "text": each.text} for each in explanation.clashes
+        ]
         document["totals"] = [_total(total) for total in explanation.totals]
     document["nodeKinds"] = [_kind(kind, explanation.claim_users) for kind in explanation.kinds]
     document["alternatives"] = [

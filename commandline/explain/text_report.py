@@ -195,7 +195,17 @@ def _summary(explanation: Explanation) -> Iterator[str]:
         if short:
             yield f"  closest node: {explanation.kinds[0].nodes[0]}, where {'; '.join(short)}"
         elif explanation.verdict == MISFIT:
-            yield "  each request finds enough devices by itself, but not all requests together"
+            yield from _clashes(explanation)
+
+
+def _clashes(explanation: Explanation) -> Iterator[str]:
+    """Why the closest node does not serve everything, although it has enough devices for each request."""
+    if len(explanation.kinds[0].requests) == 1:
+        yield f"  on {explanation.kinds[0].nodes[0]}, each of these devices could be taken, but not enough of them together"
+    else:
+        yield "  each request finds enough devices by itself, but not all requests together"
+    for each in explanation.clashes:
+        yield f"    on {each.node}: {each.text}"
 
 
 def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:

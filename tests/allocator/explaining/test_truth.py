@@ -12,11 +12,12 @@ from allocator.attempt import Attempt
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import AllocationError
+from allocator.explaining.clashes import DEVICES
 from allocator.explaining.conflicts import ALLOCATED, CONSTRAINT, REQUEST, Conflict, Member
 from allocator.explaining.explanation import FITS, Explanation, explain
 from allocator.explaining.finder import Remedy
 from allocator.explaining.remedies import COUNT, RELEASE, TAINT, TOLERATION
-from allocator.explaining.snapshot import Snapshot, full_name
+from allocator.explaining.snapshot import COUNTERS, Snapshot, full_name
 from allocator.explaining.steps import NodeView
 from allocator.ledgers import Ledger
 from allocator.selection import Selectors
@@ -89,6 +90,47 @@ def _only(claim: Object, index: int, members: list[Member]) -> Object:
         ],
     }
     return {**claim, "spec": {"devices": kept}}
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_clashes(block: int) -> None:
+    """Where each request finds enough, what is said to be in the way is: without it, all of them fit."""
+    for asked, snapshot, explanation in explained(block):
+        for each in explanation.clashes:
+            assert not fits(snapshot, asked.claims, only=each.node)
+            if each.kind != DEVICES:
+                slices = [_stripped(slice, each.kind) for slice in asked.slices]
+                assert fits(asked._replace(slices=slices).snapshot(), asked.claims, only=each.node)
+
+
+def _stripped(slice: Object, what: str) -> Object:
+    """The slice without counters, or without compatibility groups."""
+    devices = []
+    for device in slice["spec"].get("devices") or ():
+        entries = [] if what == COUNTERS else device.get("consumesCounters") or ()
+        kept = [{name: each[name] for name in ("counterSet", "counters")} for each in entries]
+        devices.append({**device, "consumesCounters": kept})
+    return {**slice, "spec": {**slice["spec"], "devices": devices}} if devices else slice
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_conflicts_agree_with_counts(block: int) -> None:
+    """If one request cannot be met on a node, the report says what it lacks: devices, or what they share."""
+    for _, _, explanation in explained(block):
+        clashes = {each.node for each in explanation.clashes}
+        counted = {kind.nodes[0]: kind for kind in explanation.kinds}
+        for conflict in explanation.conflicts:
+            requests = [each for each in conflict.members if each.kind == REQUEST]
+            kind = counted[conflict.node]
+            if len(conflict.members) == len(requests) == 1 and not kind.error:
+                name = requests[0].name
+                ways = [each for each in kind.requests if _is_way(each.alternative, name)]
+                enough = [each for each in ways if each.left >= each.needed]
+                assert not enough or conflict.node in clashes or explanation.errors, name
+
+
+def _is_way(alternative: Alternative, name: str) -> bool:
+    return f"{alternative.claim.name}:{alternative.main}" == name
 
 
 @pytest.mark.parametrize("block", range(5))

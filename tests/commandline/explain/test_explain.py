@@ -15,7 +15,7 @@ from tests.commandline.snapshot_files import assert_snapshot
 
 DIRECTORY = snapshot_files.DIRECTORY / "explain"
 CASES = sorted(path.name for path in DIRECTORY.iterdir() if path.is_dir())
-OPTIONS = {"groups": ["--kube-version", "kep"]}
+OPTIONS = {"groups": ["--kube-version", "kep"], "clashes": ["--kube-version", "kep"]}
 CODES = {"fits": 2}  # one of its pods refers to a claim that is nowhere
 
 

@@ -1,0 +1,111 @@
+"""Why a node does not serve all requests although each of them finds enough devices by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from allocator.demand import Alternative
+from allocator.devices import Device, PoolId
+from allocator.explaining.snapshot import COUNTERS, GROUPS
+from allocator.explaining.steps import NodeView
+from allocator.explaining.trials import Trials, Undecided, Variation
+from resourceapi.counting import number
+
+DEVICES = "devices"
+#: Counter sets and lists of groups that are named.
+MAX_NAMED = 3
+
+
+class Clash(NamedTuple):
+    """What keeps requests from being served together on a node.
+
+    :param kind: GROUPS or COUNTERS if it would fit without these, DEVICES if there are too few different devices.
+    """
+
+    node: str
+    kind: str
+    text: str
+
+
+def clash(
+    trials: Trials, view: NodeView, node: str, left: Mapping[Alternative, Sequence[Device]]
+) -> Clash | None:
+    """Find out what is in the way on a node; None if nothing by itself is.
+
+    :param left: the devices that each request or alternative could take if it were alone.
+    """
+    if text := _too_few(left):
+        return Clash(node, DEVICES, text)
+    try:
+        if _fits_without(trials, node, GROUPS):
+            return Clash(node, GROUPS, f"compatibility groups: {_groups(left)}")
+        if _fits_without(trials, node, COUNTERS):
+            return Clash(node, COUNTERS, f"shared counters: {_counters(view, left)}")
+    except Undecided:
+        return None
+    return None
+
+
+def _fits_without(trials: Trials, node: str, what: str) -> bool:
+    return trials.surely_fits_on(node, Variation(trials.claims, without=what))
+
+
+def _too_few(left: Mapping[Alternative, Sequence[Device]]) -> str:
+    """Whether even the smallest alternatives need more devices than there are for all requests together."""
+    needed: dict[object, int] = {}
+    for alternative in left:
+        if alternative.admin_access or any(device.multiple for device in left[alternative]):
+            return ""
+        count = len(left[alternative]) if alternative.takes_all else alternative.count
+        request = alternative.claim, alternative.main
+        needed[request] = min(needed.get(request, count), count)
+    different = {device.id for devices in left.values() for device in devices}
+    total = sum(needed.values())
+    if total <= len(different):
+        return ""
+    return f"together they need {number(total, 'device')}, and {len(different):,} are left for all of them"
+
+
+def _groups(left: Mapping[Alternative, Sequence[Device]]) -> str:
+    """Which groups the devices of each request are in, on the counter sets that they draw from."""
+    texts = []
+    for alternative, devices in left.items():
+        by_groups: dict[str, dict[str, None]] = {}
+        for entry in (entry for device in devices for entry in device.consumes):
+            by_groups.setdefault(_listed(entry.groups), {})[entry.counter_set] = None
+        some = "; ".join(
+            f"{listed} on {_some(list(sets))}" for listed, sets in list(by_groups.items())[:MAX_NAMED]
+        )
+        texts.append(f"request {alternative.name} finds devices with {some or 'no groups'}")
+    return ", ".join(texts)
+
+
+def _counters(view: NodeView, left: Mapping[Alternative, Sequence[Device]]) -> str:
+    """What is left of the counters that the devices draw from."""
+    sets: dict[tuple[PoolId, str], None] = {}
+    for devices in left.values():
+        for device in devices:
+            sets.update(dict.fromkeys((device.slice.pool, entry.counter_set) for entry in device.consumes))
+    texts = [_left_of(view, pool, name) for pool, name in list(sets)[:MAX_NAMED]]
+    more = f" and {number(len(sets) - MAX_NAMED, 'other set')}" if len(sets) > MAX_NAMED else ""
+    return "together they need more than is left of " + "; ".join(texts) + more
+
+
+def _left_of(view: NodeView, pool: PoolId, name: str) -> str:
+    available = view.attempt.counters_left(pool)
+    amounts = [
+        f"{counter} {amount}" for (counter_set, counter), amount in available.items() if counter_set == name
+    ]
+    shown = ", ".join(amounts[:MAX_NAMED]) + (", …" if len(amounts) > MAX_NAMED else "")
+    return f"{name} ({shown})"
+
+
+def _listed(groups: Iterable[str]) -> str:
+    names = sorted(groups)
+    return "groups {" + ", ".join(names) + "}" if names else "no groups"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(names[:MAX_NAMED]) + more
