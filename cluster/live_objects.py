@@ -102,6 +102,11 @@ class _Resource(NamedTuple):
         return KINDS[self.kind].namespaced if self.kind in KINDS else self.kind not in _CLUSTER_SCOPED
 
     @property
+    def is_of_a_namespace(self) -> bool:
+        """Whether it makes sense to read it for one namespace."""
+        return self.is_namespaced or self.kind == "Namespace"
+
+    @property
     def is_diagnostic(self) -> bool:
         return self.kind in KINDS and KINDS[self.kind].diagnostic
 
@@ -165,7 +170,7 @@ def live_objects(
             unanswered = refused
         if refused.code == FORBIDDEN and resource.is_diagnostic:
             continue
-        may_fall_back = refused.code == FORBIDDEN and resource.is_namespaced and not namespace
+        may_fall_back = refused.code == FORBIDDEN and resource.is_of_a_namespace and not namespace
         fallback = fallback_namespace if may_fall_back else ""
         try:
             if fallback:

@@ -17,6 +17,7 @@ from commandline.options import (
     profile_of,
     settle_namespace,
 )
+from commandline.unknowns import consequences, undecidable
 from resourceapi.manifests import name_of, namespace_of
 
 if TYPE_CHECKING:
@@ -67,10 +68,16 @@ class Scenario:
         #: what nodes have left beside devices
         self.node_resources = state.node_resources()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that scheduling depends on could be read."""
+        return not consequences(self.state.unread)
+
     def checked(self) -> list[str]:
         """What of kube-scheduler's checks has been made, and what has not, in sentences."""
         if not any(each.is_pod for each in self.workloads):
-            return ["Checked for claims without a pod: devices, and taints of nodes."]
+            only = "Checked for claims without a pod: devices, and taints of nodes."
+            return [only, *consequences(self.state.unread)]
         checked = ["devices", "the pod's nodeSelector, required node affinity and tolerations"]
         not_checked = ["affinity to other pods", "topology spread", "host ports", "volumes"]
         resources = "CPU, memory and other resources of nodes"
@@ -79,15 +86,9 @@ class Scenario:
         else:
             not_checked.insert(0, f"{resources} (no Node with status.allocatable is known)")
         sentences = [f"Checked: {', '.join(checked)}. Not checked: {', '.join(not_checked)}."]
-        unread = self.state.unread.get("Pod")
-        if self.node_resources.are_known and unread:
-            known = f"; only those in the namespace {unread.read_namespace} are known" * bool(
-                unread.read_namespace
-            )
-            why = f"Pods could not be read ({unread.reason}{known})"
-            sentences.append(f"{why}, so what other pods take of nodes counts as free.")
-        elif self.node_resources.are_known and not self.state.pods.objects:
+        if self.node_resources.are_known and not self.state.pods.objects and "Pod" not in self.state.unread:
             sentences.append("No Pods on nodes are known, so all that nodes have counts as free.")
+        sentences += consequences(self.state.unread)
         return sentences
 
 
@@ -117,6 +118,8 @@ def read_scenario(options: Namespace) -> Scenario:
     requesting += state.learn(in_namespace(read_files(find(options)), options.namespace_given), new=True)
     where = "the inventory" if cluster is None else "the cluster"
     workloads = WorkloadReader(state, options.namespace, state.why_unread, where).workloads(requesting)
+    for workload in workloads:
+        workload.problem = workload.problem or undecidable(workload, state.unread)
     if not workloads and not state.failures:
         raise UsageError(
             f"{', '.join([*map(str, names), *options.paths])}: nothing requests devices: there are neither resource "
@@ -169,7 +172,7 @@ def _live(
 ) -> Iterator[Manifest | Result | Failure]:
     """The objects of a live cluster.
 
-    If templates of other namespaces cannot be listed, that is no failure: only those of the pods' own namespace matter.
+    If templates and labels of other namespaces cannot be listed, that is no failure: only the pods' own matters.
     Claims of all namespaces matter, as they may hold devices. Neither is it a failure if Pods cannot be listed: what
     they take of nodes is not known then, which ``state.unread`` says.
 
@@ -185,6 +188,6 @@ def _live(
             raise UsageError(f"{cluster.source}: {each.message}")
         if isinstance(each, Unread):
             state.unread[each.kind] = each
-            if (each.kind == TEMPLATE and each.read_namespace) or each.kind == "Pod":
+            if (each.kind in (TEMPLATE, "Namespace") and each.read_namespace) or each.kind == "Pod":
                 continue
         yield each

@@ -128,7 +128,7 @@ def _explain(scenario: Scenario, workload: Workload, node: str) -> Explained:
         found.remedies[:0] = lower_requests(
             snapshot, workload.claims, workload.needs, resources, rejected, instead
         )
-    message = "" if node else _unavailable(found, rejected)
+    message = _unavailable(found, rejected) if scenario.is_whole and not node else ""
     explained = Explained(workload, found, rejected=rejected, unavailable=message)
     explained.resource_notes = _resource_notes(scenario, explained)
     return explained

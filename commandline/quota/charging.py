@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 class Answer(NamedTuple):
-    """What new objects count, and what could not be read."""
+    """What new objects count, and what could not be read; ``is_live``: whether quotas are those of a live cluster."""
 
     account: Account
     failures: list[Failure]
+    is_live: bool = False
 
 
 def charge(options: Namespace) -> Answer:
@@ -63,7 +64,7 @@ def charge(options: Namespace) -> Answer:
     inventory.open()
     account = Account(inventory)
     account.add(new)
-    return Answer(account, failures)
+    return Answer(account, failures, is_live=cluster is not None)
 
 
 def _cluster(options: Namespace) -> LiveCluster | None:
@@ -82,13 +83,17 @@ def _live(cluster: LiveCluster, profile: Profile, namespace: str) -> Iterator[Ma
     """The objects of a live cluster that count; the server charges to quotas what their status says, whoever uses it.
 
     :param namespace: the one to read if not all may be read.
+    :raises UsageError: if quotas cannot be read.
     """
     from cluster.live_objects import CHARGING
     from commandline.results import Unread
+    from resourceapi.model.quotas import KIND as QUOTA
 
     for each in cluster.objects(profile, kinds=CHARGING, at_least=namespace):
         if isinstance(each, Unread) and each.read_namespace == namespace:
             continue  # quotas of other namespaces do not matter
+        if isinstance(each, Unread) and each.kind == QUOTA:
+            raise UsageError(f"{each.file}: {each.message}")
         yield each
 
 

@@ -14,7 +14,7 @@ from resourceapi.quantity import ZERO
 
 if TYPE_CHECKING:
     from commandline.quota.charging import Answer
-    from quota.account import Account, Statement
+    from quota.account import Statement
     from quota.claims import Demand
     from quota.resource_quotas import ResourceQuota
     from resourceapi.amounts import Amounts
@@ -34,13 +34,14 @@ def lines(answer: Answer) -> Iterator[str]:
         yield ""
     yield from failure_lines(answer.failures)
     refused = sum(bool(statement.problems) for statement in account.statements)
-    yield f"{number(len(account.statements), 'object')}: {refused} refused{_unlimited(account)}"
+    yield f"{number(len(account.statements), 'object')}: {refused} refused{_unlimited(answer)}"
 
 
-def _unlimited(account: Account) -> str:
+def _unlimited(answer: Answer) -> str:
     """Which namespaces have no quota, as "fits" then means little."""
+    account = answer.account
     limited = {namespace for namespace, _, _ in account.quotas()}
-    if not limited:
+    if not limited and not answer.is_live:
         return "; no ResourceQuota was given: use --quota FILE, --inventory DIR or --live"
     without = sorted({statement.namespace for statement in account.statements} - limited)
     return f"; no ResourceQuota in namespace {', '.join(without)}" if without else ""

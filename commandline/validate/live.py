@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -48,14 +48,15 @@ class LiveChecks:
         self._cluster = cluster
         self._profile = profile
         self._namespace = namespace
-        self._namespaces: dict[str, Object | None] = {}
+        self._namespaces: dict[str, Object | Unavailable | None] = {}
+        self._unknown_namespaces: set[str] = set()
 
     def objects(self) -> Iterator[LiveObject]:
         """The objects that answers and lints depend on. What cannot be read is told, and noted in ``unread``."""
         for each in self._cluster.objects(self._profile, kinds=CHECKING, at_least=self._namespace):
             if isinstance(each, Unread):
-                if each.kind in _UNCHECKED:
-                    self.unread.add(each.kind)
+                self.unread.add(each.kind)
+                if each.kind in _UNCHECKED and each.read_namespace != self._namespace:
                     complain(f"claimcheck: not checked: {_UNCHECKED[each.kind]}: {each.message}")
             elif isinstance(each, Failure):
                 self.failures.append(each)
@@ -69,16 +70,40 @@ class LiveChecks:
         found.everywhere = context.namespaces.everywhere
         context.namespaces = found
 
-    def namespace(self, name: str) -> Object | None:
-        """A namespace of the cluster; None if there is none, an empty object if it cannot be read."""
+    def has_namespace(self, name: str) -> bool:
+        """Whether the cluster has a namespace; it is taken to have one that may not be read."""
+        try:
+            return self._namespace_object(name) is not None
+        except Unavailable as error:
+            if name not in self._unknown_namespaces:
+                self._unknown_namespaces.add(name)
+                complain(
+                    f"claimcheck: not checked: whether the namespace {name} exists: {self._cluster.failure(error)}"
+                )
+            return True
+
+    def labels_of(self, name: str) -> dict[str, str]:
+        """The labels of a namespace, on which the answer depends."""
+        try:
+            return labels_of(self._namespace_object(name) or {})
+        except Unavailable as error:
+            self._fail(f"namespaces/{name}", error)
+            return {}
+
+    def _namespace_object(self, name: str) -> Object | None:
+        """A namespace of the cluster; None if there is none. It is asked for once.
+
+        :raises Unavailable: if it cannot be read.
+        """
         if name not in self._namespaces:
-            path = f"/api/v1/namespaces/{quote(name, safe='')}"
             try:
-                self._namespaces[name] = self._get(path)
+                self._namespaces[name] = self._get(f"/api/v1/namespaces/{quote(name, safe='')}")
             except Unavailable as error:
-                self._namespaces[name] = {}
-                self._fail(f"namespaces/{name}", error)
-        return self._namespaces[name]
+                self._namespaces[name] = error
+        found = self._namespaces[name]
+        if isinstance(found, Unavailable):
+            raise found
+        return found
 
     def stored_and_applied(self, result: Result, manifest: Object) -> tuple[Object | None, Object]:
         """The object that a manifest would update (None: it would be created), and what is sent to the server then.
@@ -113,16 +138,30 @@ class LiveChecks:
 
 
 class _LiveNamespaces(Namespaces):
-    """Labels by namespace; those that no list or file has are asked for one by one."""
+    """Labels by namespace; those that no list or file has are asked for when an answer depends on them."""
 
     def __init__(self, checks: LiveChecks) -> None:
         super().__init__()
         self._checks = checks
 
     def get(self, name: str, default: Any = None) -> dict[str, str]:
-        if name not in self:
-            self[name] = labels_of(self._checks.namespace(name) or {})
-        return super().get(name, default)
+        if name in self:
+            return super().get(name, default)
+        return _LiveLabels(lambda: {**self._checks.labels_of(name), **self.everywhere})
+
+
+class _LiveLabels(dict[str, str]):
+    """The labels of a namespace, which are asked for when one of them is looked at."""
+
+    def __init__(self, ask: Callable[[], dict[str, str]]) -> None:
+        super().__init__()
+        self._ask: Callable[[], dict[str, str]] | None = ask
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if self._ask is not None:
+            self.update(self._ask())
+            self._ask = None
+        return super().get(key, default)
 
 
 def _is_missing(answer: tuple[int, Any]) -> bool:

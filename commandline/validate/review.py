@@ -142,8 +142,9 @@ class Reviewer:
             return NAMESPACE_MISMATCH, namespace_mismatch(result.namespace, wanted)
         if self.checks is None or not result.namespace or result.namespace in self.context.namespaces:
             return None
-        missing = self.checks.namespace(result.namespace) is None
-        return (NAMESPACE_NOT_FOUND, f'namespaces "{result.namespace}" not found') if missing else None
+        if self.checks.has_namespace(result.namespace):
+            return None
+        return NAMESPACE_NOT_FOUND, f'namespaces "{result.namespace}" not found'
 
     def _ask(self, result: Result, manifest: Manifest) -> Answer:
         old, body = None, manifest.value

@@ -130,6 +130,10 @@ def test_what_is_not_known_is_not_held_against_files(
     assert json.loads(captured.out)["results"][0]["findings"] == []
     assert "not checked: whether device classes exist: the server answers 403" in captured.err
     live.forbidden.add("/api/v1/namespaces/team")
+    plain = _file(tmp_path, {"name": "new", "device_class": "other"})
+    assert main(["validate", plain, "--live", "-o", "json"]) == 0
+    assert "not checked: whether the namespace team exists" in capsys.readouterr().err
+    file = _file(tmp_path, {"name": "new", "rest": ", adminAccess: true", "device_class": "other"})
     assert main(["validate", file, "--live", "-o", "json"]) == 2
     assert json.loads(capsys.readouterr().out)["failures"][0]["file"] == "test/namespaces/team"
 
@@ -251,6 +255,64 @@ def test_cel_and_quota(live: FakeCluster, tmp_path: Path, capsys: pytest.Capture
     assert main(["quota", _file(tmp_path, {"name": "new"}), "--live"]) == 1
     assert "claim team/new" in (told := capsys.readouterr().out)
     assert "does not fit" in told
+
+
+@pytest.mark.parametrize(
+    ("unread", "expected"),
+    [
+        (f"{GROUP}/v1/deviceclasses", "cannot be answered: DeviceClasses could not be read"),
+        (f"{GROUP}/v1/resourceslices", "cannot be answered: ResourceSlices could not be read"),
+        (
+            "/api/v1/nodes",
+            "Nodes could not be read: only nodes that ResourceSlices name are known, without labels",
+        ),
+        (
+            f"{GROUP}/v1/resourceclaims",
+            "ResourceClaims of other namespaces than team could not be read: devices that they hold count as free.",
+        ),
+        (
+            "/api/v1/pods",
+            "Pods of other namespaces than team could not be read: what they take of nodes counts as free.",
+        ),
+    ],
+)
+def test_what_an_explanation_cannot_know(
+    unread: str, expected: str, live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is said, and nothing is said that is not known."""
+    asks = _with_a_template(live, tmp_path)
+    live.lists[f"{GROUP}/v1/namespaces/team/resourceclaims"] = live.lists["/api/v1/namespaces/team/pods"] = []
+    live.forbidden = {unread}
+    code = main(["explain", str(asks)])
+    assert main(["explain", str(asks), "--live"]) == (0 if unread.endswith("pods") else 2)
+    told = capsys.readouterr().out
+    assert expected in told
+    assert "there is no DeviceClass" not in told
+    assert code == 2  # without a cluster there is no answer
+
+
+def test_a_pod_that_selects_nodes_that_are_not_known(
+    live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether their labels match cannot be said."""
+    asks = _with_a_template(live, tmp_path)
+    pod = json.loads(asks.read_text(encoding="utf-8"))
+    pod["spec"]["nodeSelector"] = {"zone": "a"}
+    asks.write_text(json.dumps(pod), encoding="utf-8")
+    live.forbidden = {"/api/v1/nodes"}
+    assert main(["explain", str(asks), "--live"]) == 2
+    told = capsys.readouterr().out
+    assert "cannot be answered: Nodes could not be read, and the pod selects them by labels" in told
+
+
+def test_quotas_that_may_not_be_read(
+    live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether something fits cannot be said then."""
+    live.forbidden = {"/api/v1/resourcequotas", "/api/v1/namespaces/team/resourcequotas"}
+    assert main(["quota", _file(tmp_path, {"name": "new"}), "--live"]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, "test/resourcequotas: the server answers 403" in captured.err) == ("", True)
 
 
 def test_somebody_else(live: FakeCluster, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,48 @@
+"""What an answer about scheduling cannot know, because the user may not read it in the live cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE
+from resourceapi.manifests import mapping
+
+if TYPE_CHECKING:
+    from cluster.workloads import Workload
+    from commandline.results import Unread
+
+#: Without these there is nothing to say of a pod that has no devices yet.
+_ESSENTIAL = (DEVICE_CLASS.name, RESOURCE_SLICE.name)
+_CONSEQUENCES = {
+    CLAIM.name: "devices that they hold count as free",
+    DEVICE_TAINT_RULE.name: "the taints that they set are not known",
+    "Node": "only nodes that ResourceSlices name are known, without labels, taints and resources",
+    "Pod": "what they take of nodes counts as free",
+}
+
+
+def consequences(unread: Mapping[str, Unread]) -> list[str]:
+    """What it means that objects of some kinds could not be read, in sentences."""
+    found = []
+    for kind, consequence in _CONSEQUENCES.items():
+        if kind in unread:
+            namespace = unread[kind].read_namespace
+            whose = f"{kind}s of other namespaces than {namespace}" if namespace else f"{kind}s"
+            found.append(f"{whose} could not be read: {consequence}.")
+    return found
+
+
+def undecidable(workload: Workload, unread: Mapping[str, Unread]) -> str:
+    """Why nothing can be said about a workload; empty if something can."""
+    if workload.claims and all(mapping(claim, "status").get("allocation") for claim in workload.claims):
+        return ""
+    for kind in _ESSENTIAL:
+        if kind in unread:
+            return f"{kind}es could not be read" if kind.endswith("s") else f"{kind}s could not be read"
+    selects = workload.pod_spec.get("nodeSelector") or mapping(
+        mapping(workload.pod_spec, "affinity"), "nodeAffinity"
+    )
+    if "Node" in unread and selects:
+        return "Nodes could not be read, and the pod selects them by labels"
+    return ""
