@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
+#: In front of what comes to light only once the server can read the object, where its place does not tell.
+AFTERWARDS = "also, once the errors are fixed: "
 
 
 class Finding:
@@ -97,6 +99,7 @@ class Result:
     """
 
     __slots__ = (
+        "afterwards",
         "answer",
         "api_version",
         "document",
@@ -135,6 +138,8 @@ class Result:
         self.findings: list[Finding] = []
         #: for an object that was read from a server: what becomes of it as it is stored
         self.stored: Stored | None = None
+        #: what comes to light only once the errors are fixed, at which the server stops
+        self.afterwards: list[Finding] = []
 
     @property
     def line(self) -> int:

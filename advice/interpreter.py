@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from documents.errors import DocumentError
     from documents.manifest import Manifest
     from documents.positions import Place
+    from resourceapi.decoding import Problem as DecodingProblem
     from resourceapi.releases import Profile
     from validation.requests import Answer
 
@@ -52,13 +53,17 @@ class Interpreter:
     def add_answer(self, result: Result, manifest: Manifest, answer: Answer) -> None:
         """Add the server's answer: its errors and warnings."""
         result.answer = answer
-        for rule, path, message in _problems(result, answer):
-            hint = self._hint(result, manifest, rule, path, message)
-            result.findings.append(_finding(ERROR, rule, manifest, path, message, hint))
+        for rule, path, message in problems_of(result, answer):
+            self.add_error(result, manifest, rule, path, message)
         for text in answer.warnings:
             path = ("apiVersion",) if " is deprecated in " in text else ()
             hint = self._hint(result, manifest, SERVER_WARNING, path, text)
             result.findings.append(_finding(WARNING, SERVER_WARNING, manifest, path, text, hint))
+
+    def add_error(self, result: Result, manifest: Manifest, rule: str, path: Path, message: str) -> None:
+        """Add an error of the server at a path in the version of the manifest."""
+        hint = self._hint(result, manifest, rule, path, message)
+        result.findings.append(_finding(ERROR, rule, manifest, path, message, hint))
 
     def _hint(self, result: Result, manifest: Manifest, rule: str, path: Path, message: str) -> str:
         """The hint for a problem; each hint is given once per object, and only for its first ``MAX_HINTED`` problems."""
@@ -137,7 +142,7 @@ class Interpreter:
             result.findings.append(Finding(WARNING, REPEATED_KEY.code, message, line=manifest.line))
 
 
-def _problems(result: Result, answer: Answer) -> Iterator[tuple[str, Path, str]]:
+def problems_of(result: Result, answer: Answer) -> Iterator[tuple[str, Path, str]]:
     """Rule, path in the version of the manifest, and message of every error."""
     if answer.accepted:
         return
@@ -147,13 +152,17 @@ def _problems(result: Result, answer: Answer) -> Iterator[tuple[str, Path, str]]
         for error in answer.errors:
             yield error.kind, to_version(error.path, result.kind, version), error.message
     elif unreadable and STRICT_DECODING in reason:
-        for problem in answer.decoding:
-            rule = DUPLICATE_FIELD if problem.text.startswith("duplicate") else UNKNOWN_FIELD
-            yield rule, problem.path, _without_path(problem.text)
+        yield from map(strict_error, answer.decoding)
     elif unreadable and prefix:
         yield WRONG_TYPE, answer.path, reason.partition(": ")[2]
     else:
         yield REFUSED, answer.path, answer.message
+
+
+def strict_error(problem: DecodingProblem) -> tuple[str, Path, str]:
+    """Rule, path and message of a field that the server does not take."""
+    rule = DUPLICATE_FIELD if problem.text.startswith("duplicate") else UNKNOWN_FIELD
+    return rule, problem.path, _without_path(problem.text)
 
 
 def _without_path(text: str) -> str:

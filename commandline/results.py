@@ -88,6 +88,12 @@ class Outcome:
                 if not severity or finding.severity == severity:
                     yield result, finding
 
+    def afterwards(self) -> Iterator[tuple[Result, Finding]]:
+        """What comes to light only once the errors are fixed, with its results."""
+        for result in self.results:
+            for finding in result.afterwards:
+                yield result, finding
+
     def count(self, severity: str) -> int:
         """The number of findings of a severity."""
         return sum(1 for _ in self.findings(severity))

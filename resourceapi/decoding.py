@@ -94,17 +94,50 @@ def decode(
     return Decoded(decoded, state.problems)
 
 
+def all_errors(schema: Schema, struct: str, value: Any) -> tuple[list[DecodingError], list[Problem]]:
+    """What :func:`decode` would refuse in a value if it went on after each error, in the order of the value.
+
+    No error depends on another, since nothing inside a value of the wrong type is read. Of each sort a hundred are
+    returned at most.
+
+    :returns: the values that cannot be read, and the fields that a strict server would not take.
+    """
+    state = _State(schema, struct, None, None, errors=[])
+    read = schema.compiled(("decode root", struct), lambda: _root_decoder(schema, struct))
+    read(value, None, state, None)
+    return state.errors or [], state.problems
+
+
+def is_readable(schema: Schema, type: Type, value: Any) -> bool:
+    """Whether a value can be decoded as a type with nothing left over; a null is no value."""
+    probe = _Probe(schema, "", None, None)
+    _decoder(schema, type)(value, None, probe, None)
+    return value is not None and probe.readable
+
+
 class _State:
-    """What one decoding has found so far."""
+    """What one decoding has found so far.
 
-    __slots__ = ("error", "null_time", "problems", "root", "schema", "seen", "source")
+    :param errors: collects all errors, if given; else the first one counts, and some end the decoding.
+    """
 
-    def __init__(self, schema: Schema, root: str, source: str | None, null_time: str | None) -> None:
+    __slots__ = ("error", "errors", "null_time", "problems", "root", "schema", "seen", "source")
+
+    def __init__(
+        self,
+        schema: Schema,
+        root: str,
+        source: str | None,
+        null_time: str | None,
+        *,
+        errors: list[DecodingError] | None = None,
+    ) -> None:
         self.schema = schema
         self.root = root
         self.source = None if source is None else Sources(source)
         self.null_time = null_time
         self.error: DecodingError | None = None
+        self.errors = errors
         self.problems: list[Problem] = []
         self.seen: set[str] = set()
 
@@ -120,18 +153,59 @@ class _State:
 
     def mismatch(self, value: Any, go_type: str, trail: Trail, *, integer: bool = False) -> None:
         """Notes a value of the wrong type; only the first counts."""
-        if self.error is None:
-            self.error = self.type_error(value, go_type, trail, integer=integer)
+        if self.errors is not None:
+            self._collect(self._type_error(value, go_type, trail, integer=integer))
+        elif self.error is None:
+            self.error = self._type_error(value, go_type, trail, integer=integer)
 
-    def type_error(self, value: Any, go_type: str, trail: Trail, *, integer: bool = False) -> DecodingError:
+    def refuse(self, error: Exception, trail: Trail) -> Any:
+        """Ends the decoding with an error, unless all are collected."""
+        return self._end(DecodingError(str(error), _path(trail)))
+
+    def refuse_type(self, value: Any, go_type: str, trail: Trail, *, integer: bool = False) -> Any:
+        """Ends the decoding at a value of the wrong type, unless all errors are collected."""
+        return self._end(self._type_error(value, go_type, trail, integer=integer))
+
+    def _end(self, error: DecodingError) -> Any:
+        if self.errors is None:
+            raise error from None
+        self._collect(error)
+        return _KEEP
+
+    def _collect(self, error: DecodingError) -> None:
+        if self.errors is not None and len(self.errors) < MAX_PROBLEMS:
+            self.errors.append(error)
+
+    def _type_error(self, value: Any, go_type: str, trail: Trail, *, integer: bool = False) -> DecodingError:
         path = _path(trail)
         struct, fields = _context(self.schema, self.root, path)
         target = f"Go struct field {struct}.{fields}" if struct else "Go value"
         found = describe(value, integer)
         return DecodingError(f"json: cannot unmarshal {found} into {target} of type {go_type}", path)
 
-    def fatal(self, error: Exception, trail: Trail) -> DecodingError:
-        return DecodingError(str(error), _path(trail))
+
+class _Probe(_State):
+    """Whether anything has been found."""
+
+    __slots__ = ("readable",)
+
+    def __init__(self, schema: Schema, root: str, source: str | None, null_time: str | None) -> None:
+        super().__init__(schema, root, source, null_time)
+        self.readable = True
+
+    def strict(self, what: str, trail: Trail, name: str, *, key: bool = False) -> None:
+        self.readable = False
+
+    def mismatch(self, value: Any, go_type: str, trail: Trail, *, integer: bool = False) -> None:
+        self.readable = False
+
+    def refuse(self, error: Exception, trail: Trail) -> Any:
+        self.readable = False
+        return _KEEP
+
+    def refuse_type(self, value: Any, go_type: str, trail: Trail, *, integer: bool = False) -> Any:
+        self.readable = False
+        return _KEEP
 
 
 def _path(trail: Trail) -> Path:
@@ -442,18 +516,18 @@ def _read_quantity(value: Any, trail: Trail, state: _State, into: Any) -> Any:
     try:
         return quantity.from_json(value)
     except quantity.QuantityError as error:
-        raise state.fatal(error, trail) from None
+        return state.refuse(error, trail)
 
 
 def _read_time(value: Any, trail: Trail, state: _State, into: Any) -> Any:
     if value is None:
         return state.null_time
     if type(value) is not str:
-        raise state.type_error(value, "string", trail)
+        return state.refuse_type(value, "string", trail)
     try:
         return times.parse(value)
     except times.TimeError as error:
-        raise state.fatal(error, trail) from None
+        return state.refuse(error, trail)
 
 
 def _set_time(value: Any, trail: Trail, state: _State, into: Any) -> Any:
@@ -473,7 +547,7 @@ def _read_int_or_string(value: Any, trail: Trail, state: _State, into: Any) -> A
         return value
     decoded = value if type(value) is int else _integral(value)
     if decoded is None or not -INT32_MAX - 1 <= decoded <= INT32_MAX:
-        raise state.type_error(value, "int32", trail, integer=True)
+        return state.refuse_type(value, "int32", trail, integer=True)
     return decoded
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from advice.findings import NOTE
+from advice.findings import AFTERWARDS, NOTE, Finding, Result
 from commandline.reports.escaping import printable
 from commandline.reports.grouping import grouped
 from commandline.reports.stored_objects import remark
@@ -20,25 +20,32 @@ def write(outcome: Outcome, stream: TextIO, *, show_all: bool = False, with_summ
     :param show_all: whether to write a command for each of them.
     """
     for result, finding, others in grouped(outcome.findings(), show_all=show_all):
-        properties = {"file": result.file}
-        if finding.line:
-            properties |= {
-                "line": str(finding.line),
-                "col": str(finding.column),
-                "endColumn": str(finding.column + finding.width),
-            }
-        properties["title"] = f"{finding.rule} ({result.title})"
-        text = finding.text + (f"\nhint: {finding.hint}" if finding.hint else "")
-        if about_stored := remark(result, finding):
-            text += f"\nstored: {about_stored}"
-        text += f"\nmore: {others}" if others else ""
-        stream.write(_command("notice" if finding.severity == NOTE else finding.severity, properties, text))
+        severity = "notice" if finding.severity == NOTE else finding.severity
+        stream.write(_annotation(severity, result, finding, finding.text, others))
+    for result, finding, others in grouped(outcome.afterwards(), show_all=show_all):
+        stream.write(_annotation("notice", result, finding, AFTERWARDS + finding.text, others))
     stream.writelines(
         _command("error", {"file": failure.file} if failure.file else {}, failure.message)
         for failure in outcome.failures
     )
     if with_summary:
         stream.write(_plain(summary(outcome)) + "\n")
+
+
+def _annotation(severity: str, result: Result, finding: Finding, text: str, others: str) -> str:
+    properties = {"file": result.file}
+    if finding.line:
+        properties |= {
+            "line": str(finding.line),
+            "col": str(finding.column),
+            "endColumn": str(finding.column + finding.width),
+        }
+    properties["title"] = f"{finding.rule} ({result.title})"
+    text += f"\nhint: {finding.hint}" if finding.hint else ""
+    if about_stored := remark(result, finding):
+        text += f"\nstored: {about_stored}"
+    text += f"\nmore: {others}" if others else ""
+    return _command(severity, properties, text)
 
 
 def _command(severity: str, properties: dict[str, str], text: str) -> str:

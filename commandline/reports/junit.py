@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from advice.findings import ERROR, Finding, Result
+from advice.findings import AFTERWARDS, ERROR, Finding, Result
 from commandline.reports.escaping import on_one_line, printable, without_commands
 from commandline.results import Outcome, Skipped
 
@@ -57,14 +57,16 @@ def _case(result: Result) -> str:
     head = f"    <testcase name={_attribute(result.title)} classname={_attribute(result.file)}"
     errors = [finding for finding in result.findings if finding.severity == ERROR]
     warnings = [finding for finding in result.findings if finding.severity != ERROR]
-    if not result.findings:
+    if not result.findings and not result.afterwards:
         return head + "/>\n"
     text = head + ">\n"
     if errors:
         first = f"message={_attribute(errors[0].text)} type={_attribute(errors[0].rule)}"
         text += f"      <failure {first}>{_text(result, errors)}</failure>\n"
-    if warnings:
-        text += f"      <system-out>{_text(result, warnings)}</system-out>\n"
+    if warnings or result.afterwards:
+        texts = [_text(result, warnings)] * bool(warnings)
+        texts += [AFTERWARDS.rstrip() + "\n" + _text(result, result.afterwards)] * bool(result.afterwards)
+        text += "      <system-out>" + "\n".join(texts) + "</system-out>\n"
     return text + "    </testcase>\n"
 
 

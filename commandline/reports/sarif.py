@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from importlib.metadata import PackageNotFoundError
+from itertools import chain
 from typing import Any, TextIO
 from urllib.parse import quote
 
-from advice.findings import Finding, Result
+from advice.findings import AFTERWARDS, NOTE, Finding, Result
 from commandline.distribution import version
 from commandline.reports.escaping import write_json
 from commandline.results import Outcome
@@ -39,7 +40,7 @@ _HELP = "The message is that of kubectl or kube-apiserver; a hint, if there is o
 
 def write(outcome: Outcome, stream: TextIO) -> None:
     """Write the report as one SARIF log with one run."""
-    rules = sorted({finding.rule for _, finding in outcome.findings()})
+    rules = sorted({finding.rule for _, finding in chain(outcome.findings(), outcome.afterwards())})
     run = {
         "tool": {
             "driver": {
@@ -62,7 +63,10 @@ def write(outcome: Outcome, stream: TextIO) -> None:
             }
         ],
         "properties": {"kubernetesRelease": outcome.release},
-        "results": [_result(result, finding, rules) for result, finding in outcome.findings()],
+        "results": [
+            *(_result(result, finding, rules) for result, finding in outcome.findings()),
+            *(_later_result(result, finding, rules) for result, finding in outcome.afterwards()),
+        ],
     }
     write_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, stream)
 
@@ -115,6 +119,13 @@ def _result(result: Result, finding: Finding, rules: list[str]) -> dict[str, Any
         "message": {"text": text},
         "locations": [location],
     }
+
+
+def _later_result(result: Result, finding: Finding, rules: list[str]) -> dict[str, Any]:
+    """What the server does not report before the errors are fixed: a note, which fails no check."""
+    found = _result(result, finding, rules)
+    message = {"text": AFTERWARDS + found["message"]["text"]}
+    return {**found, "level": NOTE, "message": message, "properties": {"afterwards": True}}
 
 
 def _without_links(text: str) -> str:

@@ -60,6 +60,8 @@ def _result(result: Result) -> dict[str, Any]:
     if result.stored is not None:
         data["stored"] = _stored(result.stored)
     data["findings"] = [_finding(finding) for finding in result.findings]
+    if result.afterwards:
+        data["afterwards"] = [_finding(finding) for finding in result.afterwards]
     if result.answer is not None and not result.answer.accepted:
         data["status"] = result.answer.status()
     return data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TextIO
 
 from advice.findings import ERROR, NOTE, WARNING, Finding, Result
@@ -34,17 +35,39 @@ def write(
     if with_summary:
         about_stored = "".join(f"{on_one_line(line)}\n" for line in summary_lines(outcome))
         stream.write(without_commands(about_stored) + "\n" * bool(about_stored))
-    last, origin = None, ""
-    for result, finding, others in grouped(outcome.findings(), show_all=show_all):
-        if result is not last:
-            last, origin = result, _origin(result)
-        stream.write(without_commands(_block(result, finding, origin, others, color)))
+    now = _by_result(grouped(outcome.findings(), show_all=show_all))
+    later = _by_result(grouped(outcome.afterwards(), show_all=show_all))
+    for result in outcome.results if now or later else ():
+        blocks = [
+            *now.get(id(result), ()),
+            *([None] if id(result) in later else ()),
+            *later.get(id(result), ()),
+        ]
+        origin = _origin(result) if blocks else ""
+        for shown in blocks:
+            text = _heading(color) if shown is None else _block(result, shown[0], origin, shown[1], color)
+            stream.write(without_commands(text))
     for failure in outcome.failures:
         place = f"{on_one_line(failure.file)}: " if failure.file else ""
         message = f"{place}{_paint('error', RED, color)}: {printable(failure.message)}\n"
         stream.write(without_commands(message))
     if with_summary:
         stream.write(summary(outcome) + "\n")
+
+
+def _by_result(
+    shown: Iterable[tuple[Result, Finding, str]],
+) -> dict[int, list[tuple[Finding, str]]]:
+    """What is shown of each result, by the result's identity."""
+    found: dict[int, list[tuple[Finding, str]]] = {}
+    for result, finding, others in shown:
+        found.setdefault(id(result), []).append((finding, others))
+    return found
+
+
+def _heading(color: bool) -> str:
+    """What parts the server's answer from what it does not report yet."""
+    return _paint("also, once that is fixed:", BOLD, color) + "\n\n"
 
 
 def summary(outcome: Outcome) -> str:
@@ -60,6 +83,8 @@ def summary(outcome: Outcome) -> str:
     counted += [number(notes, "note")] * bool(notes)
     if counted:
         parts.append(", ".join(counted))
+    if later := sum(1 for _ in outcome.afterwards()):
+        parts.append(f"{later:,} more once that is fixed")
     if outcome.hidden_notes:
         parts.append(f"{number(outcome.hidden_notes, 'note')} with --notes")
     if outcome.skipped:

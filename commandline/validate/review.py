@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from advice.findings import Result
 from commandline.namespaces import namespace_mismatch
 from commandline.results import Outcome, Skipped
 from commandline.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
-from commandline.validate.sending import send
+from commandline.validate.sending import BAD_REQUEST, send
+from documents.key_order import with_sorted_keys
 from resourceapi.api_client import Unavailable
 from resourceapi.field_path import render
 from resourceapi.kinds import KINDS
@@ -21,7 +22,7 @@ from validation.rule_names import NAMESPACE_MISMATCH, NAMESPACE_NOT_FOUND
 
 if TYPE_CHECKING:
     from advice.interpreter import Interpreter
-    from advice.lints import Facts
+    from advice.lints import Facts, Warning
     from commandline.context import ClusterContext
     from commandline.stored import StoredObjects
     from commandline.validate.live import LiveChecks
@@ -98,7 +99,8 @@ class Reviewer:
             return
         kept = self._find_stored(result, manifest)
         try:
-            answer = self._ask(result, manifest)
+            request = self._request(result, manifest)
+            answer = self._without_version_warning(send(self.server, request, manifest, as_sent=self.as_sent))
         except Unavailable as error:
             assert self.checks is not None
             self.checks.fail(result, error)
@@ -112,8 +114,27 @@ class Reviewer:
             self._interpret().add_answer(result, manifest, answer)
         if self.facts is not None:
             self._lint(result, manifest, answer, self.facts, kept)
+        if answer.code == BAD_REQUEST:
+            self._look_ahead(result, manifest, request, answer)
         if self.disabled:
             result.findings = [each for each in result.findings if each.rule not in self.disabled]
+            result.afterwards = [each for each in result.afterwards if each.rule not in self.disabled]
+
+    def _look_ahead(self, result: Result, manifest: Manifest, request: Request, answer: Answer) -> None:
+        """Add what the server will report once it can read the object."""
+        from advice.afterwards.foretelling import foretell, is_unreadable
+
+        if not is_unreadable(answer) or (self.as_sent and manifest.has_repeated_keys):
+            return
+        as_sent = self.as_sent and bool(manifest.json_text)
+        foretell(
+            result,
+            manifest,
+            request.body if as_sent else with_sorted_keys(request.body),
+            self._interpret(),
+            lambda value: self._without_version_warning(self.server.handle(request._replace(body=value))),
+            lambda value, answer: self._warnings(value, manifest.file, answer),
+        )
 
     def _result(self, manifest: Manifest) -> Result:
         value = manifest.value
@@ -146,7 +167,7 @@ class Reviewer:
             return None
         return NAMESPACE_NOT_FOUND, f'namespaces "{result.namespace}" not found'
 
-    def _ask(self, result: Result, manifest: Manifest) -> Answer:
+    def _request(self, result: Result, manifest: Manifest) -> Request:
         old, body = None, manifest.value
         if self.stored is not None:
             old = self.stored.of(result)
@@ -154,7 +175,7 @@ class Reviewer:
             old, body = self.checks.stored_and_applied(result, body)
         if self.checks is not None:
             result.verb = CREATE if old is None else self.update
-        request = Request(
+        return Request(
             verb=CREATE if old is None else self.update,
             api_version=result.api_version,
             kind=result.kind,
@@ -164,7 +185,8 @@ class Reviewer:
             old=old,
             deleted=old is not None and "deletionTimestamp" in mapping(old, "metadata"),
         )
-        answer = send(self.server, request, manifest, as_sent=self.as_sent)
+
+    def _without_version_warning(self, answer: Answer) -> Answer:
         if self.live:  # we chose the version, not the user
             answer.warnings = [text for text in answer.warnings if " is deprecated in " not in text]
         return answer
@@ -220,13 +242,10 @@ class Reviewer:
     def _lint(
         self, result: Result, manifest: Manifest, answer: Answer, facts: Facts, kept: Answer | None
     ) -> None:
-        from advice.lints import lint
         from advice.lints.table import DROPPED, UNGUARDED
 
         facts.hidden_notes = 0
-        for warning in lint(manifest.value, facts, manifest.file, notes=self.notes):
-            if warning.code == DROPPED.code and not self._is_dropped(answer, warning.path):
-                continue
+        for warning in self._warnings(manifest.value, manifest.file, answer):
             self._interpret().add_lint(result, manifest, warning)
             if warning.code == DROPPED.code and result.stored is not None and _loses(kept, warning.path):
                 result.stored.lost.append(render(warning.path))
@@ -236,6 +255,19 @@ class Reviewer:
             self._interpret().add_notice(result, manifest, notice)
         if manifest.has_repeated_keys:
             self._interpret().add_repeated_keys(result, manifest)
+
+    def _warnings(self, value: dict[str, Any], file: str, answer: Answer) -> list[Warning]:
+        """The lints' warnings about an object, given the server's answer."""
+        if self.facts is None:
+            return []
+        from advice.lints import lint
+        from advice.lints.table import DROPPED
+
+        return [
+            warning
+            for warning in lint(value, self.facts, file, notes=self.notes)
+            if warning.code != DROPPED.code or self._is_dropped(answer, warning.path)
+        ]
 
 
 def _loses(updated: Answer | None, path: Path) -> bool:

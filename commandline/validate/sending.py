@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from validation.requests import Answer, Request
     from validation.server import Server
 
-_BAD_REQUEST = 400
+BAD_REQUEST = 400
 
 
 def send(server: Server, request: Request, manifest: Manifest, *, as_sent: bool) -> Answer:
@@ -23,7 +23,7 @@ def send(server: Server, request: Request, manifest: Manifest, *, as_sent: bool)
     if as_sent and manifest.json_text:
         return server.handle(request._replace(body=None, raw=manifest.json_text))
     answer = server.handle(request)
-    if answer.code != _BAD_REQUEST:
+    if answer.code != BAD_REQUEST:
         return answer
     # the order of keys decides only which of several fields is refused, so it costs nothing where none is
     return server.handle(request._replace(body=with_sorted_keys(request.body)))

@@ -8,11 +8,12 @@ from advice.findings import Finding, Result, Stored
 from commandline.results import Failure, Outcome, Skipped
 from validation.requests import Answer
 
-# Of a result: its identity, the line where it begins, its findings, lines of its source, a refusal's Status, what becomes of
-# it as it is stored.
+# Of a result: its identity, the line where it begins, its findings and those for afterwards, lines of its source, a refusal's
+# Status, what becomes of it as it is stored.
 PackedResult = tuple[
     tuple[str, int, str, str, str, str],
     int,
+    list[tuple[Any, ...]],
     list[tuple[Any, ...]],
     dict[int, str],
     dict[str, Any] | None,
@@ -72,9 +73,10 @@ def _pack(result: Result, lines: bool) -> PackedResult:
         (result.file, result.document, result.api_version, result.kind, result.namespace, result.name),
         result.line if lines else 0,
         [_values(finding) for finding in result.findings],
+        [_values(finding) for finding in result.afterwards],
         {
             finding.line: result.source.source_line(finding.line)
-            for finding in result.findings
+            for finding in (*result.findings, *result.afterwards)
             if finding.line
         },
         None if answer is None or answer.accepted else answer.status(),
@@ -93,12 +95,14 @@ def _with_values(empty: Each, values: tuple[Any, ...]) -> Each:
 
 
 def _unpack(packed: PackedResult) -> Result:
-    (file, document, api_version, kind, namespace, name), line, findings, lines, status, stored = packed
+    identity, line, findings, afterwards, lines, status, stored = packed
+    file, document, api_version, kind, namespace, name = identity
     source = _Excerpt(line, lines) if line or lines else _NO_EXCERPT
     result = Result(
         file, document, source, api_version=api_version, kind=kind, namespace=namespace, name=name
     )
     result.findings += [_with_values(Finding.__new__(Finding), values) for values in findings]
+    result.afterwards += [_with_values(Finding.__new__(Finding), values) for values in afterwards]
     if stored is not None:
         result.stored = _with_values(Stored.__new__(Stored), stored)
     if status is not None:

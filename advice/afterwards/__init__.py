@@ -1,0 +1,1 @@
+"""Mistakes that the server will report once those are fixed at which it stops."""

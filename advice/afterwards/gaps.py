@@ -1,0 +1,258 @@
+"""Where an object does not say what it means: which values could be there once the mistake is fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from advice.afterwards.edits import REMOVED, with_value
+from advice.afterwards.samples import Scalars, empty, filled
+from advice.hints.schema_walk import fields_of, struct_at, type_at
+from resourceapi.decoding import is_readable
+from resourceapi.field_path import Key, Path
+from resourceapi.manifests import MISSING, value_at
+from resourceapi.nearness import nearest
+from resourceapi.schema import QUANTITY, Field, Schema, Type, ref
+
+# What a gap can be fixed to: a changed copy of an object.
+Guess = Callable[[Any], Any]
+
+# Structs that are often written as the only value in them, with its field by the value's type.
+_PLAIN: dict[str, dict[type, str]] = {
+    "DeviceAttribute": {str: "string", int: "int", bool: "bool"},
+    "DeviceCapacity": {str: "value", int: "value", float: "value"},
+    "Counter": {str: "value", int: "value", float: "value"},
+}
+_NO_STRUCTS = Schema("v1", ())
+_MOST_PLACES = 200
+_MOST_PLACES_ALONE = 8
+
+
+class TooManyGuessesError(Exception):
+    """A mistake could be meant in more ways than can be tried."""
+
+
+def of_value(schema: Schema, kind: str, path: Path, before: Any, obj: Any, texts: list[str]) -> list[Guess]:
+    """What could be meant by a value of the wrong type; the first guess is the most likely.
+
+    It may also be right, and stand in the place of another field.
+
+    :param before: the object with the value.
+    :param obj: the object without it.
+    :param texts: texts that other parts of the object may refer to.
+    :raises TooManyGuessesError: if fields of such a name could be in too many places.
+    """
+    type, value = type_at(schema, kind, path), value_at(before, path)
+    if type is None:
+        return [_setting(path, REMOVED)]
+    likely = _converted(type, value)
+    values = [REMOVED, empty(type), *type.enum]
+    values += [
+        filled(schema, type, Scalars(text, number, truth, quantity))
+        for text, number, truth, quantity in zip(
+            [Scalars().text, *texts],
+            _cycled((1, 2, 1000)),
+            _cycled((True, False)),
+            _cycled(("1", "1Ti")),
+            strict=False,
+        )
+    ]
+    values += _of_texts(type, texts)
+    if type.kind == "map" and type.element is not None:
+        element = filled(schema, type.element, Scalars())
+        values.append(dict.fromkeys(_keys_nearby(obj, path), element))
+    if likely is not MISSING:
+        values.insert(0, likely)
+    return [*(_setting(path, new) for new in values), *_elsewhere(schema, kind, path, before, obj)]
+
+
+def of_unknown_field(
+    schema: Schema, kind: str, path: Path, before: Any, obj: Any, texts: list[str]
+) -> list[Guess]:
+    """What could be meant by a field that does not exist; the first guess is nothing.
+
+    :param before: the object with the field.
+    :param obj: the object without it.
+
+    :raises TooManyGuessesError: if fields of such a name could be in too many places.
+    """
+    around, value = path[:-1], value_at(before, path)
+    guesses: list[Guess] = [lambda obj: obj]
+    free = _free(schema, kind, path, obj)
+    for text in (Scalars().text, *texts):
+        everything = {field.name: filled(schema, field.type, Scalars(text)) for field in free}
+        guesses.append(_adding(around, everything))
+    if isinstance(value, dict):
+        known = {field.name for field in free}
+        inner = {key: member for key, member in value.items() if key in known}
+        guesses.append(_adding(around, inner))
+    return [*guesses, *_elsewhere(schema, kind, path, before, obj)]
+
+
+def after_removing(places: tuple[Path, ...], guess: Guess) -> Guess:
+    """A guess for an object in which something is at these places."""
+    return _all(*(_setting(place, REMOVED) for place in places), guess)
+
+
+def _elsewhere(schema: Schema, kind: str, path: Path, before: Any, obj: Any) -> list[Guess]:
+    """What an object could be if a value belongs to another field: one next to it, or one of that name."""
+    value = value_at(before, path)
+    guesses = [_setting((*path[:-1], field.name), value) for field in _free(schema, kind, path, obj, value)]
+    if entry := _map_entry(path):  # its key may be misplaced, too
+        guesses.append(_setting(entry, REMOVED))
+    field = path
+    while field and isinstance(field[-1], int):  # all of the list may be misplaced
+        field = field[:-1]
+    if not field:
+        return guesses
+    listed = value_at(before, field)
+    taken_away = with_value(obj, field, REMOVED)
+    fitting = [
+        (place, listed if is_readable(schema, type, listed) else filled(schema, type, Scalars()))
+        for place, type in free_places(schema, kind, taken_away, str(field[-1]), listed)
+        if place != field
+    ]
+    removed = _setting(field, REMOVED)
+    guesses += [_all(removed, _setting(place, moved)) for place, moved in fitting[:_MOST_PLACES_ALONE]]
+    return [*guesses, _all(removed, *(_setting(place, moved) for place, moved in fitting))]
+
+
+def _map_entry(path: Path) -> Path:
+    """The innermost entry of a map around a path, or an empty path."""
+    while path and type(path[-1]) is not Key:
+        path = path[:-1]
+    return path
+
+
+def _free(schema: Schema, kind: str, path: Path, obj: Any, value: Any = None) -> list[Field]:
+    """The fields next to a path that are not set, or those that can have a value."""
+    struct, holder = struct_at(schema, kind, path[:-1]), value_at(obj, path[:-1])
+    if struct is None or not isinstance(holder, dict):
+        return []
+    return [
+        field
+        for field in fields_of(schema, struct)
+        if field.name not in holder and field.name != path[-1]
+        if value is None or is_readable(schema, field.type, value)
+    ]
+
+
+def _cycled(values: tuple[Any, ...]) -> Iterator[Any]:
+    while True:
+        yield from values
+
+
+def _setting(path: Path, new: Any) -> Guess:
+    return lambda obj: with_value(obj, path, new)
+
+
+def _adding(around: Path, members: dict[str, Any]) -> Guess:
+    def guess(obj: Any) -> Any:
+        found = value_at(obj, around)
+        return with_value(obj, around, {**members, **found}) if isinstance(found, dict) else obj
+
+    return guess
+
+
+def _all(*guesses: Guess) -> Guess:
+    def guess(obj: Any) -> Any:
+        for each in guesses:
+            obj = each(obj)
+        return obj
+
+    return guess
+
+
+def _of_texts(type: Type, texts: list[str]) -> list[Any]:
+    """The texts as numbers, where numbers are wanted."""
+    numbers = [text for text in texts if is_readable(_NO_STRUCTS, QUANTITY, text)]
+    if type.kind == "quantity":
+        return list(numbers)
+    if type.kind in ("int64", "int32", "intorstring"):
+        return [int(text) for text in numbers if text.removeprefix("-").isdecimal() and len(text) < 10]
+    return []
+
+
+def _keys_nearby(obj: Any, path: Path) -> set[str]:
+    """The keys of the maps next to a path: of limits and requests, for example, the one may need those of the other."""
+    around = value_at(obj, path[:-1])
+    members = around.values() if isinstance(around, dict) else ()
+    return {key for member in members if isinstance(member, dict) for key in member}
+
+
+def _converted(type: Type, value: Any) -> Any:
+    """A scalar as the type that was wanted: `2` for `"2"`."""
+    if type.kind == "string" and isinstance(value, (bool, int, float)):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    if type.kind in ("int64", "int32") and isinstance(value, str):
+        bare = value.strip()
+        return int(bare) if bare.removeprefix("-").isdecimal() and len(bare) < 10 else MISSING
+    if type.kind == "bool" and value in ("true", "false"):
+        return value == "true"
+    if type.kind == "string" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        return value[0]
+    if type.kind == "list" and isinstance(value, str) and type.element is not None:
+        return [value] if type.element.kind == "string" else MISSING
+    field = _PLAIN.get(type.struct, {}).get(value.__class__) if type.kind == "struct" else None
+    return MISSING if field is None else {field: value}
+
+
+def free_places(schema: Schema, kind: str, obj: Any, name: str, value: Any) -> Iterator[tuple[Path, Type]]:
+    """Where in an object a field of this name, or nearly, is not set, also in structs that are not set.
+
+    :param value: the field's; a map of such values can have it under any name.
+    :raises TooManyGuessesError: if there are too many.
+    """
+    count = 0
+    pending: list[_Part] = [_Part((), ref(kind), obj, 2)]
+    while pending:
+        part = pending.pop()
+        places = []
+        if part.type.kind == "map" and part.type.element is not None:
+            if name not in (part.value or ()) and is_readable(schema, part.type.element, value):
+                places.append(((*part.path, Key(name)), part.type.element))
+        elif part.type.kind == "struct":
+            for field in fields_of(schema, schema[part.type.struct]):
+                is_set = isinstance(part.value, dict) and part.value.get(field.name) is not None
+                if not is_set and (field.name == name or nearest(name, (field.name,))):
+                    places.append(((*part.path, field.name), field.type))
+        count += len(places)
+        if count > _MOST_PLACES:
+            raise TooManyGuessesError
+        yield from places
+        pending += _parts(schema, part)
+
+
+class _Part(NamedTuple):
+    """A part of an object, or of what it does not have, down to some levels below what is there."""
+
+    path: Path
+    type: Type
+    value: Any
+    levels: int
+
+
+def _parts(schema: Schema, part: _Part) -> Iterator[_Part]:
+    """The parts of a part that can have fields."""
+    path, type, value, levels = part
+    if type.kind == "struct":
+        for field in fields_of(schema, schema[type.struct]):
+            member = value.get(field.name) if isinstance(value, dict) else None
+            below = levels if member is not None else levels - 1
+            if below >= 0 and (member is not None or field.type.kind in ("struct", "map")):
+                yield from _readable(schema, _Part((*path, field.name), field.type, member, below))
+    elif type.element is not None:
+        items: Iterable[tuple[str | int, Any]] = ()
+        if isinstance(value, list):
+            items = enumerate(value)
+        elif isinstance(value, dict):
+            items = ((Key(key), item) for key, item in value.items())
+        for key, item in items:
+            yield from _readable(schema, _Part((*path, key), type.element, item, 0))
+
+
+def _readable(schema: Schema, part: _Part) -> Iterator[_Part]:
+    """The part, if its value is of its type."""
+    is_right = isinstance(part.value, list if part.type.kind == "list" else dict) or part.value is None
+    if is_right and (part.type.element is not None or part.type.struct in schema):
+        yield part
