@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from advice.findings import ERROR, NOTE, WARNING, Finding, Result
 from advice.hints import hint_for
 from advice.hints.problem import Problem
-from advice.lints.table import DROPPED, IGNORED_TEXT, REPEATED_KEY
+from advice.lints.table import BOOLEAN_KEY, DROPPED, IGNORED_TEXT, REPEATED_KEY
 from conversion.paths import to_version
 from resourceapi.field_path import Path, render
 from resourceapi.manifests import MISSING, value_at
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from validation.requests import Answer
 
 # Rules about the presence of a key, whatever its value.
-KEY_RULES = frozenset((UNKNOWN_FIELD, DUPLICATE_FIELD, DROPPED.code))
+KEY_RULES = frozenset((UNKNOWN_FIELD, DUPLICATE_FIELD, DROPPED.code, BOOLEAN_KEY.code))
 # An object with so many errors has the same one over and over.
 MAX_HINTED = 100
 STRICT_DECODING = "strict decoding error: "

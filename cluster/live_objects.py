@@ -32,6 +32,7 @@ class LiveObject:
     index = 0
     line = 0
     json_text = ""
+    text = ""
     notices: tuple[DocumentError, ...] = ()
     has_repeated_keys = False
 
@@ -60,6 +61,14 @@ class LiveObject:
     def written(self, path: Path) -> str:
         """Nothing: nobody has written it."""
         return ""
+
+    def tag(self, path: Path) -> str:
+        """None: JSON has no tags."""
+        return ""
+
+    def boolean_keys(self) -> list[tuple[Path, str]]:
+        """None: the keys of JSON are strings."""
+        return []
 
     def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
         """None: JSON from a server has no repeated keys."""

@@ -54,6 +54,12 @@ class Document:
         """Whether an object in the value is a RepeatedKeys."""
         return not self.chunk.is_simple and has_repeated_keys(self.value)
 
+    @property
+    def text(self) -> str:
+        """The text of the document; "" if it is in a style in which all is what it looks like, without tags."""
+        chunk = self.chunk
+        return "" if chunk.is_simple or chunk.is_json else self.source.text[chunk.start : chunk.end]
+
     def locate(self, path: Path) -> Place:
         """Where the value at a path is written."""
         return self._located().value(self._from_root(path))
@@ -69,6 +75,19 @@ class Document:
     def written(self, path: Path) -> str:
         """How the value at a path is written, quotes included: `y` for true, say; "" where there is none."""
         return self._located().written(self._from_root(path))
+
+    def tag(self, path: Path) -> str:
+        """The tag of the value at a path, such as `!name`; "" if it has none."""
+        return self._located().tag(self._from_root(path))
+
+    def boolean_keys(self) -> list[tuple[Path, str]]:
+        """The keys that YAML takes for booleans, such as `on`: their paths, and how they are written."""
+        root = self._from_root(())
+        return [
+            (path[len(root) :], written)
+            for path, written in self._located().boolean_keys()
+            if path[: len(root)] == root
+        ]
 
     def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
         """Every repeated key of this object: its path, its first place, and the place of the repetition."""

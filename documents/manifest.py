@@ -40,6 +40,10 @@ class Manifest(Protocol):
     def json_text(self) -> str:
         """The object as JSON text, if the file has it so; else ""."""
 
+    @property
+    def text(self) -> str:
+        """The text of the document; empty if in it all is what it looks like, as in JSON."""
+
     def locate(self, path: Path) -> Place:
         """The position of a value."""
 
@@ -51,6 +55,12 @@ class Manifest(Protocol):
 
     def written(self, path: Path) -> str:
         """A value as it is written in the file."""
+
+    def tag(self, path: Path) -> str:
+        """The tag of a value; empty if it has none."""
+
+    def boolean_keys(self) -> list[tuple[Path, str]]:
+        """The keys that YAML takes for booleans, such as ``on``: their paths, and how they are written."""
 
     def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
         """The keys that repeat an earlier one: path, first position, position of the repetition."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from documents.errors import MalformedText
@@ -79,6 +79,11 @@ class Positions:
         _, node, exact = self._find(path)
         return self._text[node.start : node.end] if exact else ""
 
+    def tag(self, path: Path) -> str:
+        """The tag of the value at a path, such as ``!name``; "" if it has none or the path is missing."""
+        _, node, exact = self._find(path)
+        return node.tag if exact else ""
+
     def in_scalar(self, path: Path, offset: int, length: int) -> Place:
         """A stretch of a string's value, cut at the end of the line on which it begins."""
         from documents.scalar_text import value_offsets
@@ -96,6 +101,24 @@ class Positions:
     def repeated_keys(self) -> list[tuple[Path, Place, Place]]:
         """Each repeated key: its path, where it is first, and where again; in the order of the text."""
         found: list[tuple[Path, Place, Place]] = []
+        for path, mapping in self._mappings():
+            first: dict[str, Node] = {}
+            for name, key, _ in _named_pairs(mapping):
+                if first.setdefault(name, key) is not key:
+                    found.append(((*path, name), self._place(first[name], True), self._place(key, True)))
+        return sorted(found, key=lambda entry: (entry[2].line, entry[2].column))
+
+    def boolean_keys(self) -> list[tuple[Path, str]]:
+        """The keys that YAML 1.1 takes for booleans, other than true and false themselves, and how they are written."""
+        return [
+            ((*path, name), key.value)
+            for path, mapping in self._mappings()
+            for name, key, _ in _named_pairs(mapping)
+            if key.plain and name in ("true", "false") and key.value.lower() != name
+        ]
+
+    def _mappings(self) -> Iterator[tuple[Path, Node]]:
+        """The mappings of the text with their paths, in its order."""
         pending: list[tuple[Path, Node]] = [((), self._root)]
         while pending:
             path, node = pending.pop()
@@ -103,24 +126,9 @@ class Positions:
                 children = [((*path, index), child) for index, child in enumerate(node.children)]
                 pending.extend(reversed(children))
             elif node.kind == MAPPING:
-                pending.extend(reversed(self._pairs_in_text(path, node, found)))
-        return sorted(found, key=lambda entry: (entry[2].line, entry[2].column))
-
-    def _pairs_in_text(
-        self, path: Path, node: Node, found: list[tuple[Path, Place, Place]]
-    ) -> list[tuple[Path, Node]]:
-        first: dict[str, Node] = {}
-        pairs: list[tuple[Path, Node]] = []
-        for key, value in zip(node.children[::2], node.children[1::2], strict=True):
-            name = _key_name(key)
-            if name is None:
-                continue
-            if name in first:
-                found.append(((*path, name), self._place(first[name], True), self._place(key, True)))
-            else:
-                first[name] = key
-            pairs.append(((*path, name), value))
-        return pairs
+                yield path, node
+                pairs = [((*path, name), value) for name, _, value in _named_pairs(node)]
+                pending.extend(reversed(pairs))
 
     def _find(self, path: Path) -> tuple[Node | None, Node, bool]:
         """The key and the value at a path, or the deepest that exists on the way there."""
@@ -187,6 +195,14 @@ def _members(
         elif (name := key_of(_target(key))) is not None:
             members[name] = (key, value)
     return members
+
+
+def _named_pairs(node: Node) -> Iterator[tuple[str, Node, Node]]:
+    """The pairs of a mapping with the names of their keys; without merges."""
+    for key, value in zip(node.children[::2], node.children[1::2], strict=True):
+        name = _key_name(key)
+        if name is not None:
+            yield name, key, value
 
 
 def _key_name(node: Node) -> str | None:

@@ -28,6 +28,7 @@ class Fixed:
 
     has_repeated_keys = False
     json_text = ""
+    text = ""
     notices: tuple[DocumentError, ...] = ()
 
     def __init__(self, manifest: Manifest, value: dict[str, Any], moves: tuple[Move, ...] = ()) -> None:
@@ -92,6 +93,14 @@ class Fixed:
     def written(self, path: Path) -> str:
         """A value as it is written in the file."""
         return self._manifest.written(self.written_at(path))
+
+    def tag(self, path: Path) -> str:
+        """None: what tags do has been told of the object in the file."""
+        return ""
+
+    def boolean_keys(self) -> list[tuple[Path, str]]:
+        """None: they have been told of the object in the file."""
+        return []
 
     def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
         """None: the file's own object has them."""

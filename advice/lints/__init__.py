@@ -29,7 +29,7 @@ def lint(manifest: dict[str, Any], facts: Facts, file: str = "", *, notes: bool 
         if notes or not warning.is_note:
             yield warning
         else:
-            facts.hidden_notes += 1
+            facts.count_hidden_note(warning.code)
 
 
 def _lint(manifest: dict[str, Any], facts: Facts, file: str, notes: bool) -> Iterator[Warning]:

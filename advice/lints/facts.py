@@ -71,7 +71,11 @@ class Facts:
         self.selectors: dict[str, Expression | None] = {}
         self.selectors_length = 0  # of their texts together
         self.evaluations: Evaluations | None = None
-        self.hidden_notes = 0  # counted by lints that were not asked for notes
+        self.hidden_notes: dict[str, int] = {}  # of each code, counted by lints that were not asked for notes
+
+    def count_hidden_note(self, code: str) -> None:
+        """Count a note that nobody has asked for."""
+        self.hidden_notes[code] = self.hidden_notes.get(code, 0) + 1
 
     def namespace_of(self, manifest: Any) -> str:
         """The namespace of an object; the default namespace if it names none."""

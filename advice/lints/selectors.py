@@ -44,7 +44,8 @@ def _check_selectors(
         if expression is None:
             continue
         if evaluations is None and not notes:
-            facts.hidden_notes += expression.deserves_note
+            if expression.deserves_note:
+                facts.count_hidden_note(UNGUARDED.code)
             if not expression.remarks:
                 continue
         at = (*path, "selectors", index, "cel", "expression")

@@ -99,6 +99,12 @@ BINDING_WITHOUT_NODE = Lint(
     "binding-without-node",
     "A device has binding conditions, but its claim does not say for which node.",
 )
+BOOLEAN_KEY = Lint(
+    "CC020", "boolean-key", "A key such as `on` or `y` is a boolean to kubectl, which sends `true`."
+)
+CHANGED_EXPRESSION = Lint(
+    "CC021", "changed-expression", "YAML changes a CEL expression before kubectl sends it."
+)
 
 LINTS = {
     lint.code: lint
@@ -122,5 +128,7 @@ LINTS = {
         SLICE_COUNT,
         SEVERAL_NODES,
         BINDING_WITHOUT_NODE,
+        BOOLEAN_KEY,
+        CHANGED_EXPRESSION,
     )
 }

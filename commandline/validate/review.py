@@ -242,15 +242,21 @@ class Reviewer:
     def _lint(
         self, result: Result, manifest: Manifest, answer: Answer, facts: Facts, kept: Answer | None
     ) -> None:
-        from advice.lints.table import DROPPED, UNGUARDED
+        from advice.lints.table import DROPPED
 
-        facts.hidden_notes = 0
+        facts.hidden_notes.clear()
         for warning in self._warnings(manifest.value, manifest.file, answer):
             self._interpret().add_lint(result, manifest, warning)
             if warning.code == DROPPED.code and result.stored is not None and _loses(kept, warning.path):
                 result.stored.lost.append(render(warning.path))
-        if UNGUARDED.code not in self.disabled:
-            self.outcome.hidden_notes += facts.hidden_notes
+        self.outcome.hidden_notes += sum(
+            count for code, count in facts.hidden_notes.items() if code not in self.disabled
+        )
+        if manifest.text:
+            from advice.lints import yaml_texts
+
+            for warning in yaml_texts.check(manifest):
+                self._interpret().add_lint(result, manifest, warning)
         for notice in manifest.notices:
             self._interpret().add_notice(result, manifest, notice)
         if manifest.has_repeated_keys:
