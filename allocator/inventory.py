@@ -78,7 +78,7 @@ _NO_SLICES = PoolSlices()
 class Inventory:
     """Slices by name; a change costs as much as the slice that changes. Not for several threads."""
 
-    def __init__(self, slices: Iterable[Object] = (), *, stable: bool = False) -> None:
+    def __init__(self, slices: Iterable[Object | Slice] = (), *, stable: bool = False) -> None:
         """`slices`: ResourceSlices of v1 in normal form; `stable`: as kube-scheduler's stable allocator reads them."""
         #: told of every change
         self.listeners: list[Listener] = []

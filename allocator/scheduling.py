@@ -60,7 +60,7 @@ class SchedulingState:
         features: Features,
         nodes: Iterable[Object],
         classes: Mapping[str, Object],
-        slices: Iterable[Object],
+        slices: Iterable[Object | Slice],
         resources: NodeResources | None = None,
     ) -> None:
         """`classes`: DeviceClasses by name. `resources`: what the nodes have beside devices, if that matters."""

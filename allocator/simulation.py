@@ -61,11 +61,16 @@ class Placement(NamedTuple):
     reason: str = ""
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 class Limits(NamedTuple):
-    """How long a simulation may take: all of it, and a single pod in seconds."""
+    """How long a simulation may take: all of it, and a single pod in seconds; `begin` is called with each pod."""
 
     whole: TimeLimit = UNLIMITED
     pod: float = inf
+    begin: Callable[[], None] = _nothing
 
     def of_pod(self) -> TimeLimit:
         """What the next pod may take."""
@@ -97,6 +102,7 @@ class Simulation:
 
     def place(self, pod: Pod, mode: Mode) -> Placement:
         """Place a pod, if it fits anywhere and there is time to find out."""
+        self.limits.begin()
         claims = _Claims(pod, self._claim)
         if (node := named_node(pod.spec)) and claims.new_on(node):
             known = self.cluster.nodes.get(node)

@@ -29,11 +29,20 @@ class Progress:
 
     def step(self) -> None:
         """Count a step that is about to start."""
+        self.show()
+        self._count += 1
+
+    def show(self) -> None:
+        """Show how many steps have started, if it is time to: to be called now and then in long steps."""
         if (now := time.monotonic()) >= self._due:
             sys.stderr.write(f"\r{self._count}{self._of_total} {self._what}")
             sys.stderr.flush()
             self._due, self._shown = now + INTERVAL_SECONDS, True
-        self._count += 1
+
+    def clock(self) -> float:
+        """The time, for a time limit that is checked in long steps: shows how many have started."""
+        self.show()
+        return time.monotonic()
 
     def done(self) -> None:
         """Clear the line."""

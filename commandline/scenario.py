@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from math import inf
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
@@ -19,6 +20,9 @@ from commandline.options import (
 )
 from commandline.unknowns import consequences, undecidable
 from resourceapi.manifests import name_of, namespace_of
+
+#: The default of ``--timeout``.
+SECONDS = 300.0
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -51,6 +55,33 @@ def add_scenario_options(parser: Arguments, contents: str) -> None:
     add_cluster(parser, "read the cluster's objects from a live cluster")
     add_namespace(parser)
     add_server_options(parser)
+
+
+def add_timeout(parser: Arguments, covered: str) -> None:
+    """``--timeout``: how long the work may take after everything has been read.
+
+    :param covered: what the limit is for.
+    """
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        default=SECONDS,
+        help=f"time limit for {covered}; default: {SECONDS:g}",
+    )
+
+
+def _seconds(given: str) -> float:
+    """A finite number of seconds above 0."""
+    from argparse import ArgumentTypeError
+
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < inf:
+        raise ArgumentTypeError(f"{given}: expected a number of seconds above 0")
+    return seconds
 
 
 class Scenario:
@@ -110,10 +141,10 @@ def read_scenario(options: Namespace) -> Scenario:
     insist_on_one_reader(options.paths, options.inventory)
     state = ClusterState(profile, options.namespace)
     if cluster is None:
-        existing = state.learn(read_named("--inventory", options.inventory))
+        existing = state.learn(_counted(read_named("--inventory", options.inventory)))
         requesting = [_in_inventory(name, existing, options.namespace) for name in names]
     else:
-        state.learn(_live(cluster, options, profile, state), live=True)
+        state.learn(_counted(_live(cluster, options, profile, state)), live=True)
         requesting = [cluster.object(profile, name, options.namespace) for name in names]
     requesting += state.learn(in_namespace(read_files(find(options)), options.namespace_given), new=True)
     where = "the inventory" if cluster is None else "the cluster"
@@ -129,6 +160,17 @@ def read_scenario(options: Namespace) -> Scenario:
     if workloads and not (cluster or options.inventory or snapshot.nodes or snapshot.classes):
         raise UsageError("describe the cluster with --inventory DIR, or ask a live one with --live")
     return Scenario(state, snapshot, workloads)
+
+
+def _counted(found: Iterable[Manifest | Result | Failure]) -> Iterator[Manifest | Result | Failure]:
+    """The same objects; if they take long to read, a terminal shows how many there are so far."""
+    from commandline.progress import Progress
+
+    progress = Progress("objects of the cluster read")
+    for each in found:
+        progress.step()
+        yield each
+    progress.done()
 
 
 def snapshot_of(state: ClusterState) -> Snapshot:

@@ -258,6 +258,7 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
     for name in trials.nodes:
         if name in others:
             continue
+        trials.check_time()
         view = NodeView(trials.snapshot, name, outcomes)
         passed = _passed(view, explanation.demand)
         kind = _kind((name,), view, explanation.demand, passed, errors.get(name, ""))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
 from allocator.demand import ClaimDemand, name_of, read_claim
-from allocator.devices import DeviceId, PoolId, node_name
+from allocator.devices import DeviceId, PoolId, Slice, node_name
 from allocator.explaining.holders import Holder, holder
 from allocator.features import Features
 from allocator.scheduling import SchedulingState
@@ -64,6 +65,7 @@ class Snapshot:
     :param nodes: Nodes as JSON; all other objects are v1 in normal form.
     :param slices: ResourceSlices, with the taints of DeviceTaintRules.
     :param taint_rules: these rules.
+    :param known: slices that another snapshot has read, by name.
     """
 
     def __init__(
@@ -74,13 +76,15 @@ class Snapshot:
         slices: Iterable[Object],
         claims: Iterable[Object] = (),
         taint_rules: Iterable[Object] = (),
+        known: Mapping[str, Slice] = MappingProxyType({}),
     ) -> None:
         self.features = features
         self.nodes = {node_name(node): node for node in nodes}
         self.classes = classes
         self.slices = {name_of(slice): slice for slice in slices}
         self.claims = {full_name(claim): claim for claim in claims if allocation_of(claim) is not None}
-        self.cluster = SchedulingState(features, self.nodes.values(), classes, self.slices.values())
+        read = (known.get(name, slice) for name, slice in self.slices.items())
+        self.cluster = SchedulingState(features, self.nodes.values(), classes, read)
         self.allocated = self.cluster.allocated
         self.inventory = self.cluster.inventory
         #: which claims hold a device, or a share of it
@@ -139,7 +143,14 @@ class Snapshot:
         kept = [self.claims[name] for name in claims if name not in change.released]
         if change.without:
             kept = [_without_remembered_groups(claim) for claim in kept]
-        return Snapshot(change.features or self.features, nodes, classes, slices, kept)
+        features = change.features or self.features
+        same = taint is None and not change.without and features.stable == self.features.stable
+        known = self._read_slices if same else {}
+        return Snapshot(features, nodes, classes, slices, kept, known=known)
+
+    @cached_property
+    def _read_slices(self) -> dict[str, Slice]:
+        return {slice.name: slice for slice in self.inventory}
 
     def pools_near(self, node: str) -> list[PoolId]:
         """The pools that may have devices for a node."""

@@ -80,6 +80,13 @@ class Trials:
         """The problem without any change."""
         return Variation(self.claims)
 
+    def check_time(self) -> None:
+        """Do nothing while there is time.
+
+        :raises OutOfTime: if the time limit is over.
+        """
+        self._time_limit.check()
+
     def everywhere(self, variation: Variation) -> list[NodeAnswer]:
         """The answers of all eligible nodes to a variation, in order."""
         self._time_limit.check()

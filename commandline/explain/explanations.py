@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
-from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanation, explain
+from allocator.explaining.explanation import FITS, MISFIT, SECONDS, UNDECIDED, Explanation, explain
 from allocator.explaining.node_remedies import lower_requests
 from allocator.explaining.snapshot import full_name
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import RESOURCES, Refusal, host_name, named_node, passed_over, rejections, spoken
 from allocator.scheduler_messages import device_reason, unavailable
+from allocator.time_limit import TimeLimit
 from cluster.workloads import Workload
+from commandline.progress import Progress
 from commandline.results import Failure
 from commandline.scenario import Scenario
 from resourceapi.gates import switchable
@@ -87,16 +90,29 @@ class Answer(NamedTuple):
     notes: list[str]
 
 
-def explain_all(scenario: Scenario, node: str = "") -> Answer:
+def explain_all(scenario: Scenario, node: str = "", seconds: float = inf) -> Answer:
     """Explain each workload by itself, as if the others did not exist.
 
     :param node: the only node to consider; empty: all.
+    :param seconds: how long all of them may take.
     """
-    explained = [_explain(scenario, workload, node) for workload in scenario.workloads]
-    return Answer(explained, scenario.failures, scenario.checked())
+    progress = Progress("pods and claims looked at", len(scenario.workloads))
+    limit = TimeLimit(seconds, progress.clock)
+    explained = []
+    for workload in scenario.workloads:
+        progress.step()
+        explained.append(_explain(scenario, workload, node, limit.part(SECONDS)))
+    progress.done()
+    return Answer(explained, scenario.failures, [*scenario.checked(), *_late(explained, limit, seconds)])
 
 
-def _explain(scenario: Scenario, workload: Workload, node: str) -> Explained:
+def _late(explained: Sequence[Explained], limit: TimeLimit, seconds: float) -> Iterator[str]:
+    late = sum(each.verdict == UNDECIDED for each in explained)
+    if late and limit.is_over:
+        yield f"The time limit of {seconds:g} s was over before {late} of {len(explained)} were decided (--timeout)."
+
+
+def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit) -> Explained:
     snapshot, resources = scenario.snapshot, scenario.node_resources
     if workload.problem:
         return Explained(workload, None)
@@ -118,6 +134,7 @@ def _explain(scenario: Scenario, workload: Workload, node: str) -> Explained:
         snapshot,
         workload.claims,
         excluded,
+        limit,
         instead=instead,
         full=full,
         gates=gates,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commandline.options import add_output, describe
-from commandline.scenario import add_scenario_options
+from commandline.scenario import add_scenario_options, add_timeout
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -17,13 +17,13 @@ EXAMPLES = """examples:
   claimcheck explain -f pod.yaml --inventory cluster/           with the objects in these files
   claimcheck explain -f claim.yaml --kubeconfig ~/.kube/config  with the objects of a live cluster
   claimcheck explain -f deployment.yaml templates.yaml --inventory cluster.yaml --node gpu-7
-  kubectl get resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,devicetaintrules,nodes,namespaces \\
+  kubectl get resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,devicetaintrules,nodes,pods,namespaces \\
       -A -o yaml > cluster.yaml                                 (without devicetaintrules before 1.37)
 
 For each request and node, the report counts the devices that remain after the class, selectors, taints, allocations,
 capacity, counters and compatibility groups. It then lists the requirements that conflict, and changes that would make the
-pod fit; each change has been tried. The pod's nodeSelector, required node affinity and tolerations are taken into account;
-CPU, memory and other requirements are not.
+pod fit; each change has been tried. Of the pod, its nodeSelector, required node affinity, tolerations and requests for CPU,
+memory and other resources of nodes are taken into account; affinity to other pods, topology spread, ports and volumes are not.
 
 exit codes: 0 all fit, 1 some do not, 2 some input could not be read or decided
 """
@@ -34,4 +34,5 @@ def add_arguments(parser: ArgumentParser) -> None:
     describe(parser, DESCRIPTION, EXAMPLES)
     add_scenario_options(parser, "pods, workloads, claims or templates to explain, and what they refer to")
     parser.add_argument("--node", metavar="NAME", default="", help="consider only this node")
+    add_timeout(parser, "all pods; each takes 20 s at most")
     add_output(parser)

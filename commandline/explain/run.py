@@ -25,7 +25,7 @@ def run(options: Namespace) -> int:
     scenario = read_scenario(options)
     if options.node and options.node not in scenario.snapshot.nodes:
         raise UsageError(f"--node {options.node}: there is no such node")
-    answer = explain_all(scenario, options.node)
+    answer = explain_all(scenario, options.node, options.timeout)
     write_answer(
         options.output,
         answer,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
-from math import inf
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
 from commandline.options import add_output, describe
-from commandline.scenario import add_scenario_options
+from commandline.scenario import add_scenario_options, add_timeout
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -32,8 +30,6 @@ exit codes: 0 all pods are placed, 1 some are not, 2 some input could not be rea
 """
 FIRST_FIT, BEST_FIT = "first-fit", "best-fit"
 OBJECTIVES = (FIRST_FIT, BEST_FIT)
-#: The time limit of the whole simulation, in seconds.
-SECONDS = 300.0
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -56,13 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help="a Node and its ResourceSlices, as a new node would have them; can be repeated",
     )
-    parser.add_argument(
-        "--timeout",
-        metavar="SECONDS",
-        type=_seconds,
-        default=SECONDS,
-        help=f"time limit for all pods, objectives and new nodes; default: {SECONDS:g}",
-    )
+    add_timeout(parser, "all pods, objectives and new nodes")
     add_output(parser)
 
 
@@ -75,14 +65,3 @@ def objectives(given: str) -> list[str]:
     if not set(names) <= set(OBJECTIVES):
         raise UsageError(f"--compare {given}: expected {' or '.join(OBJECTIVES)}, or both with a comma")
     return names
-
-
-def _seconds(given: str) -> float:
-    """A finite number of seconds above 0."""
-    try:
-        seconds = float(given)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < inf:
-        raise ArgumentTypeError(f"{given}: expected a number of seconds above 0")
-    return seconds

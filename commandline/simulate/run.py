@@ -25,6 +25,7 @@ def run(options: Namespace) -> int:
     compared = objectives(options.compare)
     from allocator.simulation import Limits
     from allocator.time_limit import TimeLimit
+    from commandline.progress import Progress
     from commandline.reports.writing import write_answer
     from commandline.simulate import json_report, text_report
     from commandline.simulate.node_templates import read_templates
@@ -32,8 +33,10 @@ def run(options: Namespace) -> int:
 
     scenario = read_scenario(options)
     templates = read_templates(options.node_template, scenario.state)
-    limits = Limits(TimeLimit(options.timeout), POD_SECONDS)
+    progress = Progress("times a pod was placed")
+    limits = Limits(TimeLimit(options.timeout, progress.clock), POD_SECONDS, progress.step)
     report = simulate(scenario, compared, batch=options.batch, templates=templates, limits=limits)
+    progress.done()
     write_answer(
         options.output,
         report,

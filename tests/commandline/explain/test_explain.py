@@ -168,6 +168,16 @@ def test_allocated_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert lines[place + 1].startswith("    gpu: gpu.example.com/")
 
 
+def test_time_limit(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be decided in time is said to be so, with the option, and the exit code is 2."""
+    monkeypatch.chdir(DIRECTORY / "node-resources")
+    arguments = ["explain", "-f", "workloads.yaml", "--inventory", "cluster.yaml", "--timeout", "1e-9"]
+    assert main(arguments) == 2
+    text = capsys.readouterr().out
+    assert "Pod default/everything (workloads.yaml:11): not decided within the time limit" in text
+    assert "The time limit of 1e-09 s was over before 10 of 10 were decided (--timeout).\n" in text
+
+
 BOUND = """
 apiVersion: v1
 kind: Pod
