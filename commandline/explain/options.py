@@ -15,7 +15,8 @@ DESCRIPTION = (
 )
 EXAMPLES = """examples:
   claimcheck explain -f pod.yaml --inventory cluster/           with the objects in these files
-  claimcheck explain -f claim.yaml --kubeconfig ~/.kube/config  with the objects of a live cluster
+  claimcheck explain pod/train -n team                          a pod of the cluster that kubectl asks
+  claimcheck explain -f claim.yaml --live                       a file, with the objects of that cluster
   claimcheck explain -f deployment.yaml templates.yaml --inventory cluster.yaml --node gpu-7
   kubectl get resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,devicetaintrules,nodes,pods,namespaces \\
       -A -o yaml > cluster.yaml                                 (without devicetaintrules before 1.37)

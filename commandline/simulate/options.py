@@ -18,6 +18,7 @@ EXAMPLES = """examples:
   claimcheck simulate -f pods/ --inventory cluster/ --batch         in an order that places as many as possible
   claimcheck simulate -f pods/ --inventory cluster/ --node-template a100-node.yaml --node-template l4-node.yaml
                                                                     which new nodes would place them, and how many
+  claimcheck simulate -f pods/ --live                               in the cluster that kubectl asks
 
 A Deployment or Job counts as its number of pods. first-fit is what kube-scheduler does, with nodes in the order of the
 inventory. best-fit chooses the node and devices that waste least, but never a less preferred alternative. A node template

@@ -28,8 +28,8 @@ EXAMPLES = """examples:
   claimcheck validate -o text -o sarif=report.sarif manifests/
   claimcheck validate --inventory cluster/ claim.yaml
                                                     with the classes, slices, namespaces and nodes of a cluster
-  claimcheck validate --kubeconfig ~/.kube/config --kube-version 1.36
-                                                    whether another release would accept a cluster's objects
+  claimcheck validate --live manifests/              as updates of what the cluster that kubectl asks has already
+  claimcheck validate --live --kube-version 1.36    whether another release would accept a cluster's objects
 
 A comment on a line, or alone on the line above, silences a lint:
   # claimcheck: ignore[CC001]
