@@ -53,14 +53,14 @@ def remark(result: Result, finding: Finding) -> str:
     if finding.rule == rule_names.NOT_SERVED:
         return f"the object can be read as {stored.api_version}" + _and_updates(stored.updates)
     if finding.severity == ERROR and stored.updates == UPDATES_ACCEPTED:
-        return "the object can be read, and updated if this stays as it is; created again, it is refused"
+        return "the object can be read, and updated with its spec unchanged; it would be refused if it were created again"
     if finding.severity == ERROR:
         return "the object can be read, but the server refuses updates of it, too"
     if finding.rule != _DROPPED:
         return ""
     if finding.field in stored.lost:
         return "the object has the field until it is updated or created again"
-    return "the object keeps the field, even when it is updated; created again, it loses it"
+    return "the object keeps the field, even when it is updated, and loses it only if it is created again"
 
 
 def _and_updates(updates: str) -> str:
@@ -92,13 +92,18 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
             if found == updates:
                 yield f"  {release} {what} {objects.counted(count)}"
     for objects, count in _refused(outcome).items():
-        yield f"  created again, {release} would refuse {objects.counted(count)}"
+        yield f"  {release} would refuse {objects.counted(count)} {_created_again(count)}"
     dropped = list(dropped_fields(outcome).items())
     for field, (entries, count) in dropped[:_MOST_LINES]:
         of = f"{entries:,} {_noun(field.owners, entries)} in " if field.owners else ""
-        yield f"  created again, {release} would drop `{field.field}` from {of}{field.objects.counted(count)}"
+        lost = f"`{field.field}` from {of}{field.objects.counted(count)}"
+        yield f"  {release} would drop {lost} {_created_again(count)}"
     if len(dropped) > _MOST_LINES:
         yield f"  … and {number(len(dropped) - _MOST_LINES, 'other field')}"
+
+
+def _created_again(count: int) -> str:
+    return "if it were created again" if count == 1 else "if they were created again"
 
 
 def _noun(plural: str, count: int) -> str:

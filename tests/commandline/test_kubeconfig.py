@@ -305,6 +305,42 @@ def test_old_cluster(cluster: FakeCluster, tmp_path: Path, capsys: pytest.Captur
     }
 
 
+def test_versions_that_the_cluster_serves(
+    cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file is checked against the versions that the cluster serves; another release serves the stable ones."""
+    beta = tmp_path / "class.yaml"
+    beta.write_text(json.dumps({"apiVersion": "resource.k8s.io/v1beta1", "kind": "DeviceClass", **CLASS}))
+    asked = ("--live", "--kubeconfig", _kubeconfig(tmp_path, _address(cluster)), str(beta))
+
+    def rules(*options: str) -> list[str]:
+        main(["validate", "--no-lint", "-o", "json", *asked, *options])
+        results = json.loads(capsys.readouterr().out)["results"]
+        return [finding["rule"] for finding in results[0]["findings"]]
+
+    assert "NotServed" not in rules()
+    assert rules("--kube-version", "1.36") == ["NotServed"]
+    assert "NotServed" not in rules("--kube-version", "1.36", "--runtime-config", "api/beta=true")
+    del cluster.versions["v1beta1"]
+    assert rules() == ["NotServed"]
+
+
+def test_live_objects_are_stored(
+    cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What becomes of live objects as they are stored is said, and of files that are checked against them nothing."""
+    config = _kubeconfig(tmp_path, _address(cluster))
+    report = _report(capsys, "--kubeconfig", config)
+    assert {result["stored"]["updates"] for result in report["results"]} == {"accepted"}
+    file = tmp_path / "class.yaml"
+    stored = {"name": "gpu.example.com", "uid": "1", "resourceVersion": "1"}
+    file.write_text(
+        json.dumps({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": stored})
+    )
+    main(["validate", "-o", "json", "--live", "--kubeconfig", config, str(file)])
+    assert "stored" not in json.loads(capsys.readouterr().out)
+
+
 def test_forbidden_list(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What may not be read is work that could not be done; the rest is still reported."""
     cluster.forbidden = {"/api/v1/nodes"}

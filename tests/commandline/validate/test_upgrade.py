@@ -130,19 +130,22 @@ def test_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = _validate(
         tmp_path, capsys, [*slices, CAPACITY, CLASS, TEMPLATE, RULE, FINE], "--kube-version", "1.34"
     )
-    drop = "created again, 1.34 would drop"
+    drop, again = "1.34 would drop", "if they were created again"
     assert text.partition("\n\n")[0].splitlines() == [
         "8 stored objects under 1.34: 6 can be read and updated, 1 can be read but not updated, 1 can be neither",
         "  1.34 refuses updates of 1 ResourceClaimTemplate",
         "  1.34 does not serve 1 DeviceTaintRule",
-        "  created again, 1.34 would refuse 1 DeviceClass",
-        "  created again, 1.34 would refuse 1 ResourceClaimTemplate",
-        f"  {drop} `allowMultipleAllocations` from 10 devices in 2 ResourceSlices of driver gpu.example.com",
-        f"  {drop} `allowMultipleAllocations` from 5 devices in 1 ResourceSlice of driver nic.example.com",
-        f"  {drop} `capacity` from 1 request in 1 ResourceClaim",
+        "  1.34 would refuse 1 DeviceClass if it were created again",
+        "  1.34 would refuse 1 ResourceClaimTemplate if it were created again",
+        f"  {drop} `allowMultipleAllocations` from 10 devices in 2 ResourceSlices of driver gpu.example.com {again}",
+        f"  {drop} `allowMultipleAllocations` from 5 devices in 1 ResourceSlice of driver nic.example.com if it were created again",
+        f"  {drop} `capacity` from 1 request in 1 ResourceClaim if it were created again",
     ]
-    assert "= stored: the object keeps the field, even when it is updated; created again, it loses it" in text
-    assert "= stored: the object can be read, and updated if this stays as it is" in text
+    assert (
+        "= stored: the object keeps the field, even when it is updated, and loses it only if it is created again"
+        in text
+    )
+    assert "= stored: the object can be read, and updated with its spec unchanged" in text
     assert "= stored: the object can be read, but the server refuses updates of it, too" in text
     assert "= stored: the object stays in storage" in text
 
