@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 
 def run(options: Namespace) -> int:
     """Print the version."""
-    from importlib.metadata import version
-
+    from commandline.distribution import version
     from commandline.reports.writing import write_answer
 
-    write_answer(options.output, version("claimcheck"), sys.stdout, lines=_lines, document=_document)
+    write_answer(options.output, version(), sys.stdout, lines=_lines, document=_document)
     return 0
 
 
