@@ -84,7 +84,8 @@ def _missing_value(key: str, written: dict[str, object], profile: Profile) -> st
     kind = written.get("kind")
     if key == "apiVersion":
         kind = kind if isinstance(kind, str) else _kind_by_fields(written, profile)
-        return api_version_of(kind, profile)
+        possible = _newest_with_option(kind, profile) if kind in KINDS else ""
+        return api_version_of(kind, profile) or (f"{GROUP}/{possible}" if possible else "")
     return _kind_by_fields(written, profile)
 
 
@@ -119,33 +120,37 @@ def _not_yet(problem: Problem) -> str | Advice:
         return ""
     if KINDS[kind].served(version, problem.profile.minor):
         return _switched_off(problem)
-    served = newest_served(kind, problem.profile)
+    now = newest_served(kind, problem.profile)
     text = f"{kind} {version} is served from 1.{lifecycle.introduced}"
-    if served:
-        return Advice(
-            f"{text}; for {problem.profile.name} use {GROUP}/{served}",
-            _set("apiVersion", f"{GROUP}/{served}"),
-        )
-    other = next(
-        (each for each in KINDS[kind].versions if KINDS[kind].served(each, problem.profile.minor)), ""
-    )
-    return f"{text}; {_only_with_option(kind, other, problem.profile)}" if other else text
+    if now:
+        return _write_api_version(f"{GROUP}/{now}", f" for {problem.profile.name}: {text}")
+    other = _newest_with_option(kind, problem.profile)
+    if other:
+        write = f"write `apiVersion: {GROUP}/{other}` for {problem.profile.name}"
+        return f"{write}: {text}, and {_only_with_option(kind, other, problem.profile)}"
+    return f"remove it, or use a later release: {text}"
 
 
-def _switched_off(problem: Problem) -> str:
+def _newest_with_option(kind: str, profile: Profile) -> str:
+    """The newest version of a kind that the release serves if it is asked to."""
+    return next((each for each in KINDS[kind].versions if KINDS[kind].served(each, profile.minor)), "")
+
+
+def _switched_off(problem: Problem) -> str | Advice:
     """A version that the release serves only where it is asked to."""
     kind, version = problem.kind, problem.version
-    why = _only_with_option(kind, version, problem.profile)
+    option = f"pass `--runtime-config {GROUP}/{version}=true` if your cluster has that option"
+    why = f"{problem.profile.name} serves {version} of {kind} only with it"
     now = newest_served(kind, problem.profile)
     if not now:
-        return f"{why}; if your cluster has that option, give it here, too"
-    rewrite = f"run `claimcheck convert --to {now} --in-place FILE` to rewrite the file"
-    return f"{rewrite}: {why}; or, if your cluster has that option, give it here, too"
+        return f"{option}: {why}"
+    if decodes(problem.object, now) and not decodes(problem.object, version):
+        return _write_api_version(f"{GROUP}/{now}", f", whose fields these are: {version} has others")
+    return f"run `claimcheck convert --to {now} --in-place FILE` to rewrite the file, or {option}: {why}"
 
 
 def _only_with_option(kind: str, version: str, profile: Profile) -> str:
-    option = f"--runtime-config={GROUP}/{version}=true"
-    return f"{profile.name} serves {version} of {kind} only with `{option}`"
+    return f"{profile.name} serves {version} of {kind} only with `--runtime-config {GROUP}/{version}=true`"
 
 
 def _never_served(problem: Problem) -> str | Advice:
@@ -155,11 +160,20 @@ def _never_served(problem: Problem) -> str | Advice:
         return ""
     now = newest_served(kind, problem.profile)
     if not now:
-        first = min(lifecycle.introduced for lifecycle in KINDS[kind].versions.values())
-        return f"remove it, or use a later release: {kind} is served from 1.{first}"
+        return _not_by_default(problem)
     if not decodes(problem.object, now):
         return f"rewrite it as a {GROUP}/{now} {kind}, whose fields are not these; there never was a {version} {kind}"
     return _write_api_version(f"{GROUP}/{now}", f"; there never was a {version} {kind}")
+
+
+def _not_by_default(problem: Problem) -> str:
+    """A kind that the release serves in no version, or only where it is asked to."""
+    kind, profile = problem.kind, problem.profile
+    other = _newest_with_option(kind, profile)
+    if other:
+        return f"write `apiVersion: {GROUP}/{other}`; {_only_with_option(kind, other, profile)}"
+    first = min(lifecycle.introduced for lifecycle in KINDS[kind].versions.values())
+    return f"remove it, or use a later release: {kind} is served from 1.{first}"
 
 
 def _wrong_group(problem: Problem) -> str | Advice:
@@ -167,13 +181,15 @@ def _wrong_group(problem: Problem) -> str | Advice:
     now = api_version_of(kind, problem.profile)
     if kind in OTHER_KINDS:
         return _write_api_version(now, f": {kind} is not in {GROUP}")
-    if problem.api_version.rpartition("/")[0] == GROUP or not now:
+    if problem.api_version.rpartition("/")[0] == GROUP or kind not in KINDS:
         return ""
+    if not now:
+        return _not_by_default(problem)
     return _write_api_version(now, f": {kind} is in {GROUP}")
 
 
 def _near_kind(problem: Problem) -> str | Advice:
-    served = [kind for kind in KINDS if newest_served(kind, problem.profile)]
+    served = [kind for kind in KINDS if _newest_with_option(kind, problem.profile)]
     meant = nearest(problem.kind, served)
     if meant:
         return Advice(f"did you mean `kind: {meant}`?", _set("kind", meant))

@@ -1,7 +1,7 @@
 """Findings that say the same of many places: people are shown the first, with the number of the others.
 
 Two findings are alike if they differ only in values: the same rule about the same field, whatever the indices and keys on
-the way to it, with the same message but for quoted strings and numbers.
+the way to it, with the same message but for quoted strings and numbers. About no field, the whole message must be the same.
 """
 
 from __future__ import annotations
@@ -98,5 +98,6 @@ def _without_values(result: Result, finding: Finding) -> tuple[str, ...]:
         finding.severity,
         finding.rule,
         _index_or_key.sub("[]", finding.field),
-        _value.sub("…", finding.message),
+        # about no field: what is quoted is the kind or the version, which are no values
+        _value.sub("…", finding.message) if finding.field else finding.message,
     )

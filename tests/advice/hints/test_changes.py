@@ -49,7 +49,12 @@ class Server:
         """Rules and fields of the errors of each object, and what the hints said."""
         self._found.clear()
         self.file.write_text("\n---\n".join(map(json.dumps, objects)), encoding="utf-8")
-        main(["validate", "--no-lint", "-o", "json", "--kube-version", self.release, str(self.file)])
+        main(
+            [
+                *f"validate --no-lint -o json --runtime-config api/all=true --kube-version {self.release}".split(),
+                str(self.file),
+            ]
+        )
         errors: dict[int, Errors] = defaultdict(list)
         for result in json.loads(self.capsys.readouterr().out)["results"]:
             for finding in result["findings"]:

@@ -76,13 +76,23 @@ def test_places_are_in_other_objects(objects: tuple[int, ...], others: str) -> N
         (("a[x/y].b", "no"), ("a[z].b", "no"), True),
         (("a.b", "no"), ("a.c", "no"), False),
         (("a", 'Invalid value: "x": bad'), ("a", 'Invalid value: "y\\"z": bad'), True),
+        (
+            ("", 'no matches for kind "A" in version "v1"'),
+            ("", 'no matches for kind "A" in version "v1"'),
+            True,
+        ),
+        (
+            ("", 'no matches for kind "A" in version "v1"'),
+            ("", 'no matches for kind "B" in version "v1"'),
+            False,
+        ),
         (("a", "must be at most 3"), ("a", "must be at most 45"), True),
         (("a", "drops `b`"), ("a", "drops `c`"), False),
         (("a", 'Invalid value: "x": bad'), ("a", 'Invalid value: "x": worse'), False),
     ],
 )
 def test_alike_but_for_values(first: tuple[str, str], second: tuple[str, str], alike: bool) -> None:
-    """Indices, keys, quoted strings and numbers may differ; the field and the sentence may not."""
+    """Indices, keys, quoted strings and numbers may differ; the field and the sentence may not, and without a field nothing."""
     shown = _shown(_findings(("f", [first] * SHOWN_IN_FULL + [second])))
     assert (len(shown) == 1) is alike
 
