@@ -40,14 +40,16 @@ def lower_requests(
         if _part_left(short[name]) <= 0:
             break
         if snapshot.cluster.place(claims, Mode.FILTER, name, instead=instead).nodes[0].fits:
-            most = [
-                f"{each.resource} {written(each.resource, each.allocatable - each.used)}"
-                for each in short[name]
-            ]
-            offers.setdefault(", ".join(most), []).append(name)
-    for most_of_all, names in list(offers.items())[:MAX_REMEDIES]:
-        text = f"if it requested at most {most_of_all}"
-        yield Remedy(REQUESTS, text, most_of_all, None, tuple(names), Variation(tuple(claims)))
+            offers.setdefault(" and ".join(map(_less, short[name])), []).append(name)
+    for less, names in list(offers.items())[:MAX_REMEDIES]:
+        yield Remedy(REQUESTS, f"with {less}", less, None, tuple(names), Variation(tuple(claims)))
+
+
+def _less(shortage: Shortage) -> str:
+    """A request that a node can serve."""
+    resource = shortage.resource
+    most = written(resource, shortage.allocatable - shortage.used)
+    return f"a request for {resource} of {most} or less instead of {written(resource, shortage.wanted)}"
 
 
 def _part_left(shortages: Sequence[Shortage]) -> float:

@@ -42,12 +42,14 @@ def rejected_nodes(explained: Explained) -> Iterator[str]:
     ordered = sorted(groups.items(), key=lambda group: (_rank(explained, group[1]), -len(group[1])))
     if ordered:
         yield ""
-    for reasons, names in ordered[:MAX_GROUPS]:
+    for _, names in ordered[:MAX_GROUPS]:
         others = f" and {number(len(names) - 1, 'more node')}" if len(names) > 1 else ""
-        amounts = [each.detail for each in _telling(explained.rejected[names[0]]) if each.plugin == RESOURCES]
         there = f"on {names[0]}: " if others else ""
-        detail = f" ({there}{', '.join(amounts)})" if amounts else ""
-        yield f"  not on {names[0]}{others}: {'; '.join(reasons)}{detail}"
+        reasons = "; ".join(
+            f"{each.named} ({there}{each.detail})" if each.plugin == RESOURCES else each.named
+            for each in _telling(explained.rejected[names[0]])
+        )
+        yield f"  not on {names[0]}{others}: {reasons}"
     if more := ordered[MAX_GROUPS:]:
         nodes = sum(len(names) for _, names in more)
         yield f"  not on {number(nodes, 'more node')}, for {number(len(more), 'other set')} of reasons (see -o json)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from allocator.explaining.alternatives import AlternativeNote
@@ -43,12 +43,23 @@ _TITLES = {rule.name: rule.title for rule in RULES}
 def lines(answer: Answer) -> Iterator[str]:
     """A section for each workload, and what could not be read."""
     for each in answer.explained:
-        yield from _section(each)
+        yield from _spaced(_section(each))
         yield ""
     yield from failure_lines(answer.failures)
     fitting = sum(each.fits for each in answer.explained)
     yield f"{len(answer.explained)} checked: {fitting} fit{'s' if fitting == 1 else ''}"
     yield from scope(answer)
+
+
+def _spaced(lines: Iterable[str]) -> Iterator[str]:
+    """The lines with single empty lines between them, and none at the end."""
+    empty = False
+    for line in lines:
+        if line and empty:
+            yield ""
+        if line:
+            yield line
+        empty = not line
 
 
 def _section(explained: Explained) -> Iterator[str]:
