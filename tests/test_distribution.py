@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from tests.built_distribution import ROOT, build
 
 EXAMPLES = ROOT / "manifests" / "examples"
-NOT_INSTALLED = ("manifests/examples/", "manifests/chart/")
+NOT_INSTALLED = ("manifests/examples/", "manifests/chart/", "manifests/krew/")
 
 
 @pytest.fixture(scope="module")
