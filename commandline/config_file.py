@@ -38,7 +38,7 @@ SETTINGS = (
 #: Those of them with values such as `A=true,B=false`, which can be written as mappings.
 PAIRS = frozenset(("feature-gates", "runtime-config"))
 #: Those that a live cluster answers itself.
-_OF_CLUSTER = frozenset(("kube-version", "inventory"))
+_OF_CLUSTER = frozenset(("kube-version", "runtime-config", "inventory"))
 MAX_BYTES = 100_000
 
 

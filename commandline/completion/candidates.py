@@ -141,6 +141,12 @@ def _gates() -> Iterator[Candidate]:
     return ((f"{gate}={value}", "") for gate in sorted(GATES) for value in ("true", "false"))
 
 
+def _versions() -> Iterator[Candidate]:
+    from resourceapi.model.versions import GROUP, SCHEMAS
+
+    return ((f"{GROUP}/{version}=true", "") for version in SCHEMAS if version != "v1")
+
+
 def _lints() -> Iterator[Candidate]:
     from advice.lints import LINTS
 
@@ -163,6 +169,7 @@ def _objectives() -> Iterator[Candidate]:
 _KNOWN: dict[str, tuple[bool, Callable[[], Iterable[Candidate]]]] = {
     "--kube-version": (False, _releases),
     "--feature-gates": (True, _gates),
+    "--runtime-config": (True, _versions),
     "--disable": (True, _lints),
     "--output": (False, _formats),
     "--compare": (True, _objectives),

@@ -271,7 +271,8 @@ def _config_file_page() -> str:
         "long names. The command line counts more; a list there replaces the one in the file. `--config FILE` reads another "
         "file, `--no-config` none. Other keys are errors.\n\n"
         "Patterns of `exclude` with a slash, and the paths of `inventory`, start from the file's directory, and inventories have "
-        "to be below it. `kube-version` and `inventory` in the file do not count with a live cluster."
+        "to be below it. `kube-version`, `runtime-config` and `inventory` in the file do not count with a live "
+        "cluster."
     )
     example = (
         "    kube-version: 1.36\n    feature-gates:\n      DRAConsumableCapacity: false\n    inventory: cluster/\n"

@@ -45,6 +45,11 @@ def _complete(capsys: pytest.CaptureFixture[str], *words: str) -> Answer:
             NO_FILES | NO_SPACE,
         ),
         (["validate", "--inventory", ""], [], FILES),
+        (
+            ["validate", "--runtime-config", "resource.k8s.io/v1beta"],
+            ["resource.k8s.io/v1beta2=true", "resource.k8s.io/v1beta1=true"],
+            NO_FILES | NO_SPACE,
+        ),
         (["validate", "--filename=x"], [], FILES),
         (["validate", "--jobs", ""], [], NO_FILES),
         (["validate", "--nonsense=", ""], [], FILES),
