@@ -7,6 +7,7 @@ proposals describe and no release has yet.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 
 from resourceapi import gates as feature_gates
 from resourceapi import runtime_config
@@ -50,6 +51,12 @@ class Profile:
         self.gates = feature_gates.effective(
             self.minor, settings or {}, defaults_on=PROPOSED_GATES if proposals else ()
         )
+
+    def with_all_apis(self) -> Profile:
+        """The same server, serving every version that it can."""
+        other = copy(self)
+        other.apis = runtime_config.ALL
+        return other
 
     @property
     def declarative(self) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from time import gmtime, strftime, time
+from typing import Self
 
 from conversion.hub import from_hub, hub_object
 from deviceselectors.interface import Compiler, ExpressionChecker
@@ -50,6 +52,12 @@ class Setting:
         self._verbatim = verbatim
         self._schema_of = schemas_of(profile.schemas)
         self._passes: dict[str, DeclarativePass] = {}
+
+    def with_profile(self, profile: Profile) -> Self:
+        """The same surroundings with another profile of the same release and gates."""
+        other = copy(self)
+        other.profile = profile
+        return other
 
     def read_body(self, request: Request) -> Decoded:
         """The object in the body of a request, in the version of its URL.

@@ -109,6 +109,7 @@ class Reviewer:
         if answer.code == 404:
             result.answer = answer
             self._interpret().add_not_served(result, manifest)
+            self._look_behind_version(result, manifest, request)
             return
         if not answer.accepted or answer.warnings:
             self._interpret().add_answer(result, manifest, answer)
@@ -119,6 +120,12 @@ class Reviewer:
         if self.disabled:
             result.findings = [each for each in result.findings if each.rule not in self.disabled]
             result.afterwards = [each for each in result.afterwards if each.rule not in self.disabled]
+
+    def _look_behind_version(self, result: Result, manifest: Manifest, request: Request) -> None:
+        """Add what the server would report if the object were in a version that it serves."""
+        from commandline.validate.switched_off import foretell
+
+        foretell(result, manifest, request, self.server, self._interpret())
 
     def _look_ahead(self, result: Result, manifest: Manifest, request: Request, answer: Answer) -> None:
         """Add what the server will report once it can read the object."""
