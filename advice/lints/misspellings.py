@@ -46,9 +46,10 @@ def _is_misspelling(word: str, name: str) -> bool:
     mine, other = word[start : len(word) - end], name[start : len(name) - end]
     if not (mine + other).strip("-_."):
         return mine != other
-    part = _part_around(name, start, len(name) - end)
-    if re.search("[^a-z]", mine + other + part + _part_around(word, start, len(word) - end)):
+    around = word[start - 1 : start] + mine + other + name[len(name) - end :][:1]
+    if re.search("[0-9]", around) or not (mine + other).isalpha():
         return False
+    part = _part_around(name, start, len(name) - end)
     if len(mine) == len(other):  # another letter, or two letters the other way round
         return len(part) >= _LONG_WORD or (len(mine) == 2 and mine == other[::-1])
     return len(mine) + len(other) == 1 and not _begins_part(word if mine else name, start)

@@ -45,12 +45,14 @@ class _Reference:
     def check(self, name: str, path: Path) -> Iterator[Warning]:
         """Warn if there is no such object, or note it if there may be one elsewhere."""
         known, facts = self.known, self.facts
-        if known.has(self.namespace, name) or facts.renaming.gives(name, known, self.namespace):
+        if known.has(self.namespace, name):
+            return
+        meant = known.meant_by(self.namespace, name)
+        if not meant and facts.renaming.gives(name, known, self.namespace):
             return
         elsewhere = known.namespaces(name)
         if elsewhere and facts.renaming.sets_namespace:
             return
-        meant = known.meant_by(self.namespace, name)
         is_complete = self.kind in facts.complete
         beside = sorted(where for where, named in elsewhere.items() if self.file in named.files)
         if beside or (is_complete and elsewhere):
