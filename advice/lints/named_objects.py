@@ -18,6 +18,12 @@ class Named:
         self.files: set[str] = set()
         self.requests: frozenset[str] = frozenset()
 
+    def add(self, file: str, requests: frozenset[str]) -> None:
+        """Note one of the objects."""
+        self.files.add(file)
+        if requests != self.requests:
+            self.requests |= requests
+
 
 class NamedObjects:
     """The objects of one kind by name and namespace, which is empty for kinds without.
@@ -37,17 +43,22 @@ class NamedObjects:
     def add(self, namespace: str, name: str, file: str, requests: frozenset[str] = frozenset()) -> None:
         """Note an object; one without a name is none that others can refer to."""
         if name:
-            named = self._by_name.setdefault(name, {}).setdefault(namespace, Named())
-            named.files.add(file)
-            named.requests |= requests
+            self._named(namespace, name).add(file, requests)
 
     def update(self, other: NamedObjects) -> None:
         """Note what others have noted."""
         for name, by_namespace in other._by_name.items():
             for namespace, named in by_namespace.items():
-                mine = self._by_name.setdefault(name, {}).setdefault(namespace, Named())
+                mine = self._named(namespace, name)
                 mine.files |= named.files
                 mine.requests |= named.requests
+
+    def _named(self, namespace: str, name: str) -> Named:
+        by_namespace = self._by_name.setdefault(name, {})
+        named = by_namespace.get(namespace)
+        if named is None:
+            named = by_namespace[namespace] = Named()
+        return named
 
     def has(self, namespace: str, name: str) -> bool:
         """Whether there is such an object."""
