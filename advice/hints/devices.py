@@ -104,21 +104,31 @@ def _attribute_keys(problem: Problem) -> str | Advice:
 
 def _plain_attribute(problem: Problem) -> str | Advice:
     """`model: a100` instead of `model: {string: a100}`."""
-    value = problem.value
     types = {str: "string", bool: "bool", int: "int"}
-    if type(value) not in types:
+    typed = {name: {types[type(value)]: value} for name, value in _siblings(problem) if type(value) in types}
+    if problem.key not in typed:
         return ""
-    typed = {types[type(value)]: value}
-    return Advice("give the type of the attribute:\n" + yaml({problem.key: typed}), (problem.path, typed))
+    what = "each attribute" if len(typed) > 1 else "the attribute"
+    return _rewritten(problem, f"give the type of {what}", typed)
 
 
 def _plain_capacity(problem: Problem) -> str | Advice:
     """`memory: 40Gi`, as v1alpha3 had it, instead of `memory: {value: 40Gi}`."""
-    quantity = problem.value
-    if not _is_bare(quantity):
+    mappings = {name: _with_value(value) for name, value in _siblings(problem) if _is_bare(value)}
+    if problem.key not in mappings:
         return ""
-    mapping = _with_value(quantity)
-    return Advice("put the quantity under `value`:\n" + yaml({problem.key: mapping}), (problem.path, mapping))
+    what = "each quantity" if len(mappings) > 1 else "the quantity"
+    return _rewritten(problem, f"put {what} under `value`", mappings)
+
+
+def _siblings(problem: Problem) -> list[tuple[str, Any]]:
+    """All entries of the mapping that the problem is in: the server names one at a time."""
+    return list(problem.parent.items()) if isinstance(problem.parent, dict) else []
+
+
+def _rewritten(problem: Problem, text: str, entries: dict[str, Any]) -> Advice:
+    changes = [((*problem.path[:-1], name), value) for name, value in entries.items()]
+    return Advice(f"{text}:\n{yaml(entries)}", *changes)
 
 
 def _one_value(problem: Problem) -> str:

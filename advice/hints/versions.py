@@ -144,9 +144,12 @@ def _switched_off(problem: Problem) -> str | Advice:
     now = newest_served(kind, problem.profile)
     if not now:
         return f"{option}: {why}"
-    if decodes(problem.object, now) and not decodes(problem.object, version):
+    convert = f"run `claimcheck convert --to {now} --in-place FILE`"
+    if decodes(problem.object, version):
+        return f"{convert} to rewrite the file, or {option}: {why}"
+    if decodes(problem.object, now):
         return _write_api_version(f"{GROUP}/{now}", f", whose fields these are: {version} has others")
-    return f"run `claimcheck convert --to {now} --in-place FILE` to rewrite the file, or {option}: {why}"
+    return f"{convert} and fix what it names, or {option}: {why}"
 
 
 def _only_with_option(kind: str, version: str, profile: Profile) -> str:
