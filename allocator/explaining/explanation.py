@@ -37,6 +37,8 @@ MAX_KINDS, MAX_REMEDIES = 4, 12
 MAX_FAILING = 8
 #: How long an explanation may take, in seconds.
 SECONDS = 20.0
+#: How much of that may be spent on why selectors do not choose devices.
+SECONDS_FOR_REASONS = 4.0
 
 
 class RequestSteps(NamedTuple):
@@ -199,7 +201,7 @@ def _look_closer(
     openings: Mapping[str, str],
     made_for: Mapping[str, str],
 ) -> None:
-    outcomes = SelectorOutcomes(Selectors())
+    outcomes = SelectorOutcomes(Selectors(), trials.time_limit.part(SECONDS_FOR_REASONS))
     explanation.claim_users = trials.snapshot.claim_users
     if explanation.verdict == FITS:
         assert explanation.placed is not None

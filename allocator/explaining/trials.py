@@ -71,7 +71,7 @@ class Trials:
         self.nodes = nodes
         #: allocated claims of the pod itself, which keep their devices
         self.own = frozenset(full_name(claim) for claim in claims if allocation_of(claim) is not None)
-        self._time_limit = time_limit
+        self.time_limit = time_limit
         self._near: dict[object, Snapshot] = {}
         self._whole: dict[object, Snapshot] = {}
 
@@ -89,10 +89,10 @@ class Trials:
 
     def everywhere(self, variation: Variation) -> list[NodeAnswer]:
         """The answers of all eligible nodes to a variation, in order."""
-        self._time_limit.check()
+        self.time_limit.check()
         cluster = self._snapshot(variation, None).cluster
         closed = (self._closed - variation.opened) | variation.avoided
-        cluster.time_limit = self._time_limit
+        cluster.time_limit = self.time_limit
         return list(
             cluster.place(_copies(variation.claims), Mode.FILTER, closed=closed, instead=self.instead).nodes
         )
@@ -117,9 +117,9 @@ class Trials:
 
     def on(self, node: str, variation: Variation) -> NodeAnswer:
         """The answer of one node to a variation."""
-        self._time_limit.check()
+        self.time_limit.check()
         cluster = self._snapshot(variation, node).cluster
-        cluster.time_limit = self._time_limit
+        cluster.time_limit = self.time_limit
         return cluster.place(_copies(variation.claims), Mode.FILTER, node, instead=self.instead).nodes[0]
 
     def fits_on(self, node: str, variation: Variation) -> bool:

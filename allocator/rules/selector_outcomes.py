@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from allocator.devices import Device
 from allocator.selection import CompileError, Selectors
+from allocator.time_limit import UNLIMITED, TimeLimit
 from deviceselectors.compiler import compile_expression
 from deviceselectors.device_properties import DeviceProperties
 from deviceselectors.environment import Environment
@@ -15,7 +16,7 @@ from deviceselectors.runtime.showing import show
 from resourceapi.objects import EMPTY
 
 #: Of more devices that differ in what an expression looks at than this it is only said that they do not match.
-MAX_EXPLAINED = 2_000
+MAX_EXPLAINED = 10_000
 #: The most parts of an expression that are named for one device.
 _MAX_PARTS = 3
 _NO_SUCH_KEY = "no such key: "
@@ -41,20 +42,26 @@ _MATCH = Outcome(True)
 class SelectorOutcomes:
     """Evaluates expressions, with reasons."""
 
-    def __init__(self, selectors: Selectors) -> None:
+    def __init__(self, selectors: Selectors, time_limit: TimeLimit = UNLIMITED) -> None:
+        """Begin with no expression.
+
+        :param time_limit: how long reasons may be looked for; later ones are left out.
+        """
         self._selectors = selectors
+        self._time_limit = time_limit
         self._expressions: dict[str, _Expression] = {}
 
     def on(self, expression: str, device: Device) -> Outcome:
         """What an expression gives on a device."""
         known = self._expressions.get(expression)
         if known is None:
-            known = self._expressions[expression] = _Expression(expression, self._selectors)
+            known = self._expressions[expression] = _Expression(expression, self._selectors, self._time_limit)
         return known.on(device)
 
 
 class _Expression:
-    def __init__(self, expression: str, selectors: Selectors) -> None:
+    def __init__(self, expression: str, selectors: Selectors, time_limit: TimeLimit) -> None:
+        self._time_limit = time_limit
         self._expression = expression
         self._selectors = selectors
         self._outcomes: dict[DeviceProperties, Outcome] = {}
@@ -86,7 +93,7 @@ class _Expression:
         known = self._explained.get(sight)
         if known is not None or self._explainer is None:
             return known or ()
-        if len(self._explained) >= MAX_EXPLAINED:
+        if len(self._explained) >= MAX_EXPLAINED or self._time_limit.is_over:
             return ()
         found = tuple(self._explainer.explain(device.prepared)[:_MAX_PARTS])
         self._explained[sight] = found

@@ -9,7 +9,6 @@ from allocator.attempt_state import AttemptState
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
-from allocator.rules.selector_outcomes import MAX_EXPLAINED
 from allocator.selection import Selector
 from deviceselectors.explaining import Reason
 from deviceselectors.lookups import ATTRIBUTES, CAPACITY
@@ -37,9 +36,7 @@ class _Selectors(Rule):
         if outcome.error:
             return because(f"fails: {outcome.error}", missing=outcome.missing, failed=True)
         if not outcome.reasons:
-            return because(
-                f"does not match (only {MAX_EXPLAINED:,} different devices are looked at more closely)"
-            )
+            return because("does not match (the devices are too many and too different to say why)")
         return Objection(tuple(self._cause(reason, device.id.driver) for reason in outcome.reasons))
 
     def _cause(self, reason: Reason, driver: str) -> Cause:

@@ -10,7 +10,7 @@ import pytest
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import MAX_REASONS, Explainer
-from deviceselectors.lookups import unguarded
+from deviceselectors.lookups import looks_up_only, unguarded
 from deviceselectors.runtime.device import prepare_device
 from deviceselectors.runtime.program import EvaluationError, Program
 from deviceselectors.unparsing import unparse
@@ -241,3 +241,45 @@ def test_unguarded(expression: str, expected: list[str]) -> None:
     root = compile_expression(expression, Environment("stored")).ast
     assert root is not None
     assert [lookup.name for lookup in unguarded(root)] == expected
+
+
+WANTED = [
+    (f'{D}.model == "a100"', (("model", '"h100"'),), '"a100"'),
+    (f'!({D}.model == "h100")', (("model", '"h100"'),), 'not "h100"'),
+    (f'{D}.model != "h100"', (("model", '"h100"'),), 'not "h100"'),
+    (f"5 < {D}.index", (("index", "3"),), "> 5"),
+    (f"!({D}.index >= 3)", (("index", "3"),), "< 3"),
+    (f"{D}.index in [1, 2]", (("index", "3"),), "one of 1, 2"),
+    (f"!({D}.index in [1, 3])", (("index", "3"),), "not one of 1, 3"),
+    ('device.driver == "e"', (("driver", '"d.example.com"'),), '"e"'),
+    (f'{D}.model.startsWith("a")', (("model", '"h100"'),), ""),
+    (f'{D}.model == string({D}.index)', (("model", '"h100"'), ("index", "3")), ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "seen", "wanted"), WANTED)
+def test_wanted(expression: str, seen: tuple[tuple[str, str], ...], wanted: str) -> None:
+    """What a part saw, and what it would have accepted where that is a constant."""
+    root = compile_expression(expression, Environment("stored")).ast
+    assert root is not None
+    (reason,) = Explainer(root).explain(DEVICE)
+    assert (reason.seen, reason.wanted) == (seen, wanted)
+
+
+@pytest.mark.parametrize(
+    ("expression", "only"),
+    [
+        (f'{D}.model == "a" && device.driver == "b" && has({D}.x)', True),
+        (f'"x" in {D} && "d" in device.attributes && device.capacity["d"].?memory.hasValue()', True),
+        (f"size({D}) > 1", False),
+        ("device.attributes.exists(domain, domain == 'd')", False),
+        ("device.allowMultipleAllocations", False),
+        (f"cel.bind(own, {D}, own.model == 'a')", False),
+        (f"{D}[device.driver] == 'a'", False),
+    ],
+)
+def test_what_an_expression_sees(expression: str, only: bool) -> None:
+    """Devices that agree in what is looked up are the same to an expression that does nothing else."""
+    root = compile_expression(expression, Environment("stored")).ast
+    assert root is not None
+    assert looks_up_only(root) is only

@@ -9,13 +9,19 @@ import pytest
 from allocator import allocation
 from allocator.errors import SearchLimitError
 from allocator.explaining.explanation import MISFIT, UNDECIDED, explain
+from allocator.explaining.holders import holder, released
 from allocator.explaining.snapshot import Snapshot
+from allocator.explaining.steps import NodeView
+from allocator.rules.selector_outcomes import SelectorOutcomes
+from allocator.selection import Selectors
 from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
 from tests.allocator.objects import (
     ALL_FEATURES,
+    DRIVER,
     alternative,
     claim,
+    device,
     device_class,
     exactly,
     first_of,
@@ -98,3 +104,97 @@ def test_preferred_node(counts: dict[str, int], names: tuple[str, str]) -> None:
     taken = found.placed.result[0]["devices"]["results"][0]["request"]
     assert (found.placed.node, taken) == names
     assert found.fitting == list(counts)
+
+
+def unlike(count: int) -> Snapshot:
+    """One node with devices that all differ in an attribute."""
+    devices = [device(f"d{index}", attributes={"index": index, "model": "l4"}) for index in range(count)]
+    return Snapshot(ALL_FEATURES, [node()], {"any": device_class()}, [slice_of(*devices)])
+
+
+def test_reasons_of_devices_that_all_differ() -> None:
+    """What tells devices apart but is not looked at does not matter, and what is looked at is summed up."""
+    model = f"device.attributes['{DRIVER}'].model == 'h100'"
+    index = f"device.attributes['{DRIVER}'].index >= 100"
+    for selector, reason in (
+        (model, 'model is "l4"; wanted "h100"'),
+        (index, "index is 0, 1, 2, 3 and 96 others; wanted >= 100"),
+        (
+            f"{model} || {index}",
+            f'model is "l4"; wanted "h100", and {"index is 0, 1, 2, 3 and 96 others"}; wanted >= 100',
+        ),
+    ):
+        found = explain(unlike(100), [claim(exactly(selectors=[selector]))])
+        (rejected,) = found.kinds[0].requests[0].steps[-1].rejected
+        assert (rejected.devices, rejected.reason) == (100, reason)
+
+
+def test_reasons_take_bounded_time() -> None:
+    """When the time is over, it is only said that devices do not match."""
+    outcomes = SelectorOutcomes(Selectors(), counted(1))
+    view = NodeView(unlike(5), "n", outcomes)
+    asked = view.snapshot.demand([claim(exactly(selectors=[f"device.attributes['{DRIVER}'].index > 9"]))])
+    rejected = view.steps(asked[0].requests[0].alternatives[0]).steps[-1].rejected
+    assert [each.devices for each in rejected] == [1, 4]
+    assert rejected[1].reason == "does not match (the devices are too many and too different to say why)"
+
+
+def test_nodes_are_alike_in_what_is_said() -> None:
+    """Nodes with the same causes for the same numbers are one kind, whose values and holders are those of all."""
+    models = {"n1": "l4", "n2": "l4", "n3": "a100"}
+    slices = [
+        slice_of(device("d0", attributes={"model": model}), name=name, pool=name, nodeName=name)
+        for name, model in models.items()
+    ]
+    nodes = Snapshot(ALL_FEATURES, [node(name) for name in models], {"any": device_class()}, slices)
+    found = explain(nodes, [claim(exactly(selectors=[f"device.attributes['{DRIVER}'].model == 'h100'"]))])
+    (kind,) = found.kinds
+    assert kind.nodes == ("n1", "n2", "n3")
+    (rejected,) = kind.requests[0].steps[-1].rejected
+    assert (rejected.devices, rejected.reason) == (
+        1,
+        'model is "l4" on 2 devices, "a100" on 1; wanted "h100"',
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "metadata", "text", "ended"),
+    [
+        pytest.param(
+            {"reservedFor": [{"resource": "pods", "name": "p"}]},
+            {},
+            "pod ns/p (claim c)",
+            "pod ns/p ended, which uses claim c",
+            id="pod",
+        ),
+        pytest.param(
+            {"reservedFor": [{"resource": "pods", "name": name} for name in "abcde"]},
+            {},
+            "claim ns/c (pods ns/a, ns/b, ns/c and 2 others)",
+            "pods ns/a, ns/b, ns/c, ns/d, ns/e ended, which use claim c",
+            id="shared-claim",
+        ),
+        pytest.param(
+            {},
+            {"ownerReferences": [{"kind": "Pod", "name": "owner"}]},
+            "pod ns/owner (claim c)",
+            "pod ns/owner ended, which uses claim c",
+            id="claim-of-a-template",
+        ),
+        pytest.param(
+            {}, {}, "claim ns/c (used by no pod)", "claim ns/c were deleted, which no pod uses", id="unused"
+        ),
+        pytest.param(
+            {"reservedFor": [{"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g"}]},
+            {},
+            "claim ns/c (podgroups g)",
+            "podgroups g ended, which use claim c",
+            id="pod-group",
+        ),
+    ],
+)
+def test_holders(status: Object, metadata: Object, text: str, ended: str) -> None:
+    """Who holds devices is named down to the pod, and what has to happen for them to be free."""
+    held_claim = {"metadata": {"namespace": "ns", "name": "c", **metadata}, "status": status}
+    found = holder("ns/c", held_claim)
+    assert (found.text, released([found])) == (text, ended)
