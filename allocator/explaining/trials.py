@@ -85,7 +85,7 @@ class Trials:
 
         :raises OutOfTime: if the time limit is over.
         """
-        self._time_limit.check()
+        self.time_limit.check()
 
     def everywhere(self, variation: Variation) -> list[NodeAnswer]:
         """The answers of all eligible nodes to a variation, in order."""
