@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from allocator.demand import Alternative
 from allocator.devices import Device, PoolId
-from allocator.explaining.snapshot import COUNTERS, GROUPS
+from allocator.explaining.changes import parts, with_details
+from allocator.explaining.snapshot import CAPACITY, COUNTERS, GROUPS
 from allocator.explaining.steps import NodeView
 from allocator.explaining.trials import Trials, Undecided, Variation
 from resourceapi.counting import number
+from resourceapi.objects import Object
 
 DEVICES = "devices"
 #: Counter sets and lists of groups that are named.
@@ -20,7 +22,7 @@ MAX_NAMED = 3
 class Clash(NamedTuple):
     """What keeps requests from being served together on a node.
 
-    :param kind: GROUPS or COUNTERS if it would fit without these, DEVICES if there are too few different devices.
+    :param kind: GROUPS, COUNTERS or CAPACITY if it would fit without these, DEVICES if there are too few different devices.
     """
 
     node: str
@@ -35,27 +37,37 @@ def clash(
 
     :param left: the devices that each request or alternative could take if it were alone.
     """
-    if text := _too_few(left):
+    if text := _too_few(view, left):
         return Clash(node, DEVICES, text)
     try:
         if _fits_without(trials, node, GROUPS):
             return Clash(node, GROUPS, f"compatibility groups: {_groups(left)}")
         if _fits_without(trials, node, COUNTERS):
             return Clash(node, COUNTERS, f"shared counters: {_counters(view, left)}")
+        if _fits_without(trials, node, CAPACITY):
+            return Clash(node, CAPACITY, f"capacity: {_capacity(view, left)}")
     except Undecided:
         return None
     return None
 
 
 def _fits_without(trials: Trials, node: str, what: str) -> bool:
-    return trials.surely_fits_on(node, Variation(trials.claims, without=what))
+    claims = trials.claims
+    if what == CAPACITY:
+        for part in parts(claims):
+            claims = with_details(claims, part, _without_capacity)
+    return trials.surely_fits_on(node, Variation(claims, without=what))
 
 
-def _too_few(left: Mapping[Alternative, Sequence[Device]]) -> str:
+def _without_capacity(details: Object) -> Object:
+    return {name: value for name, value in details.items() if name != CAPACITY}
+
+
+def _too_few(view: NodeView, left: Mapping[Alternative, Sequence[Device]]) -> str:
     """Whether even the smallest alternatives need more devices than there are for all requests together."""
     needed: dict[object, int] = {}
     for alternative in left:
-        if alternative.admin_access or any(device.multiple for device in left[alternative]):
+        if alternative.admin_access or any(map(view.attempt.is_shared, left[alternative])):
             return ""
         count = len(left[alternative]) if alternative.takes_all else alternative.count
         request = alternative.claim, alternative.main
@@ -89,6 +101,19 @@ def _counters(view: NodeView, left: Mapping[Alternative, Sequence[Device]]) -> s
             sets.update(dict.fromkeys((device.slice.pool, entry.counter_set) for entry in device.consumes))
     texts = [_left_of(view, pool, name) for pool, name in list(sets)[:MAX_NAMED]]
     more = f" and {number(len(sets) - MAX_NAMED, 'other set')}" if len(sets) > MAX_NAMED else ""
+    return "together they need more than is left of " + "; ".join(texts) + more
+
+
+def _capacity(view: NodeView, left: Mapping[Alternative, Sequence[Device]]) -> str:
+    """What is left of the capacities of the devices that can be shared."""
+    shared = {
+        device.id: device for devices in left.values() for device in devices if view.attempt.is_shared(device)
+    }
+    texts = []
+    for device in list(shared.values())[:MAX_NAMED]:
+        amounts = [f"{name} {amount}" for name, amount in view.attempt.capacity_left(device).items()]
+        texts.append(f"{device.id.device} ({', '.join(amounts[:MAX_NAMED])})")
+    more = f" and {number(len(shared) - MAX_NAMED, 'other device')}" if len(shared) > MAX_NAMED else ""
     return "together they need more than is left of " + "; ".join(texts) + more
 
 

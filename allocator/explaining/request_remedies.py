@@ -15,7 +15,7 @@ from resourceapi.amounts import value_of
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.nearness import nearest
 from resourceapi.objects import Object
-from resourceapi.quantity import Quantity
+from resourceapi.quantity import UNSET, Quantity
 from resourceapi.shortening import shortened
 
 Claims = tuple[Object, ...]
@@ -134,7 +134,7 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
         def less(other: Quantity, name: str = name) -> Claims:
             return with_details(claims, part, lambda each: _with_amount(each, name, other))
 
-        for other in _amounts(finder, name, amount):
+        for other in _amounts(finder, part, name, amount):
             if finder.claims_work(less(other)):
                 text = f"with at most {other} of {name} instead of {amount} in {finder.title(part)}"
                 yield from finder.confirm(
@@ -153,7 +153,7 @@ def _unnamed_capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
     claims = finder.trials.claims
     named: Object = (details_of(claims, part).get("capacity") or {}).get("requests") or {}
     for name in _without_default(finder):
-        for amount in _amounts(finder, name, None) if name not in named else ():
+        for amount in _amounts(finder, part, name, None) if name not in named else ():
             changed = with_details(claims, part, partial(_with_amount, name=name, amount=amount))
             if finder.claims_work(changed):
                 text = f"with a request for at most {amount} of {name} in {finder.title(part)}, which names no amount"
@@ -177,8 +177,9 @@ def _without_default(finder: Finder) -> list[str]:
     )
 
 
-def _amounts(finder: Finder, name: str, wanted: Quantity | None) -> list[Quantity]:
-    """What devices have left of a capacity, if it is less than requested; the largest first."""
+def _amounts(finder: Finder, part: Part, name: str, wanted: Quantity | None) -> list[Quantity]:
+    """What devices have left of a capacity, also after all other requests, if it is less than requested; the largest first."""
+    others = _requested_by_others(finder.trials.claims, part, name)
     found: dict[str, Quantity] = {}
     for view in finder.views.values():
         for device in view.devices():
@@ -188,12 +189,24 @@ def _amounts(finder: Finder, name: str, wanted: Quantity | None) -> list[Quantit
             used = view.snapshot.allocated.capacity.get(device.id) or {}
             if name in used:
                 left = left.sub(used[name])
-            usable = _down_to_policy(name, left, device.capacity, view.features.fractional_capacity_range)
-            if (wanted is None or usable.cmp(wanted) < 0) and usable.sign() > 0:
-                found.setdefault(str(usable), usable)
+            fractional = view.features.fractional_capacity_range
+            for most in (left, left.sub(others)):
+                usable = _down_to_policy(name, most, device.capacity, fractional)
+                if (wanted is None or usable.cmp(wanted) < 0) and usable.sign() > 0:
+                    found.setdefault(str(usable), usable)
     amounts = list(found.values())
     amounts.sort(key=cmp_to_key(Quantity.cmp), reverse=True)
     return amounts[:MAX_AMOUNTS]
+
+
+def _requested_by_others(claims: Claims, part: Part, name: str) -> Quantity:
+    """What all other requests together ask for of a capacity."""
+    total = UNSET
+    for other in parts(claims):
+        requests: Object = (details_of(claims, other).get("capacity") or {}).get("requests") or {}
+        if other != part and requests.get(name) is not None:
+            total = total.add(requests[name])
+    return total
 
 
 def _down_to_policy(name: str, left: Quantity, capacity: Object, fractional: bool) -> Quantity:

@@ -14,9 +14,10 @@ from allocator.explaining.holders import Holder, holder
 from allocator.features import Features
 from allocator.scheduling import SchedulingState
 from resourceapi.objects import Object
+from resourceapi.quantity import UNSET
 
-GROUPS, COUNTERS = "compatibilityGroups", "consumesCounters"
-"""What a change can leave out of devices; without the counters, their groups are gone as well."""
+GROUPS, COUNTERS, CAPACITY = "compatibilityGroups", "consumesCounters", "capacity"
+"""What a change can leave out of account: without counters, their groups as well; of capacity, requests that name none."""
 Taint = tuple[str, str, str]
 """Key, value and effect of a taint."""
 
@@ -49,7 +50,7 @@ class Change(NamedTuple):
     :param without_taint: a taint that is removed from all devices.
     :param features: other feature gates.
     :param class_selector: the name of a DeviceClass, the index of a selector, and the expression that replaces it.
-    :param without: GROUPS or COUNTERS, if these are left out of all devices.
+    :param without: GROUPS, COUNTERS or CAPACITY, if these do not count.
     """
 
     released: frozenset[str] = frozenset()
@@ -178,7 +179,13 @@ def _with_devices(slice: Object, changed: Callable[[Object], Object]) -> Object:
 
 
 def _stripped(what: str, device: Object) -> Object:
-    """The device without counters, or without the groups of what it consumes."""
+    """The device without counters, without the groups of what it consumes, or with capacities of which 0 is taken."""
+    if what == CAPACITY:
+        free = {"requestPolicy": {"default": UNSET}}
+        return {
+            **device,
+            CAPACITY: {name: {**(each or {}), **free} for name, each in (device.get(CAPACITY) or {}).items()},
+        }
     if what == COUNTERS:
         return {name: value for name, value in device.items() if name != COUNTERS}
     entries = [
