@@ -19,6 +19,7 @@ from cluster.workloads import Workload
 from commandline.progress import Progress
 from commandline.results import Failure
 from commandline.scenario import Scenario
+from resourceapi.extended_resources import GATE
 from resourceapi.gates import switchable
 from resourceapi.objects import Object
 
@@ -166,7 +167,8 @@ def _resource_notes(scenario: Scenario, explained: Explained) -> list[str]:
                 f"{name} stands for devices of class {known}, for which kube-scheduler makes a claim itself"
             )
         elif not known and not resources.providing(name):
-            notes.append(f"no DeviceClass stands for {name}, and no node has it from a device plugin")
+            off = "" if GATE in scenario.state.profile.gates else f" with the feature gate {GATE} off"
+            notes.append(f"no DeviceClass stands for {name}{off}, and no node has it from a device plugin")
     return notes
 
 
