@@ -22,8 +22,8 @@ from resourceapi.releases import Profile
 
 _NOWHERE = Place(0, 0, 1, exact=False)
 FORBIDDEN = 403
-# What a server sets itself, and would drop from a new object.
-SERVER_FIELDS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
+# What a server sets itself, and would drop from a new object; but the age of classes says which one stands for a resource.
+SERVER_FIELDS = ("managedFields", "resourceVersion", "uid", "generation", "selfLink")
 
 
 class LiveObject:

@@ -257,6 +257,23 @@ def test_cel_and_quota(live: FakeCluster, tmp_path: Path, capsys: pytest.Capture
     assert "does not fit" in told
 
 
+def test_the_newest_class_stands_for_a_resource(
+    live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The age of live classes is known, which decides between those that give themselves the same name."""
+    _with_a_template(live, tmp_path)
+    spec = {**CLASS["spec"], "extendedResourceName": "example.com/gpu"}
+    live.lists[f"{GROUP}/v1/deviceclasses"] = [
+        {"metadata": {"name": name, "creationTimestamp": f"{year}-01-01T00:00:00Z"}, "spec": spec}
+        for name, year in (("a", 2024), ("b", 2026), ("c", 2025))
+    ]
+    container = {"name": "c", "image": "x", "resources": {"limits": {"example.com/gpu": "1"}}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container]}}
+    (tmp_path / "pod.json").write_text(json.dumps(pod), encoding="utf-8")
+    assert main(["explain", str(tmp_path / "pod.json"), "--live"]) == 0
+    assert "example.com/gpu stands for devices of class b, for which" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("unread", "expected"),
     [
