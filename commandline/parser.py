@@ -9,6 +9,18 @@ from typing import NoReturn
 from commandline.exit_codes import UNFINISHED
 from commandline.help_formatter import Formatter
 
+#: Options of kubectl, kubeconform and other linters, and what does the same here.
+_OF_OTHER_TOOLS = {
+    "k": "kubectl kustomize DIR | claimcheck validate -",
+    "kustomize": "kubectl kustomize DIR | claimcheck validate -",
+    "kubernetes-version": "--kube-version",
+    "ignore-filename-pattern": "--exclude",
+    "ignore": "--exclude, or --disable for lints",
+    "skip": "--exclude, or --disable for lints",
+    "format": "--output",
+    "no-color": "--color=never",
+}
+
 
 class Parser(ArgumentParser):
     """The parser of a subcommand. Options and files may come in any order, and options are not abbreviated.
@@ -88,6 +100,8 @@ class Parser(ArgumentParser):
         from resourceapi.nearness import nearest
 
         name = unknown.partition("=")[0]
+        if name.lstrip("-") in _OF_OTHER_TOOLS:
+            return f"unknown option {name}; use {_OF_OTHER_TOOLS[name.lstrip('-')]}"
         names = self.option_names()
         longer = [option for option in names if name.startswith("--") and option.startswith(name)]
         if meant := nearest(name, names) or (longer[0] if len(longer) == 1 else ""):

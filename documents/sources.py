@@ -22,7 +22,7 @@ def read_file(file: str) -> bytes:
         standard_input = file == STANDARD_INPUT
         content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1) if standard_input else _read_path(file)
     except OSError as error:
-        raise DocumentError(file, 0, 0, _reason(error)) from None
+        raise DocumentError(file, 0, 0, _reason(error, file)) from None
     except ValueError:  # a NUL in the name
         raise DocumentError(file, 0, 0, "no such file or directory") from None
     if len(content) > MAX_FILE_BYTES:
@@ -52,8 +52,10 @@ def _read_path(path: str) -> bytes:
         os.close(descriptor)
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: OSError, file: str) -> str:
     if isinstance(error, FileNotFoundError):
+        if file.startswith(("https://", "http://")):
+            return "addresses are not fetched: fetch the text, and give it to standard input (-)"
         return "no such file or directory"
     if isinstance(error, PermissionError):
         return "permission denied"

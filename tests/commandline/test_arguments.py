@@ -80,6 +80,11 @@ def test_file_with_a_comma(capsys: pytest.CaptureFixture[str]) -> None:
             "claimcheck validate: unknown option --in-place; it is an option of convert",
         ),
         ("validate --xyzzy a.yaml", "claimcheck validate: unknown option --xyzzy"),
+        (
+            "validate -k overlays",
+            "claimcheck validate: unknown option -k; use kubectl kustomize DIR | claimcheck validate -",
+        ),
+        ("validate --no-color a.yaml", "claimcheck validate: unknown option --no-color; use --color=never"),
         ("cel true false", "claimcheck cel: unexpected argument false"),
         ("convert a.yaml", "claimcheck convert: the following arguments are required: --to"),
         (

@@ -50,6 +50,13 @@ def test_a_file_that_is_named_may_have_any_name(tree: Path) -> None:
     assert list(find_files(arguments)) == arguments
 
 
+def test_addresses_are_not_fetched() -> None:
+    """As kubectl would: the error says what to do instead."""
+    (found,) = load(["https://example.com/claim.yaml"])
+    assert isinstance(found, DocumentError)
+    assert found.message == "addresses are not fetched: fetch the text, and give it to standard input (-)"
+
+
 def test_a_file_is_read_once(tree: Path) -> None:
     """Even if it is named and in a directory that is named."""
     found = names(list(find_files([str(tree / "b.yaml"), str(tree), str(tree)])), tree)
