@@ -31,7 +31,7 @@ _UNCHECKED = {
     "ResourceSlice": "whether devices match",
     "ResourceClaim": "whether claims exist that pods name",
     "ResourceClaimTemplate": "whether templates exist that pods name",
-    "Node": "what nodes support",
+    "Node": "what nodes declare",
 }
 
 
@@ -105,21 +105,21 @@ class LiveChecks:
             raise found
         return found
 
-    def stored_and_applied(self, result: Result, manifest: Object) -> tuple[Object | None, Object]:
+    def stored_and_applied(self, result: Result, manifest: Object) -> tuple[Object | None, Object] | None:
         """The object that a manifest would update (None: it would be created), and what is sent to the server then.
 
-        :raises Unavailable: if the stored object cannot be read.
+        :returns: None if the stored object cannot be read, which is noted.
         """
         path = _path(result)
-        stored = self._get(path) if path else None
+        try:
+            stored = self._get(path) if path else None
+        except Unavailable as error:
+            self._fail(result.title, error)
+            return None
         if stored is None:
             return None, manifest
         identity = {"apiVersion": result.api_version, "kind": result.kind}
         return {**stored, **identity}, {**applied(stored, manifest), **identity}
-
-    def fail(self, result: Result, error: Unavailable) -> None:
-        """Note that the stored object could not be read."""
-        self._fail(result.title, error)
 
     def _fail(self, what: str, error: Unavailable) -> None:
         self.failures.append(Failure(f"{self._cluster.name}/{what}", self._cluster.failure(error)))

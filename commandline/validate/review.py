@@ -7,12 +7,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import Result
-from commandline.namespaces import namespace_mismatch
 from commandline.results import Outcome, Skipped
 from commandline.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
 from commandline.validate.sending import BAD_REQUEST, send
 from documents.key_order import with_sorted_keys
-from resourceapi.api_client import Unavailable
 from resourceapi.field_path import render
 from resourceapi.kinds import KINDS
 from resourceapi.manifests import MISSING, group_of, mapping, value_at
@@ -98,14 +96,11 @@ class Reviewer:
             self._interpret().add_refusal(result, manifest, rule, message, ("metadata", "namespace"))
             return
         kept = self._find_stored(result, manifest)
-        try:
-            request = self._request(result, manifest)
-            answer = self._without_version_warning(send(self.server, request, manifest, as_sent=self.as_sent))
-        except Unavailable as error:
-            assert self.checks is not None
-            self.checks.fail(result, error)
+        request = self._request(result, manifest)
+        if request is None:
             self.outcome.results.pop()
             return
+        answer = self._without_version_warning(send(self.server, request, manifest, as_sent=self.as_sent))
         if answer.code == 404:
             result.answer = answer
             self._interpret().add_not_served(result, manifest)
@@ -167,6 +162,8 @@ class Reviewer:
         """The rule and what kubectl or the server says, if the object cannot be in its namespace."""
         wanted = self.only_namespace
         if wanted and result.namespace and result.namespace != wanted:
+            from commandline.namespaces import namespace_mismatch
+
             return NAMESPACE_MISMATCH, namespace_mismatch(result.namespace, wanted)
         if self.checks is None or not result.namespace or result.namespace in self.context.namespaces:
             return None
@@ -174,13 +171,16 @@ class Reviewer:
             return None
         return NAMESPACE_NOT_FOUND, f'namespaces "{result.namespace}" not found'
 
-    def _request(self, result: Result, manifest: Manifest) -> Request:
+    def _request(self, result: Result, manifest: Manifest) -> Request | None:
+        """What is sent to the server; None if it is not known, as the stored object cannot be read."""
         old, body = None, manifest.value
         if self.stored is not None:
             old = self.stored.of(result)
         elif self.checks is not None:
-            old, body = self.checks.stored_and_applied(result, body)
-        if self.checks is not None:
+            found = self.checks.stored_and_applied(result, body)
+            if found is None:
+                return None
+            old, body = found
             result.verb = CREATE if old is None else self.update
         return Request(
             verb=CREATE if old is None else self.update,
