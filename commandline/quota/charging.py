@@ -51,14 +51,13 @@ def charge(options: Namespace) -> Answer:
         failures.append(Failure(manifest.file, line + reason))
 
     inventory = Inventory(Server(profile, namespaces=context.namespaces), options.namespace, reject)
+    given = list(in_namespace(read_files(find(options)), options.namespace_given))
     if cluster is None:
         existing = _learn(read_named("--inventory", options.inventory), inventory, context, failures)
     else:
-        existing = _learn(_live(cluster, profile, options.namespace), inventory, context, failures)
+        existing = _learn(_live(cluster, profile, _namespaces(given, options)), inventory, context, failures)
     _learn(read_named("--quota", options.quota), inventory, context, failures)
-    new = _learn(
-        in_namespace(read_files(find(options)), options.namespace_given), inventory, context, failures
-    )
+    new = _learn(given, inventory, context, failures)
     context.finish()
     inventory.charge(existing)
     inventory.open()
@@ -79,22 +78,34 @@ def _cluster(options: Namespace) -> LiveCluster | None:
     return cluster_of(options)
 
 
-def _live(cluster: LiveCluster, profile: Profile, namespace: str) -> Iterator[Manifest | Result | Failure]:
-    """The objects of a live cluster that count; the server charges to quotas what their status says, whoever uses it.
+def _namespaces(given: Iterable[Manifest | Result | Failure], options: Namespace) -> list[str]:
+    """The namespaces of the objects in files."""
+    from resourceapi.manifests import namespace_of
 
-    :param namespace: the one to read if not all may be read.
+    values = [value for each in given if isinstance(value := getattr(each, "value", None), dict)]
+    return list(dict.fromkeys(namespace_of(value, options.namespace) for value in values)) or [
+        options.namespace
+    ]
+
+
+def _live(
+    cluster: LiveCluster, profile: Profile, namespaces: list[str]
+) -> Iterator[Manifest | Result | Failure]:
+    """The objects of a live cluster that count in some namespaces.
+
     :raises UsageError: if quotas cannot be read.
     """
     from cluster.live_objects import CHARGING
     from commandline.results import Unread
+    from resourceapi.kinds import DEVICE_CLASS
     from resourceapi.model.quotas import KIND as QUOTA
 
-    for each in cluster.objects(profile, kinds=CHARGING, at_least=namespace):
-        if isinstance(each, Unread) and each.read_namespace == namespace:
-            continue  # quotas of other namespaces do not matter
-        if isinstance(each, Unread) and each.kind == QUOTA:
-            raise UsageError(f"{each.file}: {each.message}")
-        yield each
+    for number, namespace in enumerate(namespaces):
+        kinds = CHARGING - {DEVICE_CLASS.name} if number else CHARGING
+        for each in cluster.objects(profile, namespace, kinds=kinds):
+            if isinstance(each, Unread) and each.kind == QUOTA:
+                raise UsageError(f"{each.file}: {each.message}")
+            yield each
 
 
 def _learn(

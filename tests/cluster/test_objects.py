@@ -15,6 +15,7 @@ from cluster.objects import ClusterObjects
 from cluster.store import key_of
 from commandline.cluster_state import ClusterState
 from commandline.reading import read
+from resourceapi.api_client import Unavailable
 from resourceapi.kinds import KINDS
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
@@ -169,3 +170,22 @@ def test_nodes_that_slices_name() -> None:
         if obj["kind"] == "ResourceSlice":
             objects.collection("ResourceSlice").put(obj)
     assert [node["metadata"]["name"] for node in objects.all_nodes()] == ["n1", "n2"]
+
+
+def test_nothing_more_is_asked_without_an_answer() -> None:
+    """A server that stops answering is not waited for again and again."""
+
+    class Stopping(FakeApi):
+        attempts = 0
+
+        def request(self, verb: str, path: str, *arguments: Any, **more: Any) -> Any:
+            if not path.startswith("/api/v1/n"):
+                return super().request(verb, path, *arguments, **more)
+            self.attempts += 1
+            raise Unavailable("GET: nothing came in time", reason="nothing came in time")
+
+    api = Stopping(OBJECTS)
+    found = list(live_objects(api, "test", PROFILE))
+    assert api.attempts == 1
+    assert {each.error.reason for each in found if isinstance(each, UnreadList)} == {"nothing came in time"}
+    assert not [each for each in found if isinstance(each, LiveObject)]

@@ -250,11 +250,14 @@ def test_cel_and_quota(live: FakeCluster, tmp_path: Path, capsys: pytest.Capture
     hard = {"gpu.example.com.deviceclass.resource.k8s.io/devices": "1"}
     quota: dict[str, Any] = {"metadata": {"name": "few", "namespace": "team"}, "spec": {"hard": hard}}
     quota["status"] = {"hard": hard, "used": hard}
-    live.lists["/api/v1/resourcequotas"] = [quota]
+    live.lists["/api/v1/namespaces/team/resourcequotas"] = [quota]
+    live.asked.clear()
     live.lists[f"{GROUP}/v1/deviceclasses"] = [CLASS]
     assert main(["quota", _file(tmp_path, {"name": "new"}), "--live"]) == 1
     assert "claim team/new" in (told := capsys.readouterr().out)
     assert "does not fit" in told
+    assert "/api/v1/namespaces/team/pods" in live.asked  # nothing of other namespaces
+    assert not {"/api/v1/pods", "/api/v1/resourcequotas", "/api/v1/namespaces"} & live.asked
 
 
 def test_the_newest_class_stands_for_a_resource(
