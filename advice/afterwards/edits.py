@@ -8,6 +8,8 @@ from resourceapi.field_path import Path
 
 #: As a new value: the field is removed. An entry of a list becomes null instead, so that the others keep their places.
 REMOVED: Any = type("Removed", (), {"__repr__": lambda self: "<removed>"})()
+# So many characters take about as long to check as another value.
+_CHARACTERS = 20
 
 
 def with_value(value: Any, path: Path, new: Any) -> Any:
@@ -29,8 +31,8 @@ def with_value(value: Any, path: Path, new: Any) -> Any:
     return members
 
 
-def count_values(value: Any) -> int:
-    """How many values there are in some data."""
+def size_of(value: Any) -> int:
+    """How large some data are: the number of values, and a part for so many characters."""
     count, pending = 0, [value]
     while pending:
         found = pending.pop()
@@ -39,4 +41,6 @@ def count_values(value: Any) -> int:
             pending += found.values()
         elif isinstance(found, list):
             pending += found
+        elif isinstance(found, str):
+            count += len(found) // _CHARACTERS
     return count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from advice.afterwards.edits import with_value
@@ -67,23 +67,37 @@ def foretell(
             if (rule, _field(path), message) not in known:
                 interpreter.add_error(later, found.fixed, rule, path, message)
 
-    def review(value: dict[str, Any]) -> Iterator[Mistake]:
-        answer = ask(_in_its_namespace(value, result.namespace))
-        for rule, path, message in problems_of(later, answer):
-            yield rule, _field(path), message
-        for warning in lint(value, answer):
-            yield warning.code, _field(warning.path), warning.message
-
-    certain = rounds.certain(review) - known
-    if certain:
-        begin = len(later.findings)
-        likely = rounds.likely
-        answer = ask(likely.value)
-        interpreter.add_answer(later, likely, answer)
-        for warning in lint(likely.value, answer):
-            interpreter.add_lint(later, likely, warning)
-        later.findings[begin:] = [found for found in later.findings[begin:] if _mistake(found) in certain]
+    if rounds.fixed is not None:
+        _add_later(later, rounds, interpreter, ask, lint)
     result.afterwards = _without_repetition(later.findings, len(result.findings))
+
+
+def _add_later(later: Result, rounds: LaterRounds, interpreter: Interpreter, ask: Ask, lint: Lint) -> None:
+    """Add what the server and the lints say of an object that can be read, and that has not been said."""
+
+    def mistakes(answer: Answer, warnings: list[Warning]) -> list[Mistake]:
+        return [
+            *((rule, _field(path), message) for rule, path, message in problems_of(later, answer)),
+            *((warning.code, _field(warning.path), warning.message) for warning in warnings),
+        ]
+
+    def review(value: dict[str, Any]) -> list[Mistake]:
+        answer = ask(_in_its_namespace(value, later.namespace))
+        return mistakes(answer, lint(value, answer))
+
+    known = {_mistake(finding) for finding in later.findings}
+    likely = rounds.likely
+    answer = ask(likely.value)
+    warnings = lint(likely.value, answer)
+    found = [mistake for mistake in mistakes(answer, warnings) if mistake not in known]
+    certain = rounds.certain(found, review)
+    if not certain:
+        return
+    begin = len(later.findings)
+    interpreter.add_answer(later, likely, answer)
+    for warning in warnings:
+        interpreter.add_lint(later, likely, warning)
+    later.findings[begin:] = [each for each in later.findings[begin:] if _mistake(each) in certain]
 
 
 def _in_its_namespace(value: dict[str, Any], namespace: str) -> dict[str, Any]:

@@ -204,6 +204,7 @@ def free_places(schema: Schema, kind: str, obj: Any, name: str, value: Any) -> I
     :raises TooManyGuessesError: if there are too many.
     """
     count = 0
+    meant: dict[str, list[Field]] = {}
     pending: list[_Part] = [_Part((), ref(kind), obj, 2)]
     while pending:
         part = pending.pop()
@@ -212,15 +213,26 @@ def free_places(schema: Schema, kind: str, obj: Any, name: str, value: Any) -> I
             if name not in (part.value or ()) and is_readable(schema, part.type.element, value):
                 places.append(((*part.path, Key(name)), part.type.element))
         elif part.type.kind == "struct":
-            for field in fields_of(schema, schema[part.type.struct]):
-                is_set = isinstance(part.value, dict) and part.value.get(field.name) is not None
-                if not is_set and (field.name == name or nearest(name, (field.name,))):
+            struct = part.type.struct
+            if struct not in meant:
+                meant[struct] = _fields_meant_by(schema, struct, name)
+            for field in meant[struct]:
+                if not isinstance(part.value, dict) or part.value.get(field.name) is None:
                     places.append(((*part.path, field.name), field.type))
         count += len(places)
         if count > _MOST_PLACES:
             raise TooManyGuessesError
         yield from places
         pending += _parts(schema, part)
+
+
+def _fields_meant_by(schema: Schema, struct: str, name: str) -> list[Field]:
+    """The fields of a struct that have a name, or nearly."""
+    return [
+        field
+        for field in fields_of(schema, schema[struct])
+        if field.name == name or nearest(name, (field.name,))
+    ]
 
 
 class _Part(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from advice.afterwards import gaps
-from advice.afterwards.edits import REMOVED, count_values, with_value
+from advice.afterwards.edits import REMOVED, size_of, with_value
 from advice.afterwards.fixed import Fixed
 from advice.afterwards.moves import indent, rename, reshape, unwrap
 from resourceapi.decoding import MAX_PROBLEMS, DecodingError, Problem, all_errors
@@ -33,8 +33,8 @@ _MOST_MISTAKES = 50
 _MOST_TEXTS = 16
 _MOST_TRIED_ALONE = 8
 _RANDOM_TRIES = 6
-_MOST_VALUES = 200_000
-"""The most values that all objects together have which are tried."""
+_LARGEST = 100_000
+"""How large all objects together may be which are tried, or searched for the place of a field."""
 
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"|(?<= value: )-?\d+')
@@ -87,16 +87,19 @@ class LaterRounds:
                 self.fixed = fixed
                 return
             self.unreadable.append(found)
-            if max(len(found.errors), len(found.problems)) >= MAX_PROBLEMS:
+            mistakes = len(found.errors) + len(found.problems)
+            if mistakes >= MAX_PROBLEMS or mistakes * size_of(value) > _LARGEST:
                 return
             fixed = self._fix(found)
 
-    def certain(self, review: Review) -> set[Mistake]:
-        """The mistakes of the object once it can be read, in whichever of the likely ways that comes about."""
+    def certain(self, found: list[Mistake], review: Review) -> set[Mistake]:
+        """The mistakes of the object once it can be read, in whichever of the likely ways that comes about.
+
+        :param found: those of the most likely one.
+        """
         if self.fixed is None:
             return set()
-        value = self.likely.value
-        mistakes, texts = _with_texts(list(review(value))[:_MOST_MISTAKES])
+        mistakes, texts = _with_texts(found[:_MOST_MISTAKES])
         if not mistakes or not self._gaps:
             return mistakes
         inside = {mistake for mistake in mistakes if self._is_in_what_was_put(mistake[1])}
@@ -108,7 +111,7 @@ class LaterRounds:
         # what was put elsewhere will be read there, and be wrong there; what else follows from that is less sure
         for guesses, stay in ((settled, set()), (open, inside)):
             tries = list(_tries(guesses))
-            if len(tries) * count_values(value) > _MOST_VALUES:
+            if len(tries) * size_of(self.fixed.value) > _LARGEST:
                 return set()
             for chosen in tries:
                 if mistakes <= stay:
