@@ -101,8 +101,13 @@ def _elsewhere(schema: Schema, kind: str, path: Path, before: Any, obj: Any) -> 
     if entry := _map_entry(path):  # its key may be misplaced, too
         guesses.append(_setting(entry, REMOVED))
     field = path
-    while field and isinstance(field[-1], int):  # all of the list may be misplaced
+    while field and isinstance(field[-1], int):  # all of a list may be misplaced in which nothing is right
         field = field[:-1]
+        type, entries = type_at(schema, kind, field), value_at(before, field)
+        if type is None or type.element is None or not isinstance(entries, list):
+            return guesses
+        if any(is_readable(schema, type.element, entry) for entry in entries):
+            return guesses
     if not field:
         return guesses
     listed = value_at(before, field)
@@ -132,7 +137,7 @@ def _free(schema: Schema, kind: str, path: Path, obj: Any, value: Any = None) ->
     return [
         field
         for field in fields_of(schema, struct)
-        if field.name not in holder and field.name != path[-1]
+        if holder.get(field.name) is None and field.name != path[-1]
         if value is None or is_readable(schema, field.type, value)
     ]
 
@@ -149,7 +154,7 @@ def _setting(path: Path, new: Any) -> Guess:
 def _adding(around: Path, members: dict[str, Any]) -> Guess:
     def guess(obj: Any) -> Any:
         found = value_at(obj, around)
-        return with_value(obj, around, {**members, **found}) if isinstance(found, dict) else obj
+        return with_value(obj, around, {**found, **members}) if isinstance(found, dict) else obj
 
     return guess
 
@@ -260,7 +265,7 @@ def _parts(schema: Schema, part: _Part) -> Iterator[_Part]:
         elif isinstance(value, dict):
             items = ((Key(key), item) for key, item in value.items())
         for key, item in items:
-            yield from _readable(schema, _Part((*path, key), type.element, item, 0))
+            yield from _readable(schema, _Part((*path, key), type.element, item, min(levels, 1)))
 
 
 def _readable(schema: Schema, part: _Part) -> Iterator[_Part]:

@@ -118,7 +118,7 @@ def _is_in_another_entry(place: Path, around: Path) -> bool:
 def _free_fields(schema: Schema, struct: Struct | None, holder: Any) -> dict[str, Type]:
     if struct is None or not isinstance(holder, dict):
         return {}
-    return {field.name: field.type for field in fields_of(schema, struct) if field.name not in holder}
+    return {field.name: field.type for field in fields_of(schema, struct) if holder.get(field.name) is None}
 
 
 def _is_like(schema: Schema, type: Type, value: Any) -> bool:
