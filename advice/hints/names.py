@@ -15,7 +15,8 @@ from validation.version_texts import as_semantic_version
 
 REFERENCE = r"(constraints|config)\[\]\.requests\[\]$"
 ATTRIBUTE_NAME = r"(matchAttribute|distinctAttribute)$"
-SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+FIELD_OPERATORS = ("In", "NotIn")
+LABEL_OPERATORS = (*FIELD_OPERATORS, "Exists", "DoesNotExist", "Gt", "Lt")
 _MOST_NAMES_SHOWN = 12
 
 
@@ -84,12 +85,11 @@ def _unsupported(problem: Problem) -> str | Advice:
 
 def _selector_operator(problem: Problem) -> str | Advice:
     """`IN`, in a selector of nodes."""
-    meant = nearest(problem.value, SELECTOR_OPERATORS) if isinstance(problem.value, str) else ""
-    if not meant and isinstance(problem.value, str):
-        meant = next((each for each in SELECTOR_OPERATORS if each.lower() == problem.value.lower()), "")
+    operators = FIELD_OPERATORS if "matchFields" in problem.path else LABEL_OPERATORS
+    meant = nearest(problem.value, operators) if isinstance(problem.value, str) else ""
     if meant:
         return _did_you_mean(problem, meant)
-    return "write one of " + ", ".join(f"`{name}`" for name in SELECTOR_OPERATORS)
+    return "write one of " + ", ".join(f"`{name}`" for name in operators)
 
 
 # --- the form of names -------------------------------------------------------------------------------------------

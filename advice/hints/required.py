@@ -49,6 +49,7 @@ WANTED = (
         r"opaque\.parameters$",
         "add the parameters that the driver understands as YAML, usually with `apiVersion` and `kind`",
     ),
+    (r"\.extendedResourceName$", "write a domain and a name, such as `example.com/gpu`"),
     (
         r"(matchAttribute|distinctAttribute)$",
         "write an attribute with its domain, such as `gpu.example.com/model`",
@@ -58,22 +59,22 @@ WANTED = (
 )
 
 
-def _wanted(problem: Problem) -> str:
+def wanted_at(problem: Problem) -> str:
+    """What to write into the field, or nothing."""
     import re
 
+    text = next((text for place, text in WANTED if re.search(place, problem.place)), "")
+    return text.format(key=problem.key)
+
+
+def _wanted(problem: Problem) -> str:
     if problem.rule == INVALID and problem.value not in ("", MISSING, None):
         return ""
-    return next((text for place, text in WANTED if re.search(place, problem.place)), "").format(
-        key=problem.key
-    )
+    return wanted_at(problem)
 
 
 def _too_small(problem: Problem) -> str:
-    import re
-
-    return next(
-        (text for place, text in WANTED if re.search(place, problem.place)), "write `1` or more"
-    ).format(key=problem.key)
+    return wanted_at(problem) or "write `1` or more"
 
 
 def _no_attribute(problem: Problem) -> str:

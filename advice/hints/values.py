@@ -8,6 +8,7 @@ from typing import Any
 from advice.hints import schema_walk
 from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
+from advice.hints.required import wanted_at
 from advice.hints.snippet import scalar, yaml
 from resourceapi.manifests import MISSING
 from resourceapi.quantity import QuantityError, parse
@@ -17,7 +18,7 @@ from validation.version_texts import as_semantic_version
 
 WRONG = (WRONG_TYPE,)
 ATTRIBUTE_NAME = r"(matchAttribute|distinctAttribute)$"
-# Kinds of types, as people say them.
+NAMES_WITH_DOMAIN = r"(matchAttribute|distinctAttribute|extendedResourceName)$"
 _NUMBERS = ("int64", "int32")
 
 
@@ -49,6 +50,8 @@ def _quotes(problem: Problem) -> str | Advice:
     if wanted == "string" and isinstance(value, (bool, int, float)):
         if values := _enumeration(problem):
             return "write one of " + ", ".join(f"`{name}`" for name in values)
+        if re.search(NAMES_WITH_DOMAIN, problem.place):
+            return wanted_at(problem)
         text = problem.written.strip()
         text = text if re.fullmatch(r"[\w.+-]+", text) else scalar(value)
         if problem.place.endswith("{}.version"):
