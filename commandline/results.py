@@ -94,6 +94,11 @@ class Outcome:
             for finding in result.afterwards:
                 yield result, finding
 
+    @property
+    def has_stored(self) -> bool:
+        """Whether there are objects that were read from a server."""
+        return any(result.stored is not None for result in self.results)
+
     def count(self, severity: str) -> int:
         """The number of findings of a severity."""
         return sum(1 for _ in self.findings(severity))

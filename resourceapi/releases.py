@@ -7,7 +7,6 @@ proposals describe and no release has yet.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 
 from resourceapi import gates as feature_gates
 from resourceapi import runtime_config
@@ -54,6 +53,8 @@ class Profile:
 
     def with_all_apis(self) -> Profile:
         """The same server, serving every version that it can."""
+        from copy import copy
+
         other = copy(self)
         other.apis = runtime_config.ALL
         return other

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from resourceapi.errors import ClaimcheckError
@@ -11,9 +10,8 @@ from resourceapi.model.versions import GROUP, SCHEMAS
 
 #: Every version that the release can serve.
 ALL = {"api/all": True}
-# From the least to the most specific: a later one overrides.
-_STAGES = {"api/ga": "", "api/beta": "beta", "api/alpha": "alpha"}
-_stage = re.compile(r"v\d+(alpha|beta)?\d*")
+_STABLE = "api/ga"
+_STAGES = {"api/beta": "beta", "api/alpha": "alpha"}
 # They stand for nothing any more, and are taken all the same.
 _WITHOUT_EFFECT = frozenset(("api/legacy",))
 
@@ -50,7 +48,7 @@ def _check(key: str) -> None:
         return
     if not slash or key.count("/") > 2:
         raise RuntimeConfigError(f"runtime-config invalid key {key}")
-    if group == "api" and key not in {"api/all", *_STAGES, *_WITHOUT_EFFECT}:
+    if group == "api" and key not in {"api/all", _STABLE, *_STAGES, *_WITHOUT_EFFECT}:
         raise RuntimeConfigError(f"unknown api groups {key}")
     if group == GROUP and version.partition("/")[0] not in SCHEMAS:
         raise RuntimeConfigError(
@@ -65,10 +63,9 @@ def is_served(version: str, resource: str, settings: Mapping[str, bool]) -> bool
 
     :param resource: the plural, as in URLs.
     """
-    match = _stage.fullmatch(version)
-    stage = match[1] or "" if match else ""
-    in_stage = next(key for key, name in _STAGES.items() if name == stage)
-    served = not stage
-    for key in ("api/all", in_stage, f"{GROUP}/{version}", f"{GROUP}/{version}/{resource}"):
+    stage = next((key for key, name in _STAGES.items() if name in version), _STABLE)
+    served = stage == _STABLE
+    # from the least to the most specific: a later one overrides
+    for key in ("api/all", stage, f"{GROUP}/{version}", f"{GROUP}/{version}/{resource}"):
         served = settings.get(key, served)
     return served

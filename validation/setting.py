@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from time import gmtime, strftime, time
 from typing import Self
 
@@ -55,6 +54,8 @@ class Setting:
 
     def with_profile(self, profile: Profile) -> Self:
         """The same surroundings with another profile of the same release and gates."""
+        from copy import copy
+
         other = copy(self)
         other.profile = profile
         return other

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 
 from advice.findings import Finding, Result
 from commandline.reports.escaping import on_one_line
-from commandline.reports.stored_objects import remark
 from resourceapi.counting import number
 
 #: So many findings that are alike are each shown in full.
@@ -19,8 +18,8 @@ SHOWN_IN_FULL = 3
 #: Of more, the first is shown in full, and so many places of others.
 PLACES = 3
 # What is not closed goes to the end, so that nothing is read twice.
-_index_or_key = re.compile(r"\[[^\]]*+\]?")
-_value = re.compile(r'"(?:[^"\\]|\\.)*+"?|\d+', re.DOTALL)
+_INDEX_OR_KEY = r"\[[^\]]*+\]?"
+_VALUE = r'(?s:"(?:[^"\\]|\\.)*+"?|\d+)'
 
 
 class Group:
@@ -94,10 +93,16 @@ def place_of(result: Result, finding: Finding) -> str:
 
 def _without_values(result: Result, finding: Finding) -> tuple[str, ...]:
     return (
-        remark(result, finding),
+        "" if result.stored is None else _remark(result, finding),
         finding.severity,
         finding.rule,
-        _index_or_key.sub("[]", finding.field),
+        re.sub(_INDEX_OR_KEY, "[]", finding.field),
         # about no field: what is quoted is the kind or the version, which are no values
-        _value.sub("…", finding.message) if finding.field else finding.message,
+        re.sub(_VALUE, "…", finding.message) if finding.field else finding.message,
     )
+
+
+def _remark(result: Result, finding: Finding) -> str:
+    from commandline.reports.stored_objects import remark
+
+    return remark(result, finding)

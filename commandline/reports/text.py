@@ -10,7 +10,6 @@ from commandline.color import BLUE, BOLD, CYAN, RED, YELLOW, paint
 from commandline.helm import RENDERED
 from commandline.reports.escaping import on_one_line, printable, without_commands
 from commandline.reports.grouping import grouped, place_of
-from commandline.reports.stored_objects import remark, summary_lines
 from commandline.results import Outcome
 from resourceapi.counting import number
 
@@ -32,9 +31,11 @@ def write(
 
     :param show_all: whether to show each of many findings that are alike.
     """
-    if with_summary:
+    if with_summary and outcome.has_stored:
+        from commandline.reports.stored_objects import summary_lines
+
         about_stored = "".join(f"{on_one_line(line)}\n" for line in summary_lines(outcome))
-        stream.write(without_commands(about_stored) + "\n" * bool(about_stored))
+        stream.write(without_commands(about_stored) + "\n")
     now = _by_result(grouped(outcome.findings(), show_all=show_all))
     later = _by_result(grouped(outcome.afterwards(), show_all=show_all))
     for result in outcome.results if now or later else ():
@@ -116,8 +117,11 @@ def _block(result: Result, finding: Finding, origin: str, others: str, color: bo
     if finding.hint:
         hint = printable(finding.hint).replace("\n", f"\n{gutter}         ")
         lines.append(f"{gutter} {_paint('= hint:', CYAN, color)} {hint}")
-    if about_stored := remark(result, finding):
-        lines.append(f"{gutter} {_paint('= stored:', CYAN, color)} {about_stored}")
+    if result.stored is not None:
+        from commandline.reports.stored_objects import remark
+
+        if about_stored := remark(result, finding):
+            lines.append(f"{gutter} {_paint('= stored:', CYAN, color)} {about_stored}")
     if others:
         lines.append(f"{gutter} {_paint('= more:', CYAN, color)} {others}")
     return "\n".join(lines) + "\n\n"
