@@ -105,8 +105,7 @@ class Reviewer:
             result.answer = answer
             self._interpret().add_not_served(result, manifest)
             self._look_behind_version(result, manifest, request)
-            return
-        if not answer.accepted or answer.warnings:
+        elif not answer.accepted or answer.warnings:
             self._interpret().add_answer(result, manifest, answer)
         if self.facts is not None:
             self._lint(result, manifest, answer, self.facts, kept)
@@ -279,7 +278,7 @@ class Reviewer:
         return [
             warning
             for warning in lint(value, self.facts, file, notes=self.notes)
-            if warning.code != DROPPED.code or self._is_dropped(answer, warning.path)
+            if warning.code != DROPPED.code or (answer.code != 404 and self._is_dropped(answer, warning.path))
         ]
 
 

@@ -481,6 +481,23 @@ def test_ignored_lint(comment: str, write: Write, report: Report) -> None:
     assert not _findings(report(write("pod.yaml", POD % f" # {comment}")))
 
 
+def test_lints_of_versions_that_are_not_served(write: Write, report: Report) -> None:
+    """Lints look at an object in a version that the release does not serve, but nothing is dropped from it."""
+    text = """apiVersion: resource.k8s.io/v1beta1
+kind: ResourceSlice
+metadata: {name: slice, labels: {on: a}}
+spec:
+  driver: gpu.example.com
+  nodeName: node
+  pool: {name: node, generation: 1, resourceSliceCount: 1}
+  devices: [{name: gpu, basic: {attributes: {a: {strings: [b]}}}}]
+"""
+    assert [finding["rule"] for finding in _findings(report(write("slice.yaml", text)))] == [
+        "NotServed",
+        "CC020",
+    ]
+
+
 def test_ignored_on_the_line_above(write: Write, report: Report) -> None:
     """The comment may stand above the line, but not further away; other codes are not silenced."""
     above = POD.replace("  - {name", "  # claimcheck: ignore[CC004]\n  - {name") % ""
