@@ -101,9 +101,8 @@ class CredentialPlugin:
                 stderr=subprocess.PIPE,
             )
         except (FileNotFoundError, PermissionError) as error:
-            for line in shortened(self._entry.text("installHint").strip(), MAX_HINT).splitlines():
-                self._tell(line)
-            raise self._error((error.strerror or "cannot be run").lower()) from None
+            reason = "not found" if isinstance(error, FileNotFoundError) else "may not be run"
+            raise self._error(reason, self._entry.text("installHint")) from None
         except (OSError, ValueError) as error:
             raise self._error(str(error)) from None
         printed = _Output(process)
@@ -185,8 +184,10 @@ class CredentialPlugin:
     def _name(self) -> str:
         return shortened(Path(self._entry.text("command")).name, MAX_LINE)
 
-    def _error(self, reason: str) -> KubeconfigError:
-        return KubeconfigError(f"the credential plugin {self._name}: {reason}")
+    def _error(self, reason: str, hint: str = "") -> KubeconfigError:
+        return KubeconfigError(
+            f"the credential plugin {self._name}: {reason}", shortened(hint.strip(), MAX_HINT)
+        )
 
 
 class _Output(threading.Thread):

@@ -21,7 +21,14 @@ MAX_NAME = 253
 
 
 class KubeconfigError(ClaimcheckError):
-    """A kubeconfig that cannot be used; the text may quote it, or the output of a credential plugin."""
+    """A kubeconfig that cannot be used; the text may quote it.
+
+    ``hint``: what its author says that helps; may have several lines.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 class Entry(NamedTuple):
@@ -90,6 +97,8 @@ class Kubeconfig:
         :raises KubeconfigError: if there is none, or it names what is not there.
         """
         contexts = self._entries["context"]
+        if not contexts:
+            raise KubeconfigError("it has no contexts, so it leads to no cluster")
         if not name and not self.current_context:
             raise KubeconfigError(f"no current context; choose one with --context{_choices(contexts)}")
         context = self._entry("context", name or self.current_context)

@@ -93,17 +93,17 @@ def _live(
 ) -> Iterator[Manifest | Result | Failure]:
     """The objects of a live cluster that count in some namespaces.
 
-    :raises UsageError: if quotas cannot be read.
+    :raises UsageError: if the cluster does not answer, or quotas cannot be read.
     """
     from cluster.live_objects import CHARGING
-    from commandline.results import Unread
+    from commandline.results import Failure, Unread
     from resourceapi.kinds import DEVICE_CLASS
     from resourceapi.model.quotas import KIND as QUOTA
 
     for number, namespace in enumerate(namespaces):
         kinds = CHARGING - {DEVICE_CLASS.name} if number else CHARGING
         for each in cluster.objects(profile, namespace, kinds=kinds):
-            if isinstance(each, Unread) and each.kind == QUOTA:
+            if isinstance(each, Failure) and (not isinstance(each, Unread) or each.kind == QUOTA):
                 raise UsageError(f"{each.file}: {each.message}")
             yield each
 

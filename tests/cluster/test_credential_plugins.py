@@ -134,7 +134,8 @@ def test_questions_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_install_hint(tmp_path: Path) -> None:
     """For a command that is not there."""
-    told: list[str] = []
-    with pytest.raises(KubeconfigError, match="no such file or directory"):
-        plugin("", told, command=str(tmp_path / "none"), installHint="Get it:\n  apt\n").run()
-    assert told == ["Get it:", "  apt"]
+    with pytest.raises(KubeconfigError, match="the credential plugin none: not found") as caught:
+        plugin("", command=str(tmp_path / "none"), installHint="Get it:\n  apt\n").run()
+    assert caught.value.hint == "Get it:\n  apt"
+    with pytest.raises(KubeconfigError, match="may not be run"):
+        plugin("", command=str(tmp_path)).run()

@@ -158,6 +158,19 @@ def test_dead_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     ]
 
 
+@pytest.mark.parametrize("command", ["quota", "explain", "simulate", "cel"])
+def test_no_verdict_without_a_server(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every command says why there is no answer, and nothing else."""
+    config = _kubeconfig(tmp_path, "http://127.0.0.1:9")
+    subject = "true" if command == "cel" else _file(tmp_path, {"name": "a"})
+    assert main([command, subject, "--kubeconfig", config]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert "no answer from http://127.0.0.1:9: connection refused" in captured.err
+
+
 def test_something_else_than_an_api_server(
     live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -324,7 +324,7 @@ FAILURES = [
     pytest.param("nobody", "the server answers 403", id="nobody"),
     pytest.param("dead proxy", "the proxy does not answer", id="dead-proxy"),
     pytest.param("failing plugin", "failed with exit code 1", id="failing-plugin"),
-    pytest.param("missing plugin", "no such file or directory", id="missing-plugin"),
+    pytest.param("missing plugin", "the credential plugin none: not found", id="missing-plugin"),
     pytest.param("auth provider", "auth provider gcp", id="auth-provider"),
 ]
 
