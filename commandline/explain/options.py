@@ -22,9 +22,10 @@ EXAMPLES = """examples:
       -A -o yaml > cluster.yaml                                 (without devicetaintrules before 1.37)
 
 For each request and node, the report counts the devices that remain after the class, selectors, taints, allocations,
-capacity, counters and compatibility groups. It then lists the requirements that conflict, and changes that would make the
-pod fit; each change has been tried. Of the pod, its nodeSelector, required node affinity, tolerations and requests for CPU,
-memory and other resources of nodes are taken into account; affinity to other pods, topology spread, ports and volumes are not.
+capacity, counters and compatibility groups. Above that are changes that would make the pod fit, each of which has been tried,
+and who holds the devices that it needs; below, the requirements that conflict. Of the pod, its nodeSelector, required node
+affinity, tolerations and requests for CPU, memory and other resources of nodes are taken into account; affinity to other
+pods, topology spread, ports and volumes are not.
 
 exit codes: 0 all fit, 1 some do not, 2 some input could not be read or decided
 """
