@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from advice.findings import WARNING, Finding, Result
+from advice.findings import UPDATES_ACCEPTED, WARNING, Finding, Result, Stored
 from commandline.main import main
 from commandline.reports.grouping import SHOWN_IN_FULL, grouped
+from commandline.reports.stored_objects import remark
 
 LONG = 200_000
+KEPT = "the object keeps the field, even when it is updated, and loses it only if it is created again"
+LOST = "the object has the field until it is updated or created again"
 
 
 class _Source:
@@ -101,6 +104,17 @@ def test_rules_are_told_apart() -> None:
     """The same words by another rule are another finding."""
     findings = _findings(("a", _fields(3))) + _findings(("a", _fields(3)), rule="CC001")
     assert len(_shown(findings)) == 6
+
+
+def test_what_becomes_of_stored_objects_is_told_apart() -> None:
+    """Findings in the same words are not alike if they mean something else for the objects as they are stored."""
+    findings = _findings(("a", _fields(2)), ("b", _fields(2)))
+    for number, (result, _) in enumerate(findings):
+        result.stored = result.stored or Stored(UPDATES_ACCEPTED)
+        if number > 1:
+            result.stored.lost = ["spec.devices[0].x", "spec.devices[1].x"]
+    assert [remark(result, finding) for result, finding in findings] == [KEPT, KEPT, LOST, LOST]
+    assert len(_shown(findings)) == 4
 
 
 @pytest.mark.parametrize("piece", ['"', '"a\\', "[", '[\\"'])
