@@ -134,7 +134,7 @@ def _cluster(snapshot: Snapshot, resources: NodeResources) -> SchedulingState:
         snapshot.features,
         snapshot.nodes.values(),
         snapshot.classes,
-        snapshot.slices.values(),
+        snapshot.inventory,  # which has read the slices
         resources.copy(),
     )
     for claim in snapshot.claims.values():
