@@ -52,7 +52,7 @@ def play(obj: Any, broken: list[Breakage], profile: Profile) -> Rounds:
     left = list(broken)
     while _is_unreadable(result):
         fields = {finding.field for finding in result.findings if finding.severity == ERROR}
-        fixed = [each for each in left if _is_reported(each, fields)]
+        fixed = [each for each in left if is_reported(each, fields)]
         assert fixed, (fields, left)
         for each in fixed:
             obj = each.undone(obj)
@@ -76,7 +76,8 @@ def _is_unreadable(result: Result) -> bool:
     return result.answer is not None and " cannot be handled as a " in result.answer.message
 
 
-def _is_reported(broken: Breakage, fields: set[str]) -> bool:
+def is_reported(broken: Breakage, fields: set[str]) -> bool:
+    """Whether one of the fields is where a mistake is, or inside."""
     return any(_is_any_at([broken], field) for field in fields)
 
 
