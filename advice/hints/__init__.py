@@ -1,8 +1,8 @@
 """Hints: how to fix what the server rejects, for the mistakes that people really make.
 
 Each is a row of a table (:class:`advice.hints.hint.Hint`): a condition and an advice.  The first that applies wins.
-The tables are only imported once there is a problem.  Where the advice is one certain change, it says so in a form that
-:func:`advice.hints.changes.changed` can make.
+The tables are only imported once there is a problem that they may be about.  Where the advice is one certain change, it says so in
+a form that :func:`advice.hints.changes.changed` can make.
 """
 
 from __future__ import annotations
@@ -10,44 +10,51 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from resourceapi.field_errors import (
+    DUPLICATE,
+    FORBIDDEN,
+    INVALID,
+    NOT_FOUND,
+    NOT_SUPPORTED,
+    REQUIRED,
+    TOO_LONG,
+    TOO_MANY,
+)
+from validation.rule_names import NOT_SERVED, SERVER_WARNING, UNKNOWN_FIELD, WRONG_TYPE
+
 if TYPE_CHECKING:
     from advice.hints.hint import Advice, Hint
     from advice.hints.problem import Problem
 
+#: The modules with hints, in the order in which they are tried, with the rules that their hints are for.
+MODULES = {
+    "placeholders": (WRONG_TYPE, INVALID, NOT_SUPPORTED, TOO_LONG, NOT_SERVED, UNKNOWN_FIELD),
+    "former": (NOT_SERVED, UNKNOWN_FIELD),
+    "versions": (NOT_SERVED, SERVER_WARNING),
+    "selectors": (UNKNOWN_FIELD, WRONG_TYPE),
+    "expressions": (INVALID, FORBIDDEN),
+    "pods": (UNKNOWN_FIELD, WRONG_TYPE, INVALID, NOT_FOUND, REQUIRED, DUPLICATE),
+    "gates": (REQUIRED, INVALID, NOT_FOUND, NOT_SUPPORTED),
+    "requests": (UNKNOWN_FIELD, REQUIRED, INVALID),
+    "devices": (UNKNOWN_FIELD, WRONG_TYPE, REQUIRED, INVALID),
+    "fields": (UNKNOWN_FIELD,),
+    "required": (REQUIRED, INVALID, FORBIDDEN, TOO_MANY),
+    "values": (WRONG_TYPE,),
+    "names": (INVALID, REQUIRED, NOT_SUPPORTED, DUPLICATE),
+}
+
 
 @cache
-def hints() -> tuple[Hint, ...]:
-    """All hints, in the order in which they are tried."""
-    from advice.hints import (
-        devices,
-        expressions,
-        fields,
-        former,
-        gates,
-        names,
-        placeholders,
-        pods,
-        requests,
-        required,
-        selectors,
-        values,
-        versions,
-    )
+def hints_about(rule: str) -> tuple[Hint, ...]:
+    """The hints for a rule, in the order in which they are tried."""
+    from importlib import import_module
 
-    return (
-        *placeholders.HINTS,
-        *former.HINTS,
-        *versions.HINTS,
-        *selectors.HINTS,
-        *expressions.HINTS,
-        *pods.HINTS,
-        *gates.HINTS,
-        *requests.HINTS,
-        *devices.HINTS,
-        *fields.HINTS,
-        *required.HINTS,
-        *values.HINTS,
-        *names.HINTS,
+    return tuple(
+        hint
+        for module, rules in MODULES.items()
+        if rule in rules
+        for hint in import_module(f"advice.hints.{module}").HINTS
+        if rule in hint.rules
     )
 
 
@@ -55,7 +62,7 @@ def hint_for(problem: Problem) -> tuple[str, Advice]:
     """The first hint that applies: its name and its advice, both empty if there is none."""
     from advice.hints.hint import NO_ADVICE
 
-    for hint in hints():
+    for hint in hints_about(problem.rule):
         advice = hint.advice(problem)
         if advice.text:
             return hint.name, advice

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from advice import interpreter
-from advice.hints import hint_for, hints
-from advice.hints.hint import Advice
+from advice import hints, interpreter
+from advice.hints import MODULES, hint_for
+from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
 from commandline.main import main
 from resourceapi.field_errors import TOO_MANY
@@ -48,6 +49,22 @@ def test_case(
     assert names[case["text"]] == case["hint"]
 
 
+def _hints(*modules: str) -> list[Hint]:
+    return [hint for module in modules or MODULES for hint in import_module(f"advice.hints.{module}").HINTS]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_are_looked_at_for_their_rules(module: str) -> None:
+    """A module is imported for the rules of its hints, and for no other."""
+    assert {rule for hint in _hints(module) for rule in hint.rules} == set(MODULES[module])
+
+
+def test_every_module_is_looked_at() -> None:
+    """No file with hints is forgotten."""
+    files = Path(hints.__file__).parent.glob("*.py")
+    assert {file.stem for file in files if "\nHINTS = (" in file.read_text(encoding="utf-8")} == set(MODULES)
+
+
 def test_every_hint_is_tested() -> None:
     """No hint is without a case, but those about CEL expressions, which have tests of their own."""
     from advice.hints import expressions
@@ -55,12 +72,12 @@ def test_every_hint_is_tested() -> None:
     tested = (
         {case["hint"] for case in CASES} | {hint.name for hint in expressions.HINTS} | {"too-many-devices"}
     )
-    assert tested == {hint.name for hint in hints()}
+    assert tested == {hint.name for hint in _hints()}
 
 
 def test_names_are_unique() -> None:
     """A name stands for one hint."""
-    names = [hint.name for hint in hints()]
+    names = [hint.name for hint in _hints()]
     assert len(set(names)) == len(names)
 
 
