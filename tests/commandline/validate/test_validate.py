@@ -492,7 +492,7 @@ spec:
   pool: {name: node, generation: 1, resourceSliceCount: 1}
   devices: [{name: gpu, basic: {attributes: {a: {strings: [b]}}}}]
 """
-    assert [finding["rule"] for finding in _findings(report(write("slice.yaml", text)))] == [
+    assert [finding["rule"] for finding in _findings(report(write("slice.yaml", text), code=1))] == [
         "NotServed",
         "CC020",
     ]
