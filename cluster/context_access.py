@@ -137,7 +137,7 @@ def _trust(cluster: Entry) -> ssl.SSLContext:
     insecure = cluster.value.get("insecure-skip-tls-verify") is True
     if authority and insecure:
         raise KubeconfigError("certificate-authority and insecure-skip-tls-verify contradict each other")
-    context = ssl.create_default_context(cadata=authority.decode("ascii", "replace") if authority else None)
+    context = ssl.create_default_context(cadata=authority.decode("ascii", "ignore") if authority else None)
     allow_incomplete_certificates(context)
     if insecure:
         context.check_hostname = False
@@ -205,7 +205,12 @@ def _content(entry: Entry, key: str) -> bytes:
         except ValueError:
             raise KubeconfigError(f"{key}-data is not base64") from None
     path = entry.path(key)
-    return b"" if path is None else path.read_bytes()
+    if path is None:
+        return b""
+    content = path.read_bytes()
+    if not content:
+        raise KubeconfigError(f"{path}: is empty")
+    return content
 
 
 def _load(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:

@@ -141,6 +141,6 @@ def pool_id(manifest: Any) -> PoolId | None:
 
 
 def generation_of(manifest: Any) -> int:
-    """The generation of the pool that a slice belongs to."""
+    """The pool generation that a slice belongs to."""
     generation = mapping(manifest, "spec", "pool").get("generation")
     return generation if isinstance(generation, int) else 0

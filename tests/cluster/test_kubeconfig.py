@@ -251,3 +251,18 @@ def test_service_account_of_a_pod(tmp_path: Path) -> None:
     access, namespace = found
     assert (access.server, namespace) == ("https://[fd00::1]:443", "team")
     assert access.headers() == [("Authorization", "Bearer t")]
+
+
+def test_empty_authority(tmp_path: Path) -> None:
+    """An empty file is no reason to trust everybody whom the system trusts."""
+    (tmp_path / "ca.crt").touch()
+    with pytest.raises(KubeconfigError, match=r"ca\.crt: is empty"):
+        kubeconfig_access(write(tmp_path, {"server": "https://x", "certificate-authority": "ca.crt"}, {}))
+
+
+def test_authority_with_comments(tmp_path: Path) -> None:
+    """Bundles have names beside certificates, in any language."""
+    write_client_certificates(tmp_path, [])
+    certificate = (tmp_path / "authority.crt").read_text(encoding="utf-8")
+    (tmp_path / "ca.crt").write_text(f"# Gültig für alle\n{certificate}", encoding="utf-8")
+    kubeconfig_access(write(tmp_path, {"server": "https://x", "certificate-authority": "ca.crt"}, {}))
