@@ -24,7 +24,7 @@ class Slice:
 
 
 class Generation:
-    """The slices of one generation of a pool, and the counters in them.
+    """A pool generation: its slices, and the counters in them.
 
     :ivar by_file: how many slices of different names each file has.
     :ivar expected: the most slices that one of them says there are.
