@@ -141,7 +141,7 @@ def _may_have_groups(features: Features) -> bool:
 
 
 def _add(slices: list[Slice], slice: Slice) -> None:
-    """Only the newest generation counts."""
+    """Only the newest pool generation counts."""
     if slices and slice.generation > slices[0].generation:
         slices.clear()
     if not slices or slice.generation == slices[0].generation:

@@ -124,6 +124,7 @@ def _verdict(explanation: Explanation) -> str:
 def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
     yield from _unknown_classes(explanation)
     yield from _absent_names(explanation)
+    yield from _unusable_pools(explanation)
     yield from _ending(explanation)
     yield from _remedies(explanation)
     yield from _holders(explanation)
@@ -170,6 +171,14 @@ def _failing(explanation: Explanation) -> str:
     return f"{errors[0].node}{more}"
 
 
+def _unusable_pools(explanation: Explanation) -> Iterator[str]:
+    """Pools of the closest nodes whose devices do not count, which nothing in the pod can change."""
+    for kind in explanation.kinds[:MAX_KINDS]:
+        for rejection in kind.requests[0].steps[0].rejected if kind.requests else ():
+            devices = number(rejection.devices, "device")
+            yield f"  on {_like(kind)}, {devices} {'is' if rejection.devices == 1 else 'are'} left out: {rejection.reason}"
+
+
 def _unknown_classes(explanation: Explanation) -> Iterator[str]:
     known = list(explanation.classes)
     listed = ", ".join(known[:MAX_CLASSES]) + (", …" if len(known) > MAX_CLASSES else "")
@@ -203,9 +212,10 @@ def _summary(explanation: Explanation) -> Iterator[str]:
             for request in explanation.kinds[0].requests
             if request.left < request.needed
         ]
-        if short:
+        there = any(request.steps[0].left for request in explanation.kinds[0].requests)
+        if short and there:
             yield f"  closest node: {explanation.kinds[0].nodes[0]}, where {'; '.join(short)}"
-        elif explanation.verdict == MISFIT:
+        elif not short and explanation.verdict == MISFIT:
             yield from _clashes(explanation)
 
 
