@@ -11,6 +11,7 @@ from resourceapi.counting import number
 if TYPE_CHECKING:
     from commandline.explain.explanations import Explained
 
+DEFAULT_SCHEDULER = "default-scheduler"
 #: Groups of nodes that are shown.
 MAX_GROUPS = 6
 
@@ -21,8 +22,18 @@ def messages(explained: Explained) -> Iterator[str]:
         yield f"  kube-scheduler would say: {explained.unavailable}"
     if explained.workload.scheduler_message:
         yield f"  its condition PodScheduled says: {explained.workload.scheduler_message}"
-    for note in explained.resource_notes:
+    for note in (*_reservations(explained), *explained.resource_notes):
         yield f"  {note}"
+
+
+def _reservations(explained: Explained) -> Iterator[str]:
+    """Why kube-scheduler does not look at the pod at all, or not yet."""
+    spec = explained.workload.pod_spec
+    if gates := [str(each.get("name", "")) for each in spec.get("schedulingGates") or ()]:
+        yield f"kube-scheduler does not look at it until its scheduling gates are removed: {', '.join(gates)}"
+    name = spec.get("schedulerName") or DEFAULT_SCHEDULER
+    if name != DEFAULT_SCHEDULER:
+        yield f"it is for the scheduler {name}; what is said here holds for kube-scheduler"
 
 
 def allocated(explained: Explained) -> Iterator[str]:

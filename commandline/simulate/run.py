@@ -33,7 +33,7 @@ def run(options: Namespace) -> int:
 
     scenario = read_scenario(options)
     templates = read_templates(options.node_template, scenario.state)
-    progress = Progress("times a pod was placed")
+    progress = Progress("attempts to place a pod")
     limits = Limits(TimeLimit(options.timeout, progress.clock), POD_SECONDS, progress.step)
     report = simulate(scenario, compared, batch=options.batch, templates=templates, limits=limits)
     progress.done()

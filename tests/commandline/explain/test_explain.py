@@ -168,6 +168,18 @@ def test_allocated_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert lines[place + 1].startswith("    gpu: gpu.example.com/")
 
 
+def test_pod_that_is_not_scheduled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is said of a pod that kube-scheduler does not look at it, or not yet."""
+    pod = tmp_path / "pod.yaml"
+    more = "schedulingGates: [{name: a.example.com/wait}]\n  schedulerName: other"
+    pod.write_text(BOUND.format(node="''").replace("nodeName: ''", more), encoding="utf-8")
+    cluster = DIRECTORY / "node-resources" / "cluster.yaml"
+    assert main(["explain", "-f", str(pod), "--inventory", str(cluster)]) == 0
+    text = capsys.readouterr().out
+    assert "does not look at it until its scheduling gates are removed: a.example.com/wait\n" in text
+    assert "  it is for the scheduler other; what is said here holds for kube-scheduler\n" in text
+
+
 def test_time_limit(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """What cannot be decided in time is said to be so, with the option, and the exit code is 2."""
     monkeypatch.chdir(DIRECTORY / "node-resources")
