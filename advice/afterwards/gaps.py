@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import cycle
 from typing import Any, NamedTuple
 
 from advice.afterwards.edits import REMOVED, with_value
@@ -51,9 +52,9 @@ def of_value(schema: Schema, kind: str, path: Path, before: Any, obj: Any, texts
         filled(schema, type, Scalars(text, number, truth, quantity))
         for text, number, truth, quantity in zip(
             [Scalars().text, *texts],
-            _cycled((1, 2, 1000)),
-            _cycled((True, False)),
-            _cycled(("1", "1Ti")),
+            cycle((1, 2, 1000)),
+            cycle((True, False)),
+            cycle(("1", "1Ti")),
             strict=False,
         )
     ]
@@ -73,7 +74,7 @@ def of_unknown_field(
 
     :param before: the object with the field.
     :param obj: the object without it.
-
+    :param texts: texts that other parts of the object may refer to.
     :raises TooManyGuessesError: if fields of such a name could be in too many places.
     """
     around, value = path[:-1], value_at(before, path)
@@ -140,11 +141,6 @@ def _free(schema: Schema, kind: str, path: Path, obj: Any, value: Any = None) ->
         if holder.get(field.name) is None and field.name != path[-1]
         if value is None or is_readable(schema, field.type, value)
     ]
-
-
-def _cycled(values: tuple[Any, ...]) -> Iterator[Any]:
-    while True:
-        yield from values
 
 
 def _setting(path: Path, new: Any) -> Guess:
