@@ -12,3 +12,4 @@ REFUSED = "Refused"  # any other answer without causes
 SERVER_WARNING = "ServerWarning"
 NAMESPACE_MISMATCH = "NamespaceMismatch"  # the object names another namespace than the command
 NAMESPACE_NOT_FOUND = "NamespaceNotFound"  # the live cluster has no such namespace
+UPDATE_REFUSED = "UpdateRefused"  # a stored object that would be accepted as a new one cannot be updated

@@ -21,6 +21,7 @@ _RULES = {
     rule_names.DUPLICATE_FIELD: "The field appears twice.",
     rule_names.WRONG_TYPE: "The value has the wrong type.",
     rule_names.NOT_SERVED: "The release does not serve this version or kind.",
+    rule_names.UPDATE_REFUSED: "kube-apiserver refuses updates of the stored object.",
     rule_names.REFUSED: "kube-apiserver refuses the object.",
     rule_names.SERVER_WARNING: "kube-apiserver accepts the object with a warning.",
     "FieldValueRequired": "A value is missing.",

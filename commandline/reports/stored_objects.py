@@ -52,6 +52,8 @@ def remark(result: Result, finding: Finding) -> str:
         )
     if finding.rule == rule_names.NOT_SERVED:
         return f"the object can be read as {stored.api_version}" + _and_updates(stored.updates)
+    if finding.rule == rule_names.UPDATE_REFUSED:
+        return "the object can be read; created again, it is accepted, perhaps without some fields"
     if finding.severity == ERROR and stored.updates == UPDATES_ACCEPTED:
         return "the object can be read, and updated with its spec unchanged; it would be refused if it were created again"
     if finding.severity == ERROR:
@@ -118,10 +120,14 @@ def _by_updates(outcome: Outcome) -> Counter[tuple[str, Objects]]:
 
 def _refused(outcome: Outcome) -> Counter[Objects]:
     """The objects that are stored, and would be refused as new ones."""
-    return Counter(
-        _objects(result)
-        for result in outcome.results
-        if result.stored is not None and result.stored.updates != NO_SUCH_API and not result.valid
+    return Counter(_objects(result) for result in outcome.results if _is_refused(result))
+
+
+def _is_refused(result: Result) -> bool:
+    if result.stored is None or result.stored.updates == NO_SUCH_API:
+        return False
+    return any(
+        finding.severity == ERROR and finding.rule != rule_names.UPDATE_REFUSED for finding in result.findings
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from advice.findings import Result
+from advice.findings import UPDATES_REFUSED, Result
 from commandline.results import Outcome, Skipped
 from commandline.treatment import ASK, CONTEXT, NOT_SERVED, was_read_from_server
 from commandline.validate.sending import BAD_REQUEST, send
@@ -16,7 +16,7 @@ from resourceapi.kinds import KINDS
 from resourceapi.manifests import MISSING, group_of, mapping, value_at
 from resourceapi.model.versions import GROUP
 from validation.requests import CREATE, STATUS, UPDATE, Answer, Request
-from validation.rule_names import NAMESPACE_MISMATCH, NAMESPACE_NOT_FOUND
+from validation.rule_names import NAMESPACE_MISMATCH, NAMESPACE_NOT_FOUND, UPDATE_REFUSED
 
 if TYPE_CHECKING:
     from advice.interpreter import Interpreter
@@ -109,6 +109,9 @@ class Reviewer:
             self._interpret().add_answer(result, manifest, answer)
         if self.facts is not None:
             self._lint(result, manifest, answer, self.facts, kept)
+        if answer.accepted and result.stored is not None and result.stored.updates == UPDATES_REFUSED:
+            message = f"updates of the stored object are refused: {result.stored.message}"
+            self._interpret().add_refusal(result, manifest, UPDATE_REFUSED, message, ("metadata", "name"))
         if answer.code == BAD_REQUEST:
             self._look_ahead(result, manifest, request, answer)
         if self.disabled:
