@@ -44,7 +44,7 @@ def _is_misspelling(word: str, name: str) -> bool:
     start = _common(word, name)
     end = _common(word[start:][::-1], name[start:][::-1])
     mine, other = word[start : len(word) - end], name[start : len(name) - end]
-    if not (mine + other).strip("-_."):
+    if not (mine + other).strip("-_"):
         return mine != other
     around = word[start - 1 : start] + mine + other + name[len(name) - end :][:1]
     if re.search("[0-9]", around) or not (mine + other).isalpha():
