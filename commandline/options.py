@@ -36,12 +36,15 @@ def describe(parser: ArgumentParser, description: str, examples: str) -> None:
     parser.epilog = examples
 
 
-def add_paths(parser: Arguments, contents: str = "manifests in YAML or JSON") -> None:
+def add_paths(
+    parser: Arguments, contents: str = "manifests in YAML or JSON", *, metavar: str = "FILE|DIR|-"
+) -> None:
     """``FILE|DIR|-`` and ``--filename``: the manifests that a subcommand works on, in ``options.paths`` in the end.
 
     :param contents: what the files contain.
+    :param metavar: the forms that an argument can have.
     """
-    parser.add_argument("paths", nargs="*", metavar="FILE|DIR|-", help=f"{contents}; - reads standard input")
+    parser.add_argument("paths", nargs="*", metavar=metavar, help=f"{contents}; - reads standard input")
     parser.add_argument(
         "-f",
         "--filename",
@@ -170,7 +173,7 @@ def add_cluster(parser: Arguments, help: str) -> None:
     parser.add_argument(
         "--live",
         action="store_true",
-        help=f"{help}: that of $KUBECONFIG or ~/.kube/config, or the one that the pod is in",
+        help=f"{help}: the one of $KUBECONFIG, else of ~/.kube/config, else the one in which this command runs",
     )
     parser.add_argument("--kubeconfig", metavar="FILE", help="--live with the cluster of this file")
     parser.add_argument(

@@ -45,7 +45,9 @@ def add_scenario_options(parser: Arguments, contents: str) -> None:
     :param contents: what the files contain.
     """
     add_paths(
-        parser, f"{contents}; or TYPE/NAME of objects in a live cluster or the inventory, such as pod/train"
+        parser,
+        f"{contents}; or objects of a live cluster or the inventory, such as pod/train",
+        metavar="TYPE/NAME|FILE|DIR|-",
     )
     add_inventory(
         parser,

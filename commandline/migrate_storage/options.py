@@ -34,4 +34,4 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="save and clear before the change, restore after it",
     )
     parser.add_argument("file", metavar="FILE", help="the file that keeps the objects")
-    add_cluster(parser, "the cluster, in which an administrator's rights are needed")
+    add_cluster(parser, "work on a live cluster, as its administrator")

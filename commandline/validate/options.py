@@ -97,9 +97,9 @@ def _add_cluster(parser: ArgumentParser) -> None:
         "-A",
         "--all-namespaces",
         action="store_true",
-        help="with --live and no files: validate the objects of all namespaces, or fail; default: as many as may be read",
+        help="with --live and no files: the objects of all namespaces; default: those of one namespace if no more may be listed",
     )
-    add_cluster(group, "check files against a live cluster, or without files the live objects themselves")
+    add_cluster(group, "check files against a live cluster, or without files its objects")
 
 
 def _add_report(parser: ArgumentParser) -> None:
