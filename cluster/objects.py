@@ -97,10 +97,14 @@ class ClusterObjects:
 
     def _read_pod(self, value: Object) -> AssignedPod | None:
         """What a pod takes of its node; None for one that is on no node or has ended."""
-        node = text(mapping(value, "spec"), "nodeName")
+        spec = mapping(value, "spec")
+        node = text(spec, "nodeName")
         if not node or has_ended(value):
             return None
-        return AssignedPod(node, PodNeeds(counted(requests_of(mapping(value, "spec"), self.profile))))
+        needs = PodNeeds()
+        with suppress(QuantityError, AttributeError, TypeError):  # of a file that no server has stored
+            needs = PodNeeds(counted(requests_of(spec, self.profile)))
+        return AssignedPod(node, needs)
 
     # --- views
 

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allocator.node_resources import PodNeeds
 from cluster.live_objects import SCHEDULING, LiveObject, UnreadList, live_objects
 from cluster.objects import ClusterObjects
 from cluster.store import key_of
@@ -170,6 +171,37 @@ def test_nodes_that_slices_name() -> None:
         if obj["kind"] == "ResourceSlice":
             objects.collection("ResourceSlice").put(obj)
     assert [node["metadata"]["name"] for node in objects.all_nodes()] == ["n1", "n2"]
+
+
+def test_pods_on_nodes() -> None:
+    """Pods take of their nodes until they have ended; those that are not to be simulated, and odd ones, only count."""
+
+    def pod(name: str, spec: Object, **status: str) -> Object:
+        meta = {"name": name, "namespace": "team"}
+        return {"kind": "Pod", "metadata": meta, "spec": {"nodeName": "n1", **spec}, "status": status}
+
+    limits = {
+        "containers": [{"resources": {"limits": {"cpu": "1"}}}, {"resources": {"requests": {"cpu": "250m"}}}]
+    }
+    objects = ClusterObjects(PROFILE)
+    objects.nodes.put(
+        {"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "4", "pods": "5", "x": []}}}
+    )
+    for each in (
+        pod("runs", {**limits, "overhead": {"cpu": "50m"}}, phase="Running"),
+        pod("again", limits),
+        pod("odd", {"containers": [{"resources": {"requests": {"cpu": "much"}}}, 5]}),
+        pod("ended", limits, phase="Succeeded"),
+        pod("waits", {**limits, "nodeName": ""}),
+    ):
+        objects.pods.put(each)
+    resources = objects.node_resources(without={"team/again"})
+    wanted = PodNeeds({"cpu": 2701})
+    assert [(each.reason, each.amounts) for each in resources.shortages("n1", wanted)] == [
+        ("Insufficient cpu", "2701m requested, 2700m of 4 left")
+    ]
+    assert resources.shortages("n1", PodNeeds({"cpu": 2700})) == []
+    assert len(objects.pods.objects) == 3
 
 
 def test_nothing_more_is_asked_without_an_answer() -> None:
