@@ -8,8 +8,8 @@ from typing import NamedTuple
 from resourceapi.counting import number
 from resourceapi.objects import EMPTY, Object
 
-#: Holders, pods or claims that are named in one list.
-MAX_NAMED = 3
+#: Holders, pods or claims that are named in one list, and those that would have to end together.
+MAX_NAMED, MAX_ENDED = 3, 8
 
 
 class Holder(NamedTuple):
@@ -69,7 +69,7 @@ def released(holders: Sequence[Holder]) -> str:
     used = [each for each in holders if each.pods or each.others]
     unused = [each.claim for each in holders if not each.pods and not each.others]
     pods = list(dict.fromkeys(pod for each in used for pod in each.pods))
-    users = [f"pod{'s' if len(pods) > 1 else ''} {', '.join(pods)}"] if pods else []
+    users = [f"pod{'s' if len(pods) > 1 else ''} {_some(pods, MAX_ENDED)}"] if pods else []
     users += dict.fromkeys(other for each in used for other in each.others)
     parts = []
     if users:
@@ -77,17 +77,17 @@ def released(holders: Sequence[Holder]) -> str:
         which = f"claim {claims[0].rpartition('/')[2]}" if len(claims) == 1 else number(len(claims), "claim")
         parts.append(f"{' and '.join(users)} ended, which {'uses' if len(pods) == 1 else 'use'} {which}")
     if unused:
-        noun, verb = ("claims", "were") if len(unused) > 1 else ("claim", "were")
-        parts.append(f"{noun} {', '.join(unused)} {verb} deleted, which no pod uses")
+        noun = "claims" if len(unused) > 1 else "claim"
+        parts.append(f"{noun} {_some(unused, MAX_ENDED)} were deleted, which no pod uses")
     return ", and if ".join(parts)
 
 
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:MAX_NAMED]) + _more(len(names))
+def _some(names: Sequence[str], most: int = MAX_NAMED) -> str:
+    return ", ".join(names[:most]) + _more(len(names), most)
 
 
-def _more(count: int) -> str:
-    return f" and {number(count - MAX_NAMED, 'other')}" if count > MAX_NAMED else ""
+def _more(count: int, most: int = MAX_NAMED) -> str:
+    return f" and {number(count - most, 'other')}" if count > most else ""
 
 
 def _in(namespace: str, name: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from allocator.explaining.alternatives import AlternativeNote
-from allocator.explaining.conflicts import REQUEST, Conflict
+from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck
 from allocator.explaining.explanation import (
     CHANCE,
@@ -19,14 +19,12 @@ from allocator.explaining.explanation import (
     RequestSteps,
     values_of,
 )
-from allocator.explaining.finder import Remedy
 from allocator.explaining.holders import Holder, held_by
 from allocator.explaining.rejections import Rejection
-from allocator.explaining.remedies import RELEASE
 from allocator.explaining.steps import POOL, Step
 from allocator.rules import RULES
 from allocator.scheduling_outcome import enough_nodes
-from commandline.explain import node_report
+from commandline.explain import node_report, remedy_report
 from commandline.explain.scope import scope
 from commandline.reports.writing import failure_lines
 from commandline.results import place
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from commandline.explain.explanations import Answer, Explained
 
 #: Entries that are shown of long lists.
-MAX_KINDS, MAX_REJECTIONS, MAX_VALUES, MAX_REQUESTS, MAX_CLASSES = 4, 4, 6, 3, 6
+MAX_REJECTIONS, MAX_VALUES, MAX_CLASSES = 4, 6, 6
 _TITLES = {rule.name: rule.title for rule in RULES}
 
 
@@ -126,16 +124,16 @@ def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
     yield from _absent_names(explanation)
     yield from _unusable_pools(explanation)
     yield from _ending(explanation)
-    yield from _remedies(explanation)
-    yield from _holders(explanation)
+    yield from remedy_report.remedies(explanation)
+    yield from remedy_report.holders(explanation)
     yield ""
     yield from _summary(explanation)
     # Requests that are wrong on every node have no steps.
     kinds = [kind for kind in explanation.kinds if kind.requests or not explanation.demand]
-    for kind in kinds[:MAX_KINDS]:
+    for kind in kinds[: remedy_report.MAX_KINDS]:
         yield ""
         yield from _kind(kind, explanation)
-    if more := kinds[MAX_KINDS:]:
+    if more := kinds[remedy_report.MAX_KINDS :]:
         yield ""
         nodes = sum(len(kind.nodes) for kind in more)
         yield f"  {number(nodes, 'more node')} of {number(len(more), 'other kind')}, with fewer suitable devices"
@@ -173,10 +171,10 @@ def _failing(explanation: Explanation) -> str:
 
 def _unusable_pools(explanation: Explanation) -> Iterator[str]:
     """Pools of the closest nodes whose devices do not count, which nothing in the pod can change."""
-    for kind in explanation.kinds[:MAX_KINDS]:
+    for kind in explanation.kinds[: remedy_report.MAX_KINDS]:
         for rejection in kind.requests[0].steps[0].rejected if kind.requests else ():
             devices = number(rejection.devices, "device")
-            yield f"  on {_like(kind)}, {devices} {'is' if rejection.devices == 1 else 'are'} left out: {rejection.reason}"
+            yield f"  on {remedy_report.like(kind)}, {devices} {'is' if rejection.devices == 1 else 'are'} left out: {rejection.reason}"
 
 
 def _unknown_classes(explanation: Explanation) -> Iterator[str]:
@@ -231,7 +229,7 @@ def _clashes(explanation: Explanation) -> Iterator[str]:
 
 def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:
     each = ", each" if len(kind.nodes) > 1 else ""
-    yield f"  on {_like(kind)}{each}:"
+    yield f"  on {remedy_report.like(kind)}{each}:"
     if kind.error and (explanation.error is None or kind.error != explanation.error.error):
         yield f"    error: {kind.error}"
     if not any(request.steps[0].left or request.steps[0].rejected for request in kind.requests):
@@ -360,59 +358,3 @@ def _which(conflict: Conflict, nowhere: str) -> str:
 
 def _members(conflict: Conflict) -> Iterator[str]:
     return (f"    - {member.text}" for member in conflict.members)
-
-
-def _remedies(explanation: Explanation) -> Iterator[str]:
-    if explanation.remedies:
-        yield "  it would fit:"
-        yield from _each_remedy(explanation.remedies)
-    elif explanation.complete:
-        yield "  no single change that was tried makes it fit"
-    if explanation.never:
-        yield "  as it is, it would not fit even if no device were in use"
-    if not explanation.complete:
-        yield "  the search for changes stopped at its time limit"
-
-
-def _holders(explanation: Explanation) -> Iterator[str]:
-    """Who holds what it lacks, on the nodes that lack the fewest devices."""
-    if explanation.never:
-        return
-    found = []
-    for kind in explanation.kinds[:MAX_KINDS]:
-        claims = {
-            claim: None
-            for request in kind.requests
-            if request.left < request.needed
-            for step in request.steps
-            for rejection in step.rejected
-            for claim in rejection.claims
-        }
-        if claims:
-            found.append(f"    on {_like(kind)}: {held_by(list(claims), explanation.claim_users)}")
-    if found:
-        yield "  who holds devices that it needs:"
-        yield from found
-
-
-def _like(kind: NodeKind) -> str:
-    """The nodes of a kind: `n0`, `n0 and 3 nodes like it`."""
-    more = len(kind.nodes) - 1
-    return f"{kind.nodes[0]} and {number(more, 'node')} like it" if more else kind.nodes[0]
-
-
-def _each_remedy(remedies: Sequence[Remedy]) -> Iterator[str]:
-    """One line each; if there are many, requests that could be left out share one, and so do claims to release."""
-    groups = [[each for each in remedies if each.kind == kind and each.short] for kind in (REQUEST, RELEASE)]
-    shared = [group for group in groups if len(group) > MAX_REQUESTS]
-    for remedy in remedies:
-        group = next((each for each in shared if remedy in each), None)
-        if group is None:
-            yield f"    - {remedy.text} ({_on(remedy.nodes)})"
-        elif remedy is group[0]:
-            what = "without one of these requests" if remedy.kind == REQUEST else "if one of these ended"
-            yield f"    - {what}: {', '.join(f'{each.short} ({_on(each.nodes)})' for each in group)}"
-
-
-def _on(nodes: Sequence[str]) -> str:
-    return f"on {nodes[0]}" if len(nodes) == 1 else f"on {len(nodes)} nodes, such as {nodes[0]}"

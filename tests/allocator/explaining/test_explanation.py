@@ -9,7 +9,7 @@ import pytest
 from allocator import allocation
 from allocator.errors import SearchLimitError
 from allocator.explaining.explanation import MISFIT, UNDECIDED, explain
-from allocator.explaining.holders import holder, released
+from allocator.explaining.holders import Holder, held_by, holder, released
 from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.steps import NodeView
 from allocator.rules.selector_outcomes import SelectorOutcomes
@@ -198,3 +198,13 @@ def test_holders(status: Object, metadata: Object, text: str, ended: str) -> Non
     held_claim = {"metadata": {"namespace": "ns", "name": "c", **metadata}, "status": status}
     found = holder("ns/c", held_claim)
     assert (found.text, released([found])) == (text, ended)
+
+
+def test_holders_are_few() -> None:
+    """Of many holders the first are named; the others are counted."""
+    many = [Holder(f"ns/c{index}", (f"ns/p{index}",)) for index in range(12)]
+    by_claim = {each.claim: each for each in many}
+    assert held_by(list(by_claim), by_claim) == "12 pods: ns/p0, ns/p1, ns/p2 and 9 others"
+    assert released(many).endswith("ns/p6, ns/p7 and 4 others ended, which use 12 claims")
+    unused = {f"ns/c{index}": Holder(f"ns/c{index}") for index in range(5)}
+    assert held_by(list(unused), unused) == "claims ns/c0, ns/c1, ns/c2 and 2 others (used by no pod)"
