@@ -266,7 +266,10 @@ def test_what_a_rollback_would_lose(
 ) -> None:
     """Fields that the target release drops are told, those in the status included."""
     claim = _claim("tolerant", tolerations=[{"operator": "Exists"}])
-    claim["status"] = {"devices": [{"driver": "d", "pool": "p", "device": "a"}]}
+    device = {"driver": "gpu.example.com", "pool": "p", "device": "a"}
+    request = claim["spec"]["devices"]["requests"][0]["name"]
+    results = {"devices": {"results": [{"request": request, **device}]}}
+    claim["status"] = {"allocation": results, "devices": [device]}
     cluster.lists[f"{GROUP}/v1/resourceclaims"] = [claim]
     gates = "DRAResourceClaimDeviceStatus=false"
     config = _kubeconfig(tmp_path, _address(cluster))
