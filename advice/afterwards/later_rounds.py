@@ -104,13 +104,14 @@ class LaterRounds:
             return mistakes
         inside = {mistake for mistake in mistakes if self._is_in_what_was_put(mistake[1])}
         try:
-            settled = [self._guesses(gap, texts)[: 1 if gap.put else None] for gap in self._gaps]
             open = [self._guesses(gap, texts) for gap in self._gaps]
         except gaps.TooManyGuessesError:
             return set()
+        settled = [each[: 1 if gap.put else None] for gap, each in zip(self._gaps, open, strict=True)]
+        tried: set[tuple[int, ...]] = set()
         # what was put elsewhere will be read there, and be wrong there; what else follows from that is less sure
         for guesses, stay in ((settled, set()), (open, inside)):
-            tries = list(_tries(guesses))
+            tries = [chosen for chosen in _tries(guesses) if _is_new(chosen, tried)]
             if len(tries) * size_of(self.fixed.value) > _LARGEST:
                 return set()
             for chosen in tries:
@@ -201,6 +202,15 @@ def _tries(guesses: list[list[gaps.Guess]]) -> Iterator[list[gaps.Guess]]:
     source = random.Random(0)  # the same in every run
     for _ in range(_RANDOM_TRIES):
         yield [source.choice(each) for each in guesses]
+
+
+def _is_new(chosen: list[gaps.Guess], tried: set[tuple[int, ...]]) -> bool:
+    """Whether these guesses have not been made together; from now on they have been."""
+    identity = tuple(map(id, chosen))
+    if identity in tried:
+        return False
+    tried.add(identity)
+    return True
 
 
 def _applied(value: Any, guesses: list[gaps.Guess]) -> Any:
