@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kubernetes.client import Configuration
-from kubernetes.config import load_kube_config
 
 from cluster.context_access import access_of
 from cluster.kubeconfig import Kubeconfig
@@ -30,6 +28,10 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", ROWS)
 def test_server_and_credentials_are_those_that_the_client_finds(name: str, tmp_path: Path) -> None:
+    # here, as it is some 500 modules
+    from kubernetes.client import Configuration
+    from kubernetes.config import load_kube_config
+
     cluster, user = ROWS[name]
     (tmp_path / "token").write_text("from-file\n")
     config = {
