@@ -12,13 +12,11 @@ from resourceapi.model.versions import GROUP
 ASK, NOT_SERVED, CONTEXT, SKIP = "ask", "not served", "context", "skip"
 CONTEXT_KINDS = frozenset((("v1", "Namespace"), ("v1", "Node")))
 
-_GIVEN_BY_SERVERS = ("uid", "resourceVersion")
-
 
 def was_read_from_server(value: dict[str, Any]) -> bool:
     """Whether an object has what only a server gives it, as in the output of `kubectl get -o yaml`."""
     metadata = mapping(value, "metadata")
-    return all(text(metadata, name) for name in _GIVEN_BY_SERVERS)
+    return bool(text(metadata, "uid") and text(metadata, "resourceVersion"))
 
 
 def treatment(value: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from resourceapi.errors import ClaimcheckError
 from resourceapi.go_text import BOOLEANS, quote
@@ -56,6 +57,12 @@ def _check(key: str) -> None:
         )
 
 
+@cache
+def _stage_of(version: str) -> str:
+    """The key by which all versions as stable as this one are set."""
+    return next((key for key, name in _STAGES.items() if name in version), _STABLE)
+
+
 def is_served(version: str, resource: str, settings: Mapping[str, bool]) -> bool:
     """Whether a server that can serve a version of a resource of the group does so.
 
@@ -63,8 +70,10 @@ def is_served(version: str, resource: str, settings: Mapping[str, bool]) -> bool
 
     :param resource: the plural, as in URLs.
     """
-    stage = next((key for key, name in _STAGES.items() if name in version), _STABLE)
+    stage = _stage_of(version)
     served = stage == _STABLE
+    if not settings:
+        return served
     # from the least to the most specific: a later one overrides
     for key in ("api/all", stage, f"{GROUP}/{version}", f"{GROUP}/{version}/{resource}"):
         served = settings.get(key, served)

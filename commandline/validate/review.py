@@ -258,9 +258,9 @@ class Reviewer:
             self._interpret().add_lint(result, manifest, warning)
             if warning.code == DROPPED.code and result.stored is not None and _loses(kept, warning.path):
                 result.stored.lost.append(render(warning.path))
-        self.outcome.hidden_notes += sum(
-            count for code, count in facts.hidden_notes.items() if code not in self.disabled
-        )
+        for code, count in facts.hidden_notes.items():
+            if code not in self.disabled:
+                self.outcome.hidden_notes += count
         if manifest.text:
             from advice.lints import yaml_texts
 
