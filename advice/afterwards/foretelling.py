@@ -9,6 +9,7 @@ from advice.afterwards.edits import with_value
 from advice.afterwards.later_rounds import LaterRounds, Mistake
 from advice.findings import Finding, Result
 from advice.interpreter import STRICT_DECODING, problems_of, strict_error
+from advice.lints.table import LINTS
 from resourceapi.field_path import Path, render
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.model import workloads
@@ -81,9 +82,9 @@ def _add_later(later: Result, rounds: LaterRounds, interpreter: Interpreter, ask
             *((warning.code, _field(warning.path), warning.message) for warning in warnings),
         ]
 
-    def review(value: dict[str, Any]) -> list[Mistake]:
+    def review(value: dict[str, Any], wanted: set[Mistake]) -> list[Mistake]:
         answer = ask(_in_its_namespace(value, later.namespace))
-        return mistakes(answer, lint(value, answer))
+        return mistakes(answer, lint(value, answer) if any(rule in LINTS for rule, _, _ in wanted) else [])
 
     known = {_mistake(finding) for finding in later.findings}
     likely = rounds.likely

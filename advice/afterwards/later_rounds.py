@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # Rule or lint, field and message: what tells whether two objects have the same mistake.
 Mistake = tuple[str, str, str]
-# The mistakes that are found in an object that can be read.
-Review = Callable[[dict[str, Any]], Iterable[Mistake]]
+# The mistakes that are found in an object that can be read; of others than the wanted ones some may be missing.
+Review = Callable[[dict[str, Any], set[Mistake]], Iterable[Mistake]]
 
 _MOST_ROUNDS = 5
 _MOST_MISTAKES = 50
@@ -117,7 +117,7 @@ class LaterRounds:
             for chosen in tries:
                 if mistakes <= stay:
                     break
-                mistakes &= stay | set(review(_applied(self.fixed.value, chosen)))
+                mistakes &= stay | set(review(_applied(self.fixed.value, chosen), mistakes))
         return mistakes
 
     def _is_in_what_was_put(self, field: str) -> bool:
