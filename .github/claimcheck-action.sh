@@ -4,6 +4,12 @@ set -euo pipefail
 
 lines() { printf '%s\n' "$1" | sed -e 's/^[[:space:]]*//' -e 's/[[:space:]]*$//' -e '/^$/d'; }
 
+SARIF_FILE=${SARIF_FILE:-$RUNNER_TEMP/claimcheck.sarif}
+case $SARIF_FILE in
+  *$'\n'*) echo "sarif-file: a file name of one line is needed" >&2; exit 2 ;;
+esac
+printf 'sarif-file=%s\n' "$SARIF_FILE" >> "$GITHUB_OUTPUT"
+
 mapfile -t paths < <(lines "$PATHS")
 mapfile -t arguments < <(lines "$ARGUMENTS")
 if [ -n "$KUBE_VERSION" ]; then

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from argparse import SUPPRESS, Action, ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from commandline.exit_codes import UNFINISHED
 from commandline.help_formatter import Formatter
 
+END_OF_OPTIONS = "--"
+_HIDDEN = "\0"  # no argument of a process contains it
 #: Options of kubectl, kubeconform and other linters, and what does the same here.
 _OF_OTHER_TOOLS = {
     "k": "kubectl kustomize DIR | claimcheck validate -",
@@ -53,15 +56,33 @@ class Parser(ArgumentParser):
         self.usage = (
             self._usage()
         )  # while these arguments are parsed, argparse changes what it says about them
+        options_end = arguments.index(END_OF_OPTIONS) if END_OF_OPTIONS in arguments else len(arguments)
+        self._refuse_files(arguments[:options_end])
+        # argparse forgets about the end of options where they and files are mixed, so what follows is made unlike an option
+        hidden = [_HIDDEN + word if word.startswith("-") else word for word in arguments[options_end + 1 :]]
         defaults = [action.default for action in self.configurable]
         for action in self.configurable:
             action.default = SUPPRESS
-        options, unknown = self.parse_known_intermixed_args(arguments)
+        options, unknown = self.parse_known_intermixed_args([*arguments[:options_end], *hidden])
         for action, default in zip(self.configurable, defaults, strict=True):
             action.default = default
         if unknown:
-            self.error(self._about(next((word for word in unknown if word.startswith("-")), unknown[0])))
+            words = [word.removeprefix(_HIDDEN) for word in unknown]
+            self.error(self._about(next((word for word in unknown if word.startswith("-")), words[0])))
+        for name, value in vars(options).items():
+            if isinstance(value, list):
+                setattr(options, name, [_shown(each) for each in value])
+            else:
+                setattr(options, name, _shown(value))
         return options
+
+    def _refuse_files(self, arguments: Sequence[str]) -> None:
+        """End where a file has the name of an option: the shell's ``*`` and pre-commit pass names of strangers' files."""
+        for word in arguments:
+            if word.startswith("-") and len(word) > 1 and os.path.lexists(word):
+                self.error(
+                    f"{word} is an option, and a file in this directory; write ./{word} for the file, or put files after --"
+                )
 
     def _usage(self) -> str:
         """How to use the command, on one line."""
@@ -108,6 +129,11 @@ class Parser(ArgumentParser):
             return f"unknown option {name}; did you mean {meant}?"
         others = self.commands_with(name)
         return f"unknown option {name}" + (f"; it is an option of {', '.join(others)}" if others else "")
+
+
+def _shown(value: Any) -> Any:
+    """A value as it was given."""
+    return value.removeprefix(_HIDDEN) if isinstance(value, str) else value
 
 
 def _as_placeholder(action: Action) -> str:

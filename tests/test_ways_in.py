@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from commandline.main import main
 from commandline.subcommands import SUBCOMMANDS
 from tests.built_distribution import ROOT
 
@@ -54,14 +55,75 @@ def test_the_actions_script_passes_each_line_as_one_argument(
     program.parent.mkdir(parents=True)
     program.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     program.chmod(0o755)
-    given = {"PATHS": ".", "KUBE_VERSION": "", "ARGUMENTS": "", "SARIF_FILE": "r.sarif", **environment}
+    given = {"PATHS": ".", "KUBE_VERSION": "", "ARGUMENTS": "", "SARIF_FILE": "", **environment}
     done = subprocess.run(
         ["bash", str(SCRIPT)],
-        env={"PATH": os.environ["PATH"], "RUNNER_TEMP": str(tmp_path), **given},
+        env={
+            "PATH": os.environ["PATH"],
+            "RUNNER_TEMP": str(tmp_path),
+            "GITHUB_OUTPUT": str(tmp_path / "output"),
+            **given,
+        },
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.splitlines() == ["validate", "-o", "github", "-o", "sarif=r.sarif", *expected]
+    sarif = tmp_path / "claimcheck.sarif"
+    assert done.stdout.splitlines() == ["validate", "-o", "github", "-o", f"sarif={sarif}", *expected]
+    assert (tmp_path / "output").read_text() == f"sarif-file={sarif}\n"
     assert not (tmp_path / "pwned").exists()
+
+
+def test_the_action_imports_nothing_from_the_checkout() -> None:
+    """Python puts the working directory first on its path when it runs a module, so that must not be the checkout."""
+    (install,) = (step for step in ACTION["runs"]["steps"] if step.get("name") == "Install")
+    assert install["working-directory"] == "${{ runner.temp }}"
+    assert "python3 -I -m venv" in install["run"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["validate", "--", "--kubeconfig=k.yaml"],
+        ["validate", "-o", "text", "--", "claim.yaml", "--kubeconfig=k.yaml"],
+        ["validate", "--", "--help"],
+        ["convert", "--to", "v1", "--", "--in-place"],
+        ["quota", "--", "--kubeconfig=k.yaml"],
+        ["explain", "--", "--kubeconfig=k.yaml"],
+        ["simulate", "--", "--kubeconfig=k.yaml"],
+    ],
+    ids=" ".join,
+)
+def test_what_follows_the_end_of_options_is_a_file(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names of files come from strangers; as options they could run a credential plugin or write files."""
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert f"{arguments[-1]}: " in captured.out + captured.err
+    assert "no such file" in captured.out + captured.err
+
+
+@pytest.mark.parametrize("name", ["--kubeconfig=k.yaml", "--kubeconfig", "-o", "--live"])
+def test_a_file_with_the_name_of_an_option_ends_the_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """pre-commit and the shell's `*` pass names without `--`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("")
+    assert main(["validate", name, "k.yaml"]) == 2
+    assert f"write ./{name} for the file" in capsys.readouterr().err
+
+
+def test_a_report_is_not_written_through_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "precious").write_text("kept")
+    (tmp_path / "report.sarif").symlink_to("precious")
+    (tmp_path / "claim.yaml").write_text("a: b")
+    assert main(["validate", "-o", "sarif=report.sarif", "claim.yaml"]) == 2
+    assert "cannot write report.sarif: it is a symbolic link" in capsys.readouterr().err
+    assert (tmp_path / "precious").read_text() == "kept"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterable
@@ -163,6 +164,18 @@ def _size(file: Input) -> int:
         return 0
 
 
+def _open(file: str, flags: int) -> int:
+    """Open a report's file, but not what a link there leads to: in a stranger's repository that may be anything."""
+    if not file.startswith(("/dev/", "/proc/")):
+        flags |= getattr(os, "O_NOFOLLOW", 0)
+    try:
+        return os.open(file, flags, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            error.strerror = "it is a symbolic link"
+        raise
+
+
 def _report(outcome: Outcome, wanted: list[tuple[str, str]], options: Namespace) -> None:
     """Write each report to its file or standard output; if all go to files, the summary goes to stderr."""
     from commandline.reports import write
@@ -182,7 +195,9 @@ def _report(outcome: Outcome, wanted: list[tuple[str, str]], options: Namespace)
             )
             continue
         try:
-            with open(file, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+            with open(
+                file, "w", encoding="utf-8", errors="backslashreplace", newline="\n", opener=_open
+            ) as stream:
                 write(format, outcome, stream, show_all=options.show_all, with_summary=not options.quiet)
         except OSError as error:
             raise UsageError(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
