@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from advice.findings import Result
 from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
-from commandline.reading import readable
-from commandline.results import Failure
+from commandline.reading import readable, unusable
 from commandline.treatment import ASK, CONTEXT, treatment
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import DEVICE_TAINT_RULE, KINDS
@@ -16,7 +15,7 @@ from resourceapi.manifests import group_of, namespace_of
 from resourceapi.model.versions import GROUP
 
 if TYPE_CHECKING:
-    from commandline.results import Unread
+    from commandline.results import Failure, Unread
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -78,8 +77,7 @@ class ClusterState(ClusterObjects):
         try:
             obj = self.normal_form(manifest.value, stored=stored)
         except DecodingError as error:
-            line = manifest.locate(error.path).line
-            self.failures.append(Failure(manifest.file, f"line {line}: {error.text}" if line else error.text))
+            self.failures.append(unusable(manifest, error.text, error.path))
             return
         if KINDS[kind].namespaced:
             namespace = namespace_of(manifest.value, self._default_namespace)

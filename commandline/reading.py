@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from documents.manifest import Manifest
+    from resourceapi.field_path import Path
 
 
 #: A file, what cannot be read, or a chart's manifests.
@@ -120,6 +121,12 @@ def readable(found: Iterable[Manifest | Result | Failure], failures: list[Failur
             failures.append(Failure(manifest.file, f"line {finding.line}: {finding.message}"))
         else:
             yield manifest
+
+
+def unusable(manifest: Manifest, reason: str, path: Path = ()) -> Failure:
+    """What is wrong with an object that cannot be used, and in which line: that of the value which is in the way."""
+    line = manifest.locate(path).line if path else manifest.line
+    return Failure(manifest.file, f"line {line}: {reason}" if line else reason)
 
 
 class _BrokenSource:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from quota.device_classes import ExtendedResources
@@ -13,6 +12,7 @@ from quota.resource_quotas import ResourceQuota, from_object, review
 from resourceapi import kinds
 from resourceapi.amounts import Amounts, added
 from resourceapi.decoding import DecodingError
+from resourceapi.field_path import Path
 from resourceapi.manifests import displayed_name, group_of, namespace_of
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
@@ -29,11 +29,11 @@ class Inventory:
     """Namespaces with their quotas, and the objects that are charged to them.
 
     :param default_namespace: the namespace of manifests that do not name one.
-    :param reject: is called with each manifest that cannot be used, and the reason.
+    :param reject: is called with each manifest that cannot be used, the reason, and the field.
     """
 
     def __init__(
-        self, server: Server, default_namespace: str, reject: Callable[[Manifest, str], None]
+        self, server: Server, default_namespace: str, reject: Callable[[Manifest, str, Path], None]
     ) -> None:
         self.server = server
         self.resources = ExtendedResources()
@@ -54,7 +54,7 @@ class Inventory:
         namespace = self.namespace_of(manifest)
         answer = review(self.server, manifest.value, namespace)
         if not answer.accepted:
-            self._reject(manifest, answer.message)
+            self._reject(manifest, answer.message, ())
             return
         quota = from_object(manifest.value)._replace(namespace=namespace)
         content = self.namespace(namespace)
@@ -125,9 +125,14 @@ class Inventory:
             return {**self.in_hub(answer.object), **kept}
         if group_of(manifest.value) == GROUP:
             # An older release may have stored it, or another gate allowed it.
-            with suppress(DecodingError, KeyError):
+            try:
                 return self.in_hub(value)
-        self._reject(manifest, answer.message)
+            except DecodingError as error:
+                self._reject(manifest, error.text, error.path)
+                return None
+            except KeyError:  # there is no such version
+                pass
+        self._reject(manifest, answer.message, ())
         return None
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from documents.manifest import Manifest
     from quota.account import Account
     from quota.inventory import Inventory
+    from resourceapi.field_path import Path
     from resourceapi.releases import Profile
 
 
@@ -33,8 +34,7 @@ def charge(options: Namespace) -> Answer:
     """Charge the objects of the inventory, then the new ones."""
     from commandline.context import ClusterContext
     from commandline.namespaces import in_namespace
-    from commandline.reading import find, insist_on_one_reader, read_files, read_named
-    from commandline.results import Failure
+    from commandline.reading import find, insist_on_one_reader, read_files, read_named, unusable
     from quota.account import Account
     from quota.inventory import Inventory
     from validation.server import Server
@@ -46,9 +46,8 @@ def charge(options: Namespace) -> Answer:
     context = ClusterContext(options.namespace_labels)
     failures: list[Failure] = []
 
-    def reject(manifest: Manifest, reason: str) -> None:
-        line = f"line {manifest.line}: " if manifest.line else ""
-        failures.append(Failure(manifest.file, line + reason))
+    def reject(manifest: Manifest, reason: str, path: Path) -> None:
+        failures.append(unusable(manifest, reason, path))
 
     inventory = Inventory(Server(profile, namespaces=context.namespaces), options.namespace, reject)
     given = list(in_namespace(read_files(find(options)), options.namespace_given))

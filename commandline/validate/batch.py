@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import Result
 from commandline.context import ClusterContext
 from commandline.options import asks_for_cluster
 from commandline.progress import Progress
-from commandline.reading import readable
+from commandline.reading import read_named, readable, unusable
 from commandline.results import Failure, Outcome
-from commandline.treatment import CONTEXT, treatment
+from commandline.treatment import ASK, CONTEXT, treatment
 from commandline.validate.review import Reviewer
+from resourceapi.decoding import DecodingError
+from resourceapi.manifests import group_of
+from resourceapi.model.versions import GROUP
 from validation.server import Server
 
 if TYPE_CHECKING:
@@ -98,6 +101,32 @@ class Batch:
                 self.outcome.results.append(found)
             else:
                 reviewer.review(found, how)
+
+
+def existing(options: Namespace, profile: Profile) -> Iterator[Manifest | Result | Failure]:
+    """The objects of ``--inventory``."""
+    if options.inventory:
+        yield from _checked(read_named("--inventory", options.inventory), profile)
+
+
+def _checked(
+    found: Iterable[Manifest | Result | Failure], profile: Profile
+) -> Iterator[Manifest | Result | Failure]:
+    """The same, and a Failure for each object of the group that no server can decode: its name is known all the same."""
+    from conversion.hub import hub_object
+
+    for each in found:
+        yield each
+        if (
+            isinstance(each, Result | Failure)
+            or group_of(each.value) != GROUP
+            or treatment(each.value) != ASK
+        ):
+            continue
+        try:
+            hub_object(each.value, profile.schemas, defaults=None)
+        except DecodingError as error:
+            yield unusable(each, error.text, error.path)
 
 
 def reviewer_of(

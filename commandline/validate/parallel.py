@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from commandline.progress import Progress
-from commandline.reading import Input, read_files, read_named
+from commandline.reading import Input, read_files
 from commandline.reports import WITH_LINES
 from commandline.results import Outcome
-from commandline.validate.batch import Batch, Knowledge, reviewer_of
+from commandline.validate.batch import Batch, Knowledge, existing, reviewer_of
 from commandline.validate.options import outputs
 from commandline.validate.serialization import pack, unpack
 from commandline.validate.workers import Channel, Tickets, Worker, start
@@ -34,7 +34,7 @@ def validate_files(files: Files, options: Namespace, profile: Profile, processes
     :raises WorkerLost: if one of the processes ends too early.
     """
     inventory = Batch(options, profile)
-    inventory.read_inventory(read_named("--inventory", options.inventory))
+    inventory.read_inventory(existing(options, profile))
     share = _Share(files, options, profile, inventory.knowledge)
     workers: list[Worker] = []
     _load_ahead()

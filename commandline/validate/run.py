@@ -13,10 +13,10 @@ from commandline.errors import UsageError
 from commandline.helm import RenderedChart
 from commandline.options import asks_for_cluster, profile_of, settle_namespace
 from commandline.progress import Progress
-from commandline.reading import Input, find_and_render, insist_on_one_reader, read_files, read_named
+from commandline.reading import Input, find_and_render, insist_on_one_reader, read_files
 from commandline.reports.escaping import complain
 from commandline.results import Unread
-from commandline.validate.batch import Batch, reviewer_of
+from commandline.validate.batch import Batch, existing, reviewer_of
 from documents.errors import DocumentError
 from documents.finding import STANDARD_INPUT
 
@@ -118,7 +118,7 @@ def _validate(
     progress = Progress("documents read", shown=not options.quiet)
     batch.read(inputs, progress)
     progress.done()
-    inventory.read_inventory(read_named("--inventory", options.inventory))
+    inventory.read_inventory(existing(options, profile))
     batch.knowledge.add(inventory.knowledge.learnt())
     unread = {failure.kind for failure in batch.outcome.failures if isinstance(failure, Unread)}
     batch.knowledge.forgo(unread if checks is None else checks.unread)

@@ -238,6 +238,16 @@ def test_what_cannot_be_done(tmp_path: Path, capsys: pytest.CaptureFixture[str],
     assert document["objects"][0]["verdict"] == "fits"
 
 
+def test_inventory_that_no_server_can_have_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its line is that of the value, in each of several documents."""
+    broken = named("b").replace("{name: net", "{name: 5")
+    line = broken[: broken.index("{name: 5")].count("\n") + 1
+    code, document = account(tmp_path, capsys, named("a"), "--inventory", stored(tmp_path, broken))
+    assert code == 2
+    [failure] = document["failures"]
+    assert failure["message"].startswith(f"line {line}: json: cannot unmarshal number into")
+
+
 def test_replicas_beyond_all_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The number of replicas does not matter for the time that it takes."""
     text = "---\n".join((DEPLOYMENT.replace("5", "2147483647"), TEMPLATE, QUOTA))

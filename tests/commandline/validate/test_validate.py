@@ -379,6 +379,18 @@ def test_inventory_that_cannot_be_read(write: Write, report: Report) -> None:
     assert found["failures"][0]["message"].startswith("line 1: ")
 
 
+def test_objects_of_the_inventory_that_no_server_can_have_stored(write: Write, report: Report) -> None:
+    """They are work that could not be done, with the line of the value; their names are known all the same."""
+    broken = CLASS % "gpu.example.com" + "spec:\n  selectors:\n  - cel: {expression: 5}\n"
+    line = 1 + broken[: broken.index("5}")].count("\n")
+    for more in ((), ("--jobs", "2")):
+        file = write("claim.yaml", CLAIM)
+        found = report(file, file, "--inventory", write("iv.yaml", broken), *more, code=2)
+        [failure] = found["failures"]
+        assert failure["message"].startswith(f"line {line}: json: cannot unmarshal number into"), failure
+        assert not _findings(found, "CC002")
+
+
 # --- releases ---------------------------------------------------------------------------------------------------
 
 
