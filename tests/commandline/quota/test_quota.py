@@ -240,8 +240,8 @@ def test_what_cannot_be_done(tmp_path: Path, capsys: pytest.CaptureFixture[str],
 
 def test_inventory_that_no_server_can_have_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its line is that of the value, in each of several documents."""
-    broken = named("b").replace("{name: net", "{name: 5")
-    line = broken[: broken.index("{name: 5")].count("\n") + 1
+    broken = named("b").replace("- name: net", "- name: 5")
+    line = broken[: broken.index("- name: 5")].count("\n") + 1
     code, document = account(tmp_path, capsys, named("a"), "--inventory", stored(tmp_path, broken))
     assert code == 2
     [failure] = document["failures"]
