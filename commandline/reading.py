@@ -11,6 +11,7 @@ from commandline.helm import RenderedChart
 from commandline.reports.escaping import complain
 from commandline.results import Failure
 from documents import DocumentError, parse
+from documents.errors import EmptyDirectory
 from documents.finding import STANDARD_INPUT, Files, find_files
 from documents.sources import read_file
 from validation.rule_names import MALFORMED
@@ -33,26 +34,40 @@ def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:
 
 
 def find(options: Namespace) -> list[str | DocumentError]:
-    """The files of ``options.paths`` without those of ``--exclude``; tells the user what is left out of Helm charts."""
+    """The files of ``options.paths`` without those of ``--exclude``.
+
+    Tells the user what is left out of Helm charts and kustomizations.
+    """
     files = Files(options.paths, _exclusion(options))
     found = list(files)
     if not getattr(options, "quiet", False):
         for chart in files.charts:
             complain(_about_chart(chart, can_render=hasattr(options, "helm")))
+        _tell_of_patches(files)
     return found
 
 
 def find_and_render(options: Namespace) -> list[Input]:
-    """The same as :func:`find`, and with ``--helm`` what Helm makes of charts.
+    """The same as :func:`find`, and with ``--helm`` what Helm makes of charts. A directory without manifests is no error.
 
     :raises UsageError: if there is no ``helm``.
     """
-    if not options.helm:
-        return [*find(options)]
-    from commandline.helm import render
+    if options.helm:
+        from commandline.helm import render
 
-    files = Files(options.paths, _exclusion(options))
-    return [*files, *map(render, files.charts)]
+        files = Files(options.paths, _exclusion(options))
+        found: list[Input] = [*files, *map(render, files.charts)]
+        if not options.quiet:
+            _tell_of_patches(files)
+    else:
+        found = [*find(options)]
+    manifests = []
+    for each in found:
+        if not isinstance(each, EmptyDirectory):
+            manifests.append(each)
+        elif not options.quiet:
+            complain(f"{each.file}: {each.message}")
+    return manifests
 
 
 def _exclusion(options: Namespace) -> Callable[[str], bool] | None:
@@ -69,6 +84,14 @@ def _about_chart(directory: str, *, can_render: bool) -> str:
     command = f"helm template {quote(directory)} | claimcheck validate -"
     how = f"{command}, or --helm" if can_render else command
     return f"{directory}: the templates of a Helm chart are skipped; to check what it makes: {how}"
+
+
+def _tell_of_patches(files: Files) -> None:
+    from shlex import quote
+
+    for directory in files.kustomizations:
+        how = f"kubectl kustomize {quote(directory)} | claimcheck validate -"
+        complain(f"{directory}: the patches of a kustomization are skipped; to check what it makes: {how}")
 
 
 def read_named(option: str, arguments: list[str]) -> Iterator[Manifest | Result | Failure]:

@@ -24,6 +24,10 @@ class DocumentError(Exception):
         return f"{place}: {self.message}"
 
 
+class EmptyDirectory(DocumentError):
+    """A directory that has no manifests: nothing to read, which not everybody takes for an error."""
+
+
 class MalformedText(Exception):
     """Text that is no YAML or JSON; `offset` (code points into that text) is where reading stopped."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from documents.errors import DocumentError
+from documents.errors import DocumentError, EmptyDirectory
 
 EXTENSIONS = (".yaml", ".yml", ".json")
 """What a directory is searched for. A file that is named itself may have any name."""
@@ -15,16 +15,20 @@ STANDARD_INPUT = "-"
 CHART, TEMPLATES, DEPENDENCIES, VALUES = "Chart.yaml", "templates", "charts", "values"
 """What Helm calls the parts of a chart: only what it makes of them are manifests."""
 
+KUSTOMIZATIONS = frozenset(("kustomization.yaml", "kustomization.yml", "Kustomization"))
+"""What kustomize calls the file that says what a directory makes of other files."""
+
 
 class Files:
     """The files that arguments stand for, in order and each once.
 
     A directory stands for all its manifests, those of its subdirectories included, sorted by path; hidden files and
-    directories are left out, and so are the parts of a Helm chart that are no manifests yet. An argument that is not
-    there gives a DocumentError.
+    directories are left out, and so are the parts of a Helm chart that are no manifests yet, and the patches of
+    kustomizations. A directory without manifests gives an EmptyDirectory.
 
     :param exclude: says of a path whether it is left out; a directory with everything in it.
     :ivar charts: the Helm charts of which parts have been left out so far.
+    :ivar kustomizations: the directories with kustomizations of which patches have been left out so far.
     :ivar excluded: how many files and directories have been left out because of ``exclude`` so far.
     """
 
@@ -32,6 +36,7 @@ class Files:
         self._arguments = arguments
         self._exclude = exclude
         self.charts: list[str] = []
+        self.kustomizations: list[str] = []
         self.excluded = 0
 
     def __iter__(self) -> Iterator[str | DocumentError]:
@@ -56,12 +61,14 @@ class Files:
         if not os.path.isdir(argument):
             return [argument]
         left_out = self.excluded, len(self.charts)
-        found = sorted(self._manifests_below(argument), key=lambda path: path.split(os.sep))
+        kustomizations: list[tuple[str, str]] = []
+        found = sorted(self._manifests_below(argument, kustomizations), key=lambda path: path.split(os.sep))
         if not found and left_out == (self.excluded, len(self.charts)):
-            return [DocumentError(argument, 0, 0, f"no {', '.join(EXTENSIONS)} files in this directory")]
-        return found
+            return [EmptyDirectory(argument, 0, 0, f"no {', '.join(EXTENSIONS)} files in this directory")]
+        return self._without_patches(found, kustomizations) if kustomizations else found
 
-    def _manifests_below(self, directory: str) -> Iterator[str]:
+    def _manifests_below(self, directory: str, kustomizations: list[tuple[str, str]]) -> Iterator[str]:
+        """The manifests in a directory and below; the kustomizations there, as directory and name, are appended."""
         pending = [directory]
         while pending:
             parent = pending.pop()
@@ -73,6 +80,8 @@ class Files:
             if of_chart:
                 self._note_chart(parent)
             for entry in entries:
+                if entry.name in KUSTOMIZATIONS and entry.is_file():
+                    kustomizations.append((parent, entry.name))
                 if entry.name.startswith(".") or (of_chart and _is_made_into_manifests(entry.name)):
                     continue
                 if entry.is_dir(follow_symlinks=False):
@@ -82,6 +91,18 @@ class Files:
                     entry.name.endswith(EXTENSIONS) and entry.is_file() and not self._is_excluded(entry.path)
                 ):
                     yield entry.path
+
+    def _without_patches(self, found: list[str], kustomizations: list[tuple[str, str]]) -> list[str]:
+        from documents.kustomizations import patches_of
+
+        known = {os.path.normpath(path) for path in found}
+        patches: set[str] = set()
+        for directory, name in sorted(kustomizations):
+            named = patches_of(directory, name) & known
+            if named and directory not in self.kustomizations:
+                self.kustomizations.append(directory)
+            patches |= named
+        return [path for path in found if os.path.normpath(path) not in patches]
 
     def _is_excluded(self, path: str) -> bool:
         if self._exclude is None or not self._exclude(path):

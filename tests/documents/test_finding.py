@@ -1,4 +1,5 @@
-"""What is left out of the files that arguments stand for: what patterns exclude, and what Helm makes manifests from."""
+"""What is left out of the files that arguments stand for: what patterns exclude, what Helm makes manifests from,
+and the patches of kustomizations."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from documents import DocumentError
+from documents.errors import EmptyDirectory
 from documents.exclusion import Exclusion
 from documents.finding import Files
 
@@ -128,4 +129,56 @@ def test_a_chart_is_no_reason_to_hide_mistakes() -> None:
     assert found == "charts/nowhere"
     Path("empty").mkdir()
     (error,) = Files(["empty"])
-    assert isinstance(error, DocumentError)
+    assert isinstance(error, EmptyDirectory)
+
+
+KUSTOMIZATION = """
+resources: [ok.yaml, part.yaml]
+patches:
+- path: part.yaml
+- patch: "kind: B"
+- path: ./more/../deep/b.yaml
+- {path: 3}
+- 5
+patchesStrategicMerge:
+- "kind: B\nmetadata: {name: x}"
+- old.yml
+patchesJson6902:
+- target: {kind: B}
+  path: ops.json
+- path: ../ok.yaml
+- path: ../../outside.yaml
+"""
+
+
+@pytest.mark.parametrize("name", ["kustomization.yaml", "kustomization.yml", "Kustomization"])
+def test_patches_of_kustomizations(name: str) -> None:
+    """They are parts of objects, and left out wherever they are below the directory; the kustomization is noted once."""
+    patches = {"k/part.yaml", "k/deep/b.yaml", "k/old.yml", "k/ops.json", "ok.yaml"}
+    Path("k/deep").mkdir(parents=True)
+    for path in (*patches, "k/other.yaml"):
+        Path(path).write_text("kind: A\n")
+    Path("k", name).write_text(KUSTOMIZATION)
+    files = Files(["."])
+    assert not _names(files) & patches
+    assert {"k/other.yaml", "gen/a.yaml"} <= _names(files)
+    assert [str(Path(each)) for each in files.kustomizations] == ["k"]
+
+
+def test_a_patch_that_is_named_itself() -> None:
+    """A file that the user names is read, whatever a kustomization says."""
+    Path("k").mkdir()
+    Path("k/part.yaml").write_text("kind: A\n")
+    Path("k/kustomization.yaml").write_text("patches: [{path: part.yaml}]")
+    files = Files(["k", "k/part.yaml"])
+    assert list(files) == ["k/kustomization.yaml", "k/part.yaml"]
+    assert _names(Files(["k"])) == {"k/kustomization.yaml"}
+
+
+@pytest.mark.parametrize("content", ["patches: {", "- a", "", "patches: 3", "patches: [{path: /ok.yaml}]"])
+def test_kustomizations_that_name_no_patches(content: str) -> None:
+    """Whatever is wrong with one, no file is left out because of it."""
+    Path("kustomization.yaml").write_text(content)
+    files = Files(["."])
+    assert _names(files) == ALL | {"kustomization.yaml"}
+    assert files.kustomizations == []

@@ -25,6 +25,7 @@ spec:
             expression: device.attributes["a.example.com"].x == 1
 """
 EMPTY = "claimcheck: nothing was validated: the input has no objects of resource.k8s.io, pods or workloads\n"
+NO_FILES = "empty: no .yaml, .yml, .json files in this directory\n"
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +40,7 @@ def test_exclude(capsys: pytest.CaptureFixture[str]) -> None:
     """Patterns can be repeated."""
     assert main(["validate", ".", "--exclude", "cl*", "--exclude=none"]) == 0
     out, err = capsys.readouterr()
-    assert out == "0 objects: 0 valid, 0 invalid; skipped 1: Service 1\n"
+    assert out == "0 objects: 0 valid, 0 invalid; 1 skipped: 1 Service\n"
     assert err == EMPTY
 
 
@@ -52,12 +53,17 @@ def test_exclude(capsys: pytest.CaptureFixture[str]) -> None:
         (["service.yaml", "--quiet", "--fail-on-empty"], 1, EMPTY),
         (["class.yaml", "--fail-on-empty"], 0, ""),
         (["nowhere.yaml", "--fail-on-empty"], 2, ""),
+        (["empty"], 0, NO_FILES + EMPTY),
+        (["empty", "class.yaml", "--fail-on-empty"], 0, NO_FILES),
+        (["empty", "--quiet"], 0, ""),
+        (["empty", "--fail-on-empty"], 1, NO_FILES + EMPTY),
     ],
 )
 def test_nothing_to_validate(
     arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A warning, or with --fail-on-empty a failure; input that cannot be read is another matter."""
+    Path("empty").mkdir()
     assert main(["validate", *arguments]) == code
     assert capsys.readouterr().err == message
 
@@ -71,13 +77,29 @@ def test_chart(capsys: pytest.CaptureFixture[str]) -> None:
     (chart / "templates" / "a.yaml").write_text("{{ if .Values.a }}\n")
     assert main(["validate", "."]) == 0
     out, err = capsys.readouterr()
-    assert "skipped 1: Service 1" in out
+    assert "1 skipped: 1 Service" in out
     assert err == (
         "./my chart: the templates of a Helm chart are skipped; "
         "to check what it makes: helm template './my chart' | claimcheck validate -, or --helm\n"
     )
     assert main(["validate", "-q", "."]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_patches_of_a_kustomization(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line says that patches are skipped, and how to have what is made of them checked."""
+    overlay = Path("my overlay")
+    overlay.mkdir()
+    (overlay / "kustomization.yaml").write_text("resources: [../class.yaml]\npatches: [{path: patch.yaml}]\n")
+    (overlay / "patch.yaml").write_text("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\n")
+    assert main(["validate", "."]) == 0
+    assert capsys.readouterr().err == (
+        "./my overlay: the patches of a kustomization are skipped; "
+        "to check what it makes: kubectl kustomize './my overlay' | claimcheck validate -\n"
+    )
+    assert main(["validate", "-q", "."]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["validate", "my overlay/patch.yaml"]) == 1
 
 
 def test_disabled_lints(capsys: pytest.CaptureFixture[str]) -> None:
