@@ -51,7 +51,7 @@ def add_paths(
         metavar="FILE|DIR|-",
         action="append",
         default=[],
-        help="the same, as with kubectl: a file or directory, or several with commas; can be repeated",
+        help="the same, as in kubectl; separate several by commas; can be repeated",
     )
     parser.add_argument(
         "--exclude",

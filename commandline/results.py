@@ -13,6 +13,11 @@ def place(file: str, line: int) -> str:
     return f"{file}:{line}" if line else file
 
 
+def in_repository(file: str) -> str:
+    """A file as a host of repositories knows it: without the ``./`` of a search in ``.``."""
+    return file.removeprefix("./")
+
+
 class Skipped:
     """An object of a kind that is not validated.
 
@@ -109,8 +114,8 @@ class Outcome:
         return sum(1 for result in self.results if result.findings and not result.valid)
 
     def verbs(self) -> list[tuple[str, int]]:
-        """The number of objects that a live cluster would be asked to update, and to create; empty without a cluster."""
-        given = [result.verb for result in self.results if result.verb]
+        """The number of valid objects that would be updated in a live cluster, and created; empty without a cluster."""
+        given = [result.verb for result in self.results if result.verb and result.valid]
         return [(verb, given.count(verb)) for verb in sorted(set(given), reverse=True)]
 
     def skipped_kinds(self) -> list[tuple[str, str, bool, int]]:

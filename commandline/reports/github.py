@@ -9,7 +9,7 @@ from commandline.reports.escaping import printable
 from commandline.reports.grouping import grouped
 from commandline.reports.stored_objects import remark
 from commandline.reports.text import summary
-from commandline.results import Outcome
+from commandline.results import Outcome, in_repository
 
 
 def write(outcome: Outcome, stream: TextIO, *, show_all: bool = False, with_summary: bool = True) -> None:
@@ -25,15 +25,15 @@ def write(outcome: Outcome, stream: TextIO, *, show_all: bool = False, with_summ
     for result, finding, others in grouped(outcome.afterwards(), show_all=show_all):
         stream.write(_annotation("notice", result, finding, AFTERWARDS + finding.text, others))
     stream.writelines(
-        _command("error", {"file": failure.file} if failure.file else {}, failure.message)
+        _command("error", {"file": in_repository(failure.file)} if failure.file else {}, failure.message)
         for failure in outcome.failures
     )
     if with_summary:
-        stream.write(_plain(summary(outcome)) + "\n")
+        stream.write(_plain(summary(outcome, show_all=show_all)) + "\n")
 
 
 def _annotation(severity: str, result: Result, finding: Finding, text: str, others: str) -> str:
-    properties = {"file": result.file}
+    properties = {"file": in_repository(result.file)}
     if finding.line:
         properties |= {
             "line": str(finding.line),

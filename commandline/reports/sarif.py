@@ -11,7 +11,7 @@ from urllib.parse import quote
 from advice.findings import AFTERWARDS, NOTE, Finding, Result
 from commandline.distribution import version
 from commandline.reports.escaping import write_json
-from commandline.results import Outcome
+from commandline.results import Outcome, in_repository
 from validation import rule_names
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -138,4 +138,4 @@ def _uri(file: str) -> str:
     """The file as a URI reference; standard input has none of its own."""
     if file == "-":
         return "stdin"
-    return ("file://" if file.startswith("/") else "") + quote(file.removeprefix("./"))
+    return ("file://" if file.startswith("/") else "") + quote(in_repository(file))

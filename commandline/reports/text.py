@@ -15,6 +15,8 @@ from resourceapi.counting import number
 
 # Longer lines are cut to this many characters around the column they are shown for.
 EXCERPT = 120
+# So many kinds of skipped objects are named.
+_MOST_KINDS = 5
 # How far above an object its `# Source:` comment is searched.
 _MOST_LINES = 1_000
 
@@ -53,7 +55,7 @@ def write(
         message = f"{place}{_paint('error', RED, color)}: {printable(failure.message)}\n"
         stream.write(without_commands(message))
     if with_summary:
-        stream.write(summary(outcome) + "\n")
+        stream.write(summary(outcome, show_all=show_all) + "\n")
 
 
 def _by_result(
@@ -71,8 +73,11 @@ def _heading(color: bool) -> str:
     return _paint("also, once that is fixed:", BOLD, color) + "\n\n"
 
 
-def summary(outcome: Outcome) -> str:
-    """``3 objects: 2 valid, 1 invalid; 2 errors, 1 warning; skipped 4: Service 3, Node 1 (context)``."""
+def summary(outcome: Outcome, *, show_all: bool = False) -> str:
+    """``3 objects: 2 valid, 1 invalid; 2 errors, 1 warning; 4 skipped: 3 Service, 1 Node (context)``.
+
+    :param show_all: whether to name every kind of which objects were skipped, not only those of most objects.
+    """
     total, invalid = len(outcome.results), outcome.invalid
     parts = [f"{number(total, 'object')}: {total - invalid} valid, {invalid} invalid"]
     requests = [f"{count} to {verb}" for verb, count in outcome.verbs()]
@@ -89,15 +94,24 @@ def summary(outcome: Outcome) -> str:
     if outcome.hidden_notes:
         parts.append(f"{number(outcome.hidden_notes, 'note')} with --notes")
     if outcome.skipped:
-        kinds = (
-            f"{kind or 'no kind'}{f' ({api_version})' if '/' in api_version else ''} {count}"
-            + (" (context)" if context else "")
-            for api_version, kind, context, count in outcome.skipped_kinds()
-        )
-        parts.append(f"skipped {len(outcome.skipped)}: {', '.join(map(on_one_line, kinds))}")
+        parts.append(f"{len(outcome.skipped):,} skipped: {_skipped_kinds(outcome, show_all=show_all)}")
     if outcome.failures:
         parts.append(f"{number(len(outcome.failures), 'input')} could not be read")
     return "; ".join(parts)
+
+
+def _skipped_kinds(outcome: Outcome, *, show_all: bool) -> str:
+    """``12 ConfigMap, 3 Job (batch/v1), 2 without a kind, 1 Node (context) and 4 other kinds``, those of most objects first."""
+    kinds = sorted(outcome.skipped_kinds(), key=lambda each: -each[-1])
+    most = len(kinds) if show_all or len(kinds) <= _MOST_KINDS + 1 else _MOST_KINDS
+    named = [
+        f"{count:,} {kind or 'without a kind'}"
+        + (f" ({api_version})" if kind and "/" in api_version else "")
+        + (" (context)" if context else "")
+        for api_version, kind, context, count in kinds[:most]
+    ]
+    others = f" and {len(kinds) - most} other kinds" if len(kinds) > most else ""
+    return on_one_line(", ".join(named)) + others
 
 
 def _block(result: Result, finding: Finding, origin: str, others: str, color: bool) -> str:

@@ -117,7 +117,7 @@ def _add_report(parser: ArgumentParser) -> None:
         "--show-all",
         action="store_true",
         help="in text and github, show every finding; otherwise, of more than 3 that are alike but for values, "
-        "the first with the number of the others",
+        "the first with the number of the others, and in the summary all kinds that are skipped",
     )
     group.add_argument(
         "-q",

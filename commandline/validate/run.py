@@ -202,4 +202,4 @@ def _report(outcome: Outcome, wanted: list[tuple[str, str]], options: Namespace)
         except OSError as error:
             raise UsageError(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
     if not to_stdout and not options.quiet:
-        print(summary(outcome), file=sys.stderr)
+        print(summary(outcome, show_all=options.show_all), file=sys.stderr)

@@ -95,7 +95,10 @@ def test_nothing_to_ask(
 def test_files_against_a_cluster(
     live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Stored objects are updated, others created; classes and namespaces are those of the cluster."""
+    """Stored objects are updated, others created; classes and namespaces are those of the cluster.
+
+    Nothing becomes of an object that is refused, so the summary counts only the others.
+    """
     live.objects[f"{GROUP}/v1/namespaces/team/resourceclaims/first"] = _claim("first")
     file = _file(
         tmp_path,
@@ -116,7 +119,7 @@ def test_files_against_a_cluster(
         ("lost", None, ['namespaces "nowhere" not found']),
     ]
     assert main(["validate", file, "--live"]) == 1
-    assert "1 to update, 2 to create" in capsys.readouterr().out
+    assert "2 valid, 2 invalid; 2 to create; " in capsys.readouterr().out
 
 
 def test_what_is_not_known_is_not_held_against_files(

@@ -56,6 +56,20 @@ def test_json_has_a_place_for_every_cause(
     assert result["status"]["code"] == 422
 
 
+def test_files_are_named_as_in_the_repository(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those found in `.`: hosts of repositories know no path that begins with `./`."""
+    monkeypatch.chdir(tmp_path)
+    Path("bad").mkdir()
+    Path("bad/a.yaml").write_text("a: [\n")
+    main(["validate", "-o", "github", "."])
+    assert capsys.readouterr().out.startswith("::error file=bad/a.yaml,")
+    main(["validate", "-o", "sarif", "."])
+    [result] = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "bad/a.yaml"
+
+
 def test_sarif_is_well_formed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What SARIF 2.1.0 requires: known levels, rules that are declared, regions that count from 1, relative URIs."""
     log = json.loads(_report("sarif", capsys, monkeypatch))

@@ -91,11 +91,6 @@ def test_unreadable_file_wins_over_invalid(write: Write, report: Report, tmp_pat
     ]
 
 
-def test_directory_without_manifests(report: Report, tmp_path: Path) -> None:
-    """Nothing to validate is no success."""
-    assert report(str(tmp_path), code=2)["failures"]
-
-
 def test_text_that_is_no_yaml_is_invalid(write: Write, report: Report) -> None:
     """A manifest that cannot be parsed is the manifest's fault: 1."""
     [finding] = _findings(report(write("a.yaml", "a: [\n"), code=1))
@@ -241,8 +236,24 @@ def test_skipped_kinds_are_counted(write: Write, capsys: pytest.CaptureFixture[s
     text = "---\n".join((CLAIM, OTHER, OTHER, NAMESPACE % "", "replicas: 3\n"))
     assert main(["validate", write("all.yaml", text)]) == 0
     assert capsys.readouterr().out == (
-        "1 object: 1 valid, 0 invalid; skipped 4: no kind 1, ConfigMap 2, Namespace 1 (context)\n"
+        "1 object: 1 valid, 0 invalid; 4 skipped: 2 ConfigMap, 1 without a kind, 1 Namespace (context)\n"
     )
+
+
+def test_few_skipped_kinds_are_named(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of most objects, unless all are asked for; reports for programs have all."""
+    kinds = [f"Kind{number}" for number in range(8) for _ in range(1 + (number == 7))]
+    file = write("all.yaml", "---\n".join(f"apiVersion: v1\nkind: {kind}\n" for kind in kinds))
+    main(["validate", file])
+    assert (
+        "9 skipped: 2 Kind7, 1 Kind0, 1 Kind1, 1 Kind2, 1 Kind3 and 3 other kinds\n"
+        in capsys.readouterr().out
+    )
+    main(["validate", "--show-all", file])
+    shown = capsys.readouterr().out
+    assert "1 Kind5, 1 Kind6\n" in shown
+    main(["validate", "-o", "json", file])
+    assert len(json.loads(capsys.readouterr().out)["skipped"]) == 8
 
 
 @pytest.mark.parametrize(
