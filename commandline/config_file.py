@@ -111,7 +111,7 @@ def read(file: str, options: Container[str] = ()) -> ConfigFile:
     :raises UsageError: with file and line, if it cannot be read, or says what cannot be set.
     """
     from documents import DocumentError, parse
-    from documents.loading import NOT_AN_OBJECT
+    from documents.parsing import NOT_AN_OBJECT
     from documents.sources import read_file
 
     try:

@@ -12,8 +12,8 @@ from commandline.reports.escaping import complain
 from commandline.results import Failure
 from documents import DocumentError, parse
 from documents.errors import EmptyDirectory
-from documents.finding import STANDARD_INPUT, Files, find_files
-from documents.sources import read_file
+from documents.finding import Files, find_files
+from documents.sources import STANDARD_INPUT, read_file
 from validation.rule_names import MALFORMED
 
 if TYPE_CHECKING:

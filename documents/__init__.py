@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from documents.document import Document
 from documents.errors import DocumentError
-from documents.loading import load, parse
+from documents.loading import load
+from documents.parsing import parse
 from documents.source import Path, Source
 from documents.tree import RepeatedKeys
 

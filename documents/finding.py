@@ -6,11 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from documents.errors import DocumentError, EmptyDirectory
+from documents.sources import STANDARD_INPUT
 
 EXTENSIONS = (".yaml", ".yml", ".json")
 """What a directory is searched for. A file that is named itself may have any name."""
-
-STANDARD_INPUT = "-"
 
 CHART, TEMPLATES, DEPENDENCIES, VALUES = "Chart.yaml", "templates", "charts", "values"
 """What Helm calls the parts of a chart: only what it makes of them are manifests."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from documents.document import Document
 from documents.errors import DocumentError
-from documents.loading import parse
+from documents.parsing import parse
 from documents.sources import read_file
 
 _LISTS = ("patches", "patchesStrategicMerge", "patchesJson6902")

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-from documents.block_style import NotBlockStyle, read_block_style
 from documents.document import Document
-from documents.errors import DocumentError, MalformedText
+from documents.errors import DocumentError
 from documents.finding import find_files
-from documents.garbage import CollectorPaused
-from documents.source import Source
-from documents.sources import decode, read_file
-from documents.splitting import Chunk, split
-from documents.tree import RepeatedKeys
-
-NOT_AN_OBJECT = "not a Kubernetes object"
-"""How messages about documents that are no mappings begin."""
+from documents.parsing import parse
+from documents.sources import read_file
 
 
 def load(arguments: Iterable[str]) -> Iterator[Document | DocumentError]:
-    """The objects in files, directories (recursively) and standard input (`-`), in order.
+    """The objects in files, directories (recursively) and standard input (`-`), in order, as :func:`parse` gives them.
 
-    What cannot be read comes as a DocumentError in its place; the rest is still read. Objects of a
-    `kind: List` come one by one. Empty documents are left out. Nothing is raised.
+    A file that cannot be read comes as a DocumentError in its place. Nothing is raised.
     """
     for found in find_files(arguments):
         if isinstance(found, DocumentError):
@@ -35,133 +26,3 @@ def load(arguments: Iterable[str]) -> Iterator[Document | DocumentError]:
             yield error
             continue
         yield from parse(content, found)
-
-
-def parse(content: bytes | str, file: str = "-") -> Iterator[Document | DocumentError]:
-    """The objects in a text, as `load` gives them; `file` is the name to report."""
-    if isinstance(content, bytes):
-        try:
-            content = decode(content, file)
-        except DocumentError as error:
-            yield error
-            return
-    source = Source(file, content)
-    index = 0
-    for chunk in split(content):
-        document: Document | DocumentError | None
-        try:
-            with CollectorPaused(chunk.end - chunk.start):
-                document = _document(source, chunk, index)
-        except MalformedText as error:
-            document = source.error(min(error.offset, len(content.rstrip())), error.message, error.hint)
-        if document is None:
-            continue
-        index += 1
-        if isinstance(document, Document) and (
-            "items" in document.value or document.value.get("kind") == "List"
-        ):
-            yield from _flattened(document)
-        else:
-            yield document
-
-
-def _document(source: Source, chunk: Chunk, index: int) -> Document | DocumentError | None:
-    """The document in a chunk, None for an empty one.
-
-    :raises MalformedText: if it cannot be read.
-    """
-    if chunk.error:
-        raise chunk.error
-    ignored = None
-    value = chunk.value
-    if not chunk.is_json:
-        # kubectl reads line by line and ends the last one, too.
-        text = source.text[chunk.start : chunk.end]
-        if text[-1:] != "\n":
-            text += "\n"
-        try:
-            value = read_block_style(text.replace("\r\n", "\n") if "\r" in text else text)
-            chunk.is_simple = True
-        except NotBlockStyle:
-            value, ignored = _read_fully(text, chunk)
-    chunk.value = value
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        return _no_object(source, chunk, value)
-    document = Document(source, index, chunk, value)
-    if ignored is not None:
-        message = "kubectl ignores what follows here, because no line of --- separates it"
-        document.notices = (source.error(chunk.start + ignored, message),)
-    return document
-
-
-def _read_fully(text: str, chunk: Chunk) -> tuple[Any, int | None]:
-    """The value of a YAML document by the full reader, and where text that is ignored begins."""
-    from documents.yaml_tree import offset_of_ignored_text, read_nodes
-    from documents.yaml_values import to_value
-
-    try:
-        root, end = read_nodes(text)
-        if root is None:
-            return None, None
-        return to_value(root), offset_of_ignored_text(text, end)
-    except MalformedText as error:
-        raise _explained(error, text, chunk) from None
-
-
-def _explained(error: MalformedText, text: str, chunk: Chunk) -> MalformedText:
-    """The error in terms of the whole source, with a hint, or a better explanation where there is one."""
-    from documents.hints import syntax_hint, template_hint, typographic_separator
-
-    dashes = typographic_separator(text)
-    if dashes is not None:
-        message = "a separator line typed with typographic dashes"
-        return MalformedText(chunk.start + dashes, message, "write --- with three plain hyphens")
-    if chunk.json_error is not None:
-        # Both readers have failed: the one that came further knows better.
-        offset = chunk.json_error.offset - chunk.start
-        if offset >= min(error.offset, len(text.rstrip())):
-            error = MalformedText(offset, chunk.json_error.message)
-    hint = error.hint or template_hint(text, error.offset) or syntax_hint(error.message, text, error.offset)
-    return MalformedText(chunk.start + error.offset, error.message, hint)
-
-
-def _no_object(source: Source, chunk: Chunk, value: Any) -> DocumentError:
-    from documents.hints import no_object_hint, template_hint
-
-    kinds = {list: "a list", str: "text", bool: "a boolean", int: "a number", float: "a number"}
-    text = source.text[chunk.start : chunk.end]
-    blank = len(text) - len(text.lstrip())
-    message = f"{NOT_AN_OBJECT}: expected a mapping with apiVersion and kind, found {kinds[type(value)]}"
-    return source.error(chunk.start + blank, message, template_hint(text, blank) or no_object_hint(value))
-
-
-def _flattened(document: Document) -> Iterator[Document | DocumentError]:
-    """The items of a `kind: List` (or ResourceClaimList, ...) document; any other one as it is."""
-    value = document.value
-    kind = value.get("kind")
-    if not isinstance(kind, str) or not kind.endswith("List"):
-        yield document
-        return
-    items = value.get("items")
-    if not isinstance(items, list):
-        yield document.error(("items",), f"a {kind} needs items, which must be a list")
-        return
-    for index, item in enumerate(items):
-        if not isinstance(item, dict):
-            yield document.error(("items", index), f"every item of a {kind} must be an object")
-        elif isinstance(item.get("items"), list) and str(item.get("kind", "")).endswith("List"):
-            yield document.error(("items", index), "a list inside a list: kubectl does not accept it")
-        else:
-            yield document.list_item(index, _with_inferred_kind(item, value, kind))
-
-
-def _with_inferred_kind(item: dict[str, Any], value: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Items of a typed list may leave out apiVersion and kind, as kubectl and the server have it."""
-    if kind == "List" or item.get("kind") or item.get("apiVersion"):
-        return item
-    type_of_item = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")}
-    if isinstance(item, RepeatedKeys):
-        return RepeatedKeys([*type_of_item.items(), *item.pairs])
-    return {**item, **type_of_item}

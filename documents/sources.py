@@ -7,7 +7,9 @@ import sys
 from stat import S_ISREG
 
 from documents.errors import DocumentError
-from documents.finding import STANDARD_INPUT
+
+STANDARD_INPUT = "-"
+"""The argument that stands for it."""
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
 """Larger files are refused unread."""

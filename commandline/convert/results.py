@@ -10,7 +10,7 @@ from commandline.errors import UsageError
 from commandline.exit_codes import NEGATIVE, SUCCESS
 from commandline.reports.escaping import complain, on_one_line, without_commands
 from documents.errors import DocumentError
-from documents.finding import STANDARD_INPUT
+from documents.sources import STANDARD_INPUT
 from resourceapi.counting import number
 
 

@@ -18,7 +18,7 @@ from commandline.reports.escaping import complain
 from commandline.results import Unread
 from commandline.validate.batch import Batch, existing, reviewer_of
 from documents.errors import DocumentError
-from documents.finding import STANDARD_INPUT
+from documents.sources import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from documents.errors import DocumentError
-from documents.loading import parse
+from documents.parsing import parse
 from tests.case_files import read_yaml
 
 CASES = read_yaml(Path(__file__).parent / "data" / "hints.yaml")

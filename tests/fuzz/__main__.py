@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from documents.document import Document
-from documents.loading import parse
+from documents.parsing import parse
 from resourceapi.kinds import KINDS
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import PROPOSALS, Profile

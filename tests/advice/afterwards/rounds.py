@@ -12,7 +12,7 @@ from commandline.results import Outcome
 from commandline.treatment import treatment
 from commandline.validate.review import Reviewer
 from documents.document import Document
-from documents.loading import parse
+from documents.parsing import parse
 from resourceapi.field_path import render
 from resourceapi.releases import Profile
 from tests.advice.afterwards.breakage import Breakage

@@ -9,7 +9,7 @@ import pytest
 
 from advice.findings import ERROR, Finding
 from documents.document import Document
-from documents.loading import parse
+from documents.parsing import parse
 from resourceapi.releases import Profile
 from tests.advice.afterwards.rounds import validated
 

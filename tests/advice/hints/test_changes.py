@@ -16,7 +16,7 @@ from advice.hints.hint import Advice
 from advice.hints.problem import Problem
 from commandline.main import main
 from documents.document import Document
-from documents.loading import parse
+from documents.parsing import parse
 from resourceapi.field_path import render
 from resourceapi.manifests import MISSING
 from tests.advice.hints.breakage import broken_objects, good_objects
