@@ -78,6 +78,7 @@ class Interpreter:
             namespace=result.namespace,
             namespace_labels=self.namespaces.get(result.namespace),
             text_of=manifest.written,
+            tag_of=manifest.tag,
         )
         advice = hint_for(problem)[1].text
         return advice if all(finding.hint != advice for finding in result.findings) else ""

@@ -100,6 +100,13 @@ def _words(problem: Problem) -> str:
     return f"write `{ {'and': '&&', 'or': '||', 'not': '!'}[word] }` instead of `{matched[1]}` in CEL"
 
 
+def _tagged(problem: Problem) -> str:
+    """An expression that begins with `!`, so that only what follows the first space is sent."""
+    if not problem.tag.startswith("!"):
+        return ""
+    return f"put the expression in single quotes, or on the lines below `|-`: YAML takes `{problem.tag}` for a tag"
+
+
 def _empty(problem: Problem) -> str:
     if problem.value != "":
         return ""
@@ -131,6 +138,7 @@ def _without_strings(expression: str) -> str:
 
 WRONG = (INVALID,)
 HINTS = (
+    Hint("tag-instead-of-expression", WRONG, _tagged, place=EXPRESSION),
     Hint("empty-expression", WRONG, _empty, place=EXPRESSION),
     Hint("capacity-field", WRONG, _quantity_field, place=EXPRESSION),
     Hint("quantity-literal", WRONG, _quantity_literal, place=EXPRESSION),

@@ -26,10 +26,12 @@ class Problem:
     :param namespace: the object's namespace
     :param namespace_labels: the labels of that namespace
     :param text_of: returns the source text of the value at a path
+    :param tag_of: returns the YAML tag of the value at a path
     """
 
     __slots__ = (
         "_place",
+        "_tag_of",
         "_text_of",
         "message",
         "namespace",
@@ -51,6 +53,7 @@ class Problem:
         namespace: str = "",
         namespace_labels: dict[str, str] | None = None,
         text_of: Callable[[Path], str] | None = None,
+        tag_of: Callable[[Path], str] | None = None,
     ) -> None:
         self.rule = rule
         self.message = message
@@ -61,6 +64,7 @@ class Problem:
         self.namespace_labels = namespace_labels or {}
         self._place: str | None = None
         self._text_of = text_of
+        self._tag_of = tag_of
 
     @property
     def api_version(self) -> str:
@@ -102,6 +106,11 @@ class Problem:
     def written(self) -> str:
         """The value as it is written in the file, such as `no` for false; "" if there is no file or no value."""
         return self._text_of(self.path) if self._text_of is not None else ""
+
+    @property
+    def tag(self) -> str:
+        """The value's YAML tag, such as `!name`; "" if it has none, or there is no file."""
+        return self._tag_of(self.path) if self._tag_of is not None else ""
 
     @property
     def parent(self) -> Any:
