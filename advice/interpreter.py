@@ -106,8 +106,10 @@ class Interpreter:
         hint = "" if known else warning.hint
         severity = NOTE if warning.is_note else WARNING
         finding = _finding(severity, warning.code, manifest, warning.path, warning.message, hint)
+        place = warning.place
         if warning.stretch is not None:
             place = manifest.locate_in_scalar(warning.path, *warning.stretch)
+        if place is not None:
             finding.line, finding.column, finding.width = place.line, place.column, place.length
         if not is_ignored(manifest, finding):
             result.findings.append(finding)

@@ -66,7 +66,7 @@ class LiveObject:
         """None: JSON has no tags."""
         return ""
 
-    def boolean_keys(self) -> list[tuple[Path, str]]:
+    def boolean_keys(self) -> list[tuple[Path, str, Place]]:
         """None: the keys of JSON are strings."""
         return []
 

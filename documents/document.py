@@ -80,12 +80,12 @@ class Document:
         """The tag of the value at a path, such as `!name`; "" if it has none."""
         return self._located().tag(self._from_root(path))
 
-    def boolean_keys(self) -> list[tuple[Path, str]]:
-        """The keys that YAML takes for booleans, such as `on`: their paths, and how they are written."""
+    def boolean_keys(self) -> list[tuple[Path, str, Place]]:
+        """The keys that YAML takes for booleans, such as `on`: their paths, how and where they are written."""
         root = self._from_root(())
         return [
-            (path[len(root) :], written)
-            for path, written in self._located().boolean_keys()
+            (path[len(root) :], written, place)
+            for path, written, place in self._located().boolean_keys()
             if path[: len(root)] == root
         ]
 

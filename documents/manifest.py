@@ -59,8 +59,8 @@ class Manifest(Protocol):
     def tag(self, path: Path) -> str:
         """The tag of a value; empty if it has none."""
 
-    def boolean_keys(self) -> list[tuple[Path, str]]:
-        """The keys that YAML takes for booleans, such as ``on``: their paths, and how they are written."""
+    def boolean_keys(self) -> list[tuple[Path, str, Place]]:
+        """The keys that YAML takes for booleans, such as ``on``: their paths, how and where they are written."""
 
     def locate_repeated_keys(self) -> list[tuple[Path, Place, Place]]:
         """The keys that repeat an earlier one: path, first position, position of the repetition."""

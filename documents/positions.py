@@ -108,10 +108,10 @@ class Positions:
                     found.append(((*path, name), self._place(first[name], True), self._place(key, True)))
         return sorted(found, key=lambda entry: (entry[2].line, entry[2].column))
 
-    def boolean_keys(self) -> list[tuple[Path, str]]:
-        """The keys that YAML 1.1 takes for booleans, other than true and false themselves, and how they are written."""
+    def boolean_keys(self) -> list[tuple[Path, str, Place]]:
+        """The keys that YAML 1.1 takes for booleans, other than true and false themselves, how and where they are written."""
         return [
-            ((*path, name), key.value)
+            ((*path, name), key.value, self._place(key, True))
             for path, mapping in self._mappings()
             for name, key, _ in _named_pairs(mapping)
             if key.plain and name in ("true", "false") and key.value.lower() != name

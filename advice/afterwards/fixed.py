@@ -98,7 +98,7 @@ class Fixed:
         """None: what tags do has been told of the object in the file."""
         return ""
 
-    def boolean_keys(self) -> list[tuple[Path, str]]:
+    def boolean_keys(self) -> list[tuple[Path, str, Place]]:
         """None: they have been told of the object in the file."""
         return []
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from advice.hints.changes import moved
+from advice.hints.fields import meant_field
 from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
+from advice.hints.schema_walk import fits
 from advice.hints.snippet import yaml
 from resourceapi.field_errors import INVALID, REQUIRED
 from validation.rule_names import UNKNOWN_FIELD
@@ -36,6 +38,26 @@ def _flat_request(problem: Problem) -> str | Advice:
     return Advice(
         f"put these fields under `exactly` ({problem.version}):\n" + yaml([rewritten]),
         (problem.path[:-1], {**rewritten, **others}),
+    )
+
+
+def _misspelt_flat_field(problem: Problem) -> str | Advice:
+    """`device: gpu.example.com` in a request of v1: a field that belongs in `exactly`, with a slip or cut short."""
+    request = problem.parent
+    if problem.version not in ("v1", "v1beta2") or problem.schema is None or not isinstance(request, dict):
+        return ""
+    details, known = (problem.schema[name].by_name for name in ("ExactDeviceRequest", "DeviceRequest"))
+    meant = meant_field(problem.key, list(details))
+    if not meant or meant in request or meant_field(problem.key, list(known)):
+        return ""
+    if not known.keys().isdisjoint(request.keys() - {"name"}) or not fits(problem.value, details[meant].type):
+        return ""
+    exactly = {meant: problem.value, **{key: value for key, value in request.items() if key in details}}
+    rest = {key: value for key, value in request.items() if key not in details and key != problem.key}
+    rewritten = {**rest, "exactly": exactly}
+    return Advice(
+        f"write `{meant}` under `exactly` ({problem.version}):\n" + yaml([rewritten]),
+        (problem.path[:-1], rewritten),
     )
 
 
@@ -115,6 +137,7 @@ def _count_of_all(problem: Problem) -> Advice:
 
 HINTS = (
     Hint("flat-request", UNKNOWN, _flat_request, place=REQUEST + r"\.\w+$"),
+    Hint("misspelt-flat-field", UNKNOWN, _misspelt_flat_field, place=REQUEST + r"\.\w+$"),
     Hint("details-in-a-struct", UNKNOWN, _details_in_a_struct, place=REQUEST + r"\.\w+$"),
     Hint("exactly-in-v1beta1", UNKNOWN, _exactly_in_v1beta1, place=REQUEST + r"\.exactly$"),
     Hint(

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from resourceapi.field_path import Path
+
+if TYPE_CHECKING:
+    from documents.positions import Place
 
 
 class Lint:
@@ -20,10 +25,11 @@ class Warning:
     """One warning about the field at ``path``, in the version that the user wrote.
 
     ``stretch``: offset and length of the part of the field's text that it is about, in code points, if not all of it.
+    ``place``: where it is written, if the path does not tell, as for one of several equal keys.
     ``is_note``: it is usual to write so, and may be right; shown only when asked for.
     """
 
-    __slots__ = ("code", "hint", "is_note", "message", "path", "stretch")
+    __slots__ = ("code", "hint", "is_note", "message", "path", "place", "stretch")
 
     def __init__(
         self,
@@ -33,6 +39,7 @@ class Warning:
         hint: str = "",
         *,
         stretch: tuple[int, int] | None = None,
+        place: Place | None = None,
         is_note: bool = False,
     ) -> None:
         self.code = code
@@ -40,6 +47,7 @@ class Warning:
         self.message = message
         self.hint = hint
         self.stretch = stretch
+        self.place = place
         self.is_note = is_note
 
     def __repr__(self) -> str:

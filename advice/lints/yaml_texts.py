@@ -29,12 +29,13 @@ def check(manifest: Manifest) -> Iterator[Warning]:
     if not text:
         return
     if _has_boolean_key(manifest.value):
-        for path, written in manifest.boolean_keys():
+        for path, written, place in manifest.boolean_keys():
             yield Warning(
                 BOOLEAN_KEY.code,
                 path,
                 f'YAML takes the key `{written}` for a boolean: kubectl sends "{path[-1]}"',
                 f'put it in quotes: `"{written}"`',
+                place=place,
             )
     may_have_tags = re.search(r"""expression["']?\s*:\s+!""", text) is not None
     for path, selector in _selectors(manifest.value):

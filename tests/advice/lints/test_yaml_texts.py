@@ -100,6 +100,14 @@ def test_boolean_keys(key: str) -> None:
     assert _warnings(text % f'"{key}"') == []
 
 
+def test_boolean_keys_that_are_one() -> None:
+    """Each is found where it is written, although both are sent as the same key."""
+    text = "apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    y: a\n    on: b\n"
+    [document] = (each for each in parse(text) if isinstance(each, Document))
+    found = [warning.place for warning in yaml_texts.check(document)]
+    assert [(place.line, place.column) for place in found if place] == [(5, 5), (6, 5)]
+
+
 def test_other_keys() -> None:
     """Keys that look like what they are sent as, and items of a list, which are told apart."""
     assert (
