@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from urllib3 import PoolManager, ProxyManager, disable_warnings, make_headers
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import LocationValueError
+from urllib3.util import parse_url
 
 from cluster.access import POOLED_CONNECTIONS, Access
 from cluster.credential_plugins import CredentialPlugin, Credentials, Tell
 from cluster.kubeconfig import Context, Entry, KubeconfigError
 from cluster.proxies import proxy_of
+from cluster.redaction import without_credentials
 from resourceapi.tls import allow_incomplete_certificates
 
 # What may stand in the name of a header; all else of a key is percent-encoded.
@@ -161,10 +163,19 @@ def _server(cluster: Entry, *, secure: bool) -> str:
     if not given:
         raise KubeconfigError(f'the cluster "{cluster.name}" names no server')
     server = given if "://" in given else f"{'https' if secure else 'http'}://{given}"
-    parts = urlsplit(server)
-    if parts.scheme not in _SCHEMES or not parts.hostname or parts.query or parts.fragment:
-        raise KubeconfigError(f"server: {given} is not the URL of a server")
-    return server
+    if not _is_reachable(server) or urlsplit(server).query or urlsplit(server).fragment:
+        raise KubeconfigError(f"server: {without_credentials(given)} is not the URL of a server")
+    return without_credentials(server)
+
+
+def _is_reachable(url: str) -> bool:
+    """Whether it is a URL with a host to connect to, by the rules of all who read it."""
+    try:
+        parts = urlsplit(url)
+        parse_url(url)
+        return parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+    except (ValueError, LocationValueError):
+        return False
 
 
 def _pool(server: str, cluster: Entry, secure: ssl.SSLContext, environment: Mapping[str, str]) -> PoolManager:
@@ -176,24 +187,15 @@ def _pool(server: str, cluster: Entry, secure: ssl.SSLContext, environment: Mapp
     proxy = cluster.text("proxy-url") or proxy_of(server, environment)
     if not proxy:
         return PoolManager(**options)
+    if not _is_reachable(proxy):
+        kind = "SOCKS proxies are not supported" if proxy.startswith("socks") else "not the URL of a proxy"
+        raise KubeconfigError(f"proxy {without_credentials(proxy)}: {kind}")
     parts = urlsplit(proxy)
-    if parts.scheme not in _SCHEMES or not parts.hostname:
-        kind = (
-            "SOCKS proxies are not supported"
-            if parts.scheme.startswith("socks")
-            else "not the URL of a proxy"
-        )
-        raise KubeconfigError(f"proxy {_without_password(proxy)}: {kind}")
     headers = None
     if parts.username is not None:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         headers = make_headers(proxy_basic_auth=pair)
     return ProxyManager(proxy, proxy_headers=headers, **options)
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _content(entry: Entry, key: str) -> bytes:
@@ -281,8 +283,4 @@ def _reason(error: Exception) -> str:
         return "the certificate authority cannot be read"
     if isinstance(error, OSError):
         return f"{error.filename}: {(error.strerror or 'cannot be read').lower()}"
-    return (
-        str(error).splitlines()[0]
-        if isinstance(error, HTTPError)
-        else "an address or a certificate is malformed"
-    )
+    return "an address or a certificate is malformed"  # the error's text may quote a password

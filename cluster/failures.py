@@ -7,6 +7,7 @@ import ssl
 from urllib3.exceptions import (
     ConnectTimeoutError,
     HTTPError,
+    LocationValueError,
     NameResolutionError,
     NewConnectionError,
     ProxyError,
@@ -25,7 +26,8 @@ def reason(error: Exception) -> str:
     """What a request failed for, without the wrapping of the libraries."""
     if isinstance(error, ProxyError):
         return f"the proxy does not answer: {_of_proxy(error.original_error)}"
-    if not isinstance(error, (HTTPError, OSError, JSONError)):  # its text may quote credentials
+    quotes = isinstance(error, LocationValueError) or not isinstance(error, (HTTPError, OSError, JSONError))
+    if quotes:  # its text may quote credentials
         return "the request has an address or a header that cannot be sent"
     return shortened(_known(error) or _as_the_library_says(error), MAX_REASON)
 

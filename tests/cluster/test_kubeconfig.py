@@ -15,6 +15,7 @@ from cluster.access import Access, in_cluster
 from cluster.client import Client
 from cluster.context_access import access_of
 from cluster.kubeconfig import Kubeconfig, KubeconfigError, kubeconfig_files
+from resourceapi.api_client import Unavailable
 from tests.webhook.client_certificates import write_client_certificates
 
 
@@ -201,6 +202,42 @@ def test_unusable_entries(cluster: Any, user: Any, message: str | None, tmp_path
         kubeconfig_access(file)
     assert message in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+PASSWORDS = {
+    "http://user:secret@127.0.0.1:99999": "http://127.0.0.1:99999",
+    "user:secret@127.0.0.1:99999": "127.0.0.1:99999",
+    "http://user:se/secret?@127.0.0.1:x": "http://127.0.0.1:x",
+    "http://user:secret@[::1": "http://[::1",
+    "user:secret://secret@host:x": "host:x",
+    "ftp://user@name:secret@host": "ftp://host",
+}
+
+
+@pytest.mark.parametrize(("address", "shown"), PASSWORDS.items())
+def test_passwords_in_addresses_are_not_shown(address: str, shown: str, tmp_path: Path) -> None:
+    """Neither those of servers nor of proxies, also where an address is malformed."""
+    for cluster in ({"server": address}, {"server": "https://x", "proxy-url": address}):
+        with pytest.raises(KubeconfigError) as caught:
+            kubeconfig_access(write(tmp_path, cluster, {}))
+        assert shown in str(caught.value)
+        assert "secret" not in str(caught.value)
+    context = Kubeconfig([write(tmp_path, {"server": "https://x"}, {})]).context()
+    with pytest.raises(KubeconfigError, match="not the URL of a proxy") as caught:
+        access_of(context, environment={"HTTPS_PROXY": address})
+    assert "secret" not in str(caught.value)
+
+
+def test_passwords_are_not_in_what_failed(tmp_path: Path) -> None:
+    """A server or a proxy that does not answer is told without them."""
+    for cluster in (
+        {"server": "http://user:secret@127.0.0.1:9"},
+        {"server": "http://x", "proxy-url": "http://user:secret@127.0.0.1:9"},
+    ):
+        access = kubeconfig_access(write(tmp_path, cluster, {}))[0]
+        with pytest.raises(Unavailable) as caught:
+            ask(Client(access))
+        assert "secret" not in f"{access.server} {caught.value} {caught.value.reason}"
 
 
 def test_address_without_a_scheme(tmp_path: Path) -> None:
