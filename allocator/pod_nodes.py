@@ -6,7 +6,7 @@ like is another matter (`allocator.node_resources`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from allocator.devices import node_name
@@ -20,6 +20,8 @@ RESOURCES, AFFINITY = "NodeResourcesFit", "NodeAffinity"
 TAINTS, CORDONED = "TaintToleration", "NodeUnschedulable"
 _EFFECTS = ("NoSchedule", "NoExecute")
 HOSTNAME = "kubernetes.io/hostname"
+#: The taints of nodes whose kubelet is not ready, or does not report.
+_NOT_READY = frozenset(("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"))
 _UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
@@ -29,25 +31,18 @@ class Refusal(NamedTuple):
     :param plugin: the plugin that rejects it; the first one that does ends the checks of the node.
     :param reason: what kube-scheduler says.
     :param detail: what it does not say: which taint, which label, how much of a resource.
+    :param remedy: what would open the node for the pod; completes "it would fit …", empty if nothing that is known would.
     """
 
     plugin: str
     reason: str
     detail: str = ""
+    remedy: str = ""
 
     @property
     def named(self) -> str:
         """The reason, with the taint or label that it is about; equal for nodes that are rejected for the same."""
         return f"{self.reason}: {self.detail}" if self.detail and self.plugin != RESOURCES else self.reason
-
-    @property
-    def remedy(self) -> str:
-        """What would open the node for the pod; completes "it would fit …", empty if nothing that is known would."""
-        if self.plugin == AFFINITY:
-            return f"without its {self.detail}"
-        if self.plugin == TAINTS:
-            return f"with a toleration for the node taint {self.detail}"
-        return "if the node were uncordoned" if self.plugin == CORDONED else ""
 
 
 def excluded(pod_spec: Object, nodes: Iterable[Object]) -> dict[str, tuple[Refusal, ...]]:
@@ -117,23 +112,35 @@ def _reasons(pod: Object, node: Object) -> Iterator[Refusal]:
     if required is not None and not selects(required, node):
         details.append("required node affinity")
     if details:
-        yield Refusal(AFFINITY, "node(s) didn't match Pod's node affinity/selector", " and ".join(details))
+        detail = " and ".join(details)
+        yield Refusal(
+            AFFINITY, "node(s) didn't match Pod's node affinity/selector", detail, f"without its {detail}"
+        )
 
 
 def _taints(pod: Object, node: Object) -> Iterator[Refusal]:
     spec = node.get("spec") or {}
     cordoned = spec.get("unschedulable") and not _tolerated(pod, _UNSCHEDULABLE)
     if cordoned:
-        yield Refusal(CORDONED, "node(s) were unschedulable")
+        yield Refusal(CORDONED, "node(s) were unschedulable", remedy="if the node were uncordoned")
     blocking = [
-        spelled(taint)
+        taint
         for taint in spec.get("taints") or ()
         if taint.get("effect") in _EFFECTS
         and not _tolerated(pod, taint)
         and not (cordoned and taint.get("key") == _UNSCHEDULABLE["key"])
     ]
     if blocking:
-        yield Refusal(TAINTS, "node(s) had untolerated taint(s)", ", ".join(blocking))
+        detail = ", ".join(map(spelled, blocking))
+        yield Refusal(TAINTS, "node(s) had untolerated taint(s)", detail, _without_taints(blocking))
+
+
+def _without_taints(blocking: Sequence[Object]) -> str:
+    """What would open a node with these taints: kubelet starts no pod on one that is not ready, tolerated or not."""
+    tolerable = [spelled(taint) for taint in blocking if taint.get("key") not in _NOT_READY]
+    ready = [] if len(tolerable) == len(blocking) else ["if the node were ready"]
+    noun = "a toleration for the node taint" if len(tolerable) == 1 else "tolerations for the node taints"
+    return " and ".join([*ready, *([f"with {noun} {' and '.join(tolerable)}"] if tolerable else ())])
 
 
 def _tolerated(pod: Object, taint: Object) -> bool:

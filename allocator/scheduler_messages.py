@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from allocator.errors import AWAY
 
 _NO_DEVICES, _AWAY = "cannot allocate all claims", "resourceclaim not available on the node"
+_NO_NODES = "no nodes available to schedule pods"
 
 
 def device_reason(error: str) -> str:
@@ -25,4 +26,4 @@ def unavailable(nodes: int, reasons: Iterable[str] | Counter[str]) -> str:
     :param reasons: the reasons of all nodes.
     """
     counted = sorted(f"{count} {reason}" for reason, count in Counter(reasons).items())
-    return f"0/{nodes} nodes are available: {', '.join(counted)}." if counted else "0/0 nodes are available"
+    return f"0/{nodes} nodes are available: {', '.join(counted)}." if nodes else _NO_NODES

@@ -14,6 +14,7 @@ from allocator.explaining.finder import Remedy
 from allocator.explaining.holders import Holder
 from allocator.explaining.rejections import Rejection
 from allocator.explaining.steps import Step
+from allocator.pod_nodes import Refusal
 from commandline.reports.allocations import device_documents
 from commandline.reports.writing import failure_documents
 
@@ -55,7 +56,7 @@ def _object(explained: Explained) -> Json:
         return document | {"problem": explained.bypassed or workload.problem}
     document |= _explanation(explanation)
     document["nodes"]["rejected"] = [
-        {"node": node, "reasons": [each._asdict() for each in refusals]}
+        {"node": node, "reasons": [_refusal(each) for each in refusals]}
         for node, refusals in explained.rejected.items()
     ]
     if explained.unavailable:
@@ -97,6 +98,10 @@ def _explanation(explanation: Explanation) -> Json:
         document["fitsIfNothingWereAllocated"] = None if explanation.never is None else not explanation.never
         document["remedies"] = [_remedy(remedy) for remedy in explanation.remedies]
     return document
+
+
+def _refusal(refusal: Refusal) -> Json:
+    return {"plugin": refusal.plugin, "reason": refusal.reason, "detail": refusal.detail}
 
 
 def _error(error: NodeAnswer, errors: Sequence[NodeAnswer]) -> Json:

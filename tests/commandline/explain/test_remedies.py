@@ -149,8 +149,8 @@ def _alternative(files: Files, remedy: Object) -> None:
     request["firstAvailable"] = [each for each in request["firstAvailable"] if each["name"] != sub]
 
 
-def _taint_of(remedy: Object) -> Object:
-    key, value, effect = re.fullmatch(r"([^=:]+)(?:=([^:]*))?:(\w+)", remedy["subject"]).groups()  # type: ignore[union-attr]
+def _taint_of(text: str) -> Object:
+    key, value, effect = re.fullmatch(r"([^=:]+)(?:=([^:]*))?:(\w+)", text).groups()  # type: ignore[union-attr]
     return {"key": key, "effect": effect, **({"value": value} if value else {})}
 
 
@@ -158,12 +158,12 @@ def _toleration(files: Files, remedy: Object) -> None:
     for each in files.workloads:
         for request in (each.get("spec") or {}).get("devices", {}).get("requests", ()):
             request["exactly"].setdefault("tolerations", []).append(
-                {"operator": "Equal", **_taint_of(remedy)}
+                {"operator": "Equal", **_taint_of(remedy["subject"])}
             )
 
 
 def _taint(files: Files, remedy: Object) -> None:
-    gone = _taint_of(remedy)
+    gone = _taint_of(remedy["subject"])
     for each in files.cluster:
         for device in (
             (each.get("spec") or {}).get("devices") or () if each["kind"] == "ResourceSlice" else ()
@@ -184,6 +184,39 @@ def _gate(files: Files, remedy: Object) -> None:
     files.options += ["--feature-gates", ",".join(f"{name}=true" for name in names.split(", "))]
 
 
+def _node(files: Files, remedy: Object) -> None:
+    text = remedy["text"]
+    for pod in files.pods():
+        for key in re.findall(r"([^ =]+)=", text) if "nodeSelector" in text else ():
+            pod.get("nodeSelector", {}).pop(key, None)
+        if "required node affinity" in text:
+            del pod["affinity"]
+        tolerations = [{"operator": "Equal", **_taint_of(each)} for each in _node_taints(text)]
+        pod.setdefault("tolerations", []).extend(tolerations)
+    for name in remedy["names"] if "if the node were" in text else ():
+        spec = files.named(name, "Node")["spec"]
+        if "were uncordoned" in text:
+            del spec["unschedulable"]
+        if "were ready" in text:
+            spec["taints"] = [each for each in spec["taints"] if "node.kubernetes.io/" not in each["key"]]
+
+
+def _node_taints(text: str) -> list[str]:
+    return re.findall(r"\S+:(?:NoSchedule|NoExecute)\b", text)
+
+
+def _requests(files: Files, remedy: Object) -> None:
+    for resource, most in re.findall(r"request for (\S+) of (\S+) or less", remedy["text"]):
+        for pod in files.pods():
+            holder = pod if resource in pod.get("resources", {}).get("requests", ()) else pod["containers"][0]
+            for each in (pod, *pod["containers"], *pod.get("initContainers", ())):
+                for amounts in each.get("resources", {}).values():
+                    amounts.pop(resource, None)
+            holder.setdefault("resources", {}).setdefault("requests", {})[resource] = most
+            if "/" in resource:
+                holder["resources"].setdefault("limits", {})[resource] = most
+
+
 APPLIED: dict[str, Callable[[Files, Object], None]] = {
     "class": _class,
     "count": _count,
@@ -197,9 +230,9 @@ APPLIED: dict[str, Callable[[Files, Object], None]] = {
     "taint": _taint,
     "release": _release,
     "gate": _gate,
+    "node": _node,
+    "requests": _requests,
 }
-#: Remedies in what a node has left or which nodes are open, which have tests of their own.
-BY_NODE = {"node", "requests"}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -208,8 +241,8 @@ def test_remedies_help(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     paths = [DIRECTORY / case / name for name in ("workloads.yaml", "cluster.yaml")]
     for index, explained in enumerate(_explained(paths, OPTIONS.get(case, []), capsys)):
         for remedy in explained.get("remedies", ()):
-            if remedy["kind"] in BY_NODE:
-                continue
+            if "if its node affinity" in remedy["text"] and explained["kind"] == "ResourceClaim":
+                continue  # only the pods that will use it have one
             files = Files(case)
             APPLIED[remedy["kind"]](files, remedy)
             assert files.fits(tmp_path, capsys, index), remedy["text"]
@@ -222,4 +255,4 @@ def test_every_kind_is_tried(capsys: pytest.CaptureFixture[str]) -> None:
         paths = [DIRECTORY / case / name for name in ("workloads.yaml", "cluster.yaml")]
         for explained in _explained(paths, OPTIONS.get(case, []), capsys):
             kinds.update(remedy["kind"] for remedy in explained.get("remedies", ()))
-    assert kinds >= APPLIED.keys() | BY_NODE
+    assert kinds >= APPLIED.keys()
