@@ -142,6 +142,16 @@ class NodeResources:
         """The nodes with an extended resource of a device plugin."""
         return [name for name in self._allocatable if self.provides(name, resource)]
 
+    @property
+    def extended_resources(self) -> set[str]:
+        """The extended resources that nodes have from device plugins."""
+        return {
+            name
+            for allocatable in self._allocatable.values()
+            for name, amount in allocatable.items()
+            if "/" in name and amount > 0
+        }
+
     def closed(self, needs: PodNeeds) -> AbstractSet[str]:
         """The nodes that have too little left for a pod. It changes with the pods on them."""
         found = self._closed.get(needs.key)

@@ -30,6 +30,7 @@ from resourceapi.manifests import (
     text,
 )
 from resourceapi.model.versions import GROUP
+from resourceapi.nearness import nearest
 from resourceapi.objects import Object
 from validation.pod_totals import requests_of
 from validation.requests import create_request
@@ -65,6 +66,8 @@ class Workload:
         self.copies = 1
         #: why nothing can be said about it
         self.problem = ""
+        #: the claims and templates that it waits for, which do not exist
+        self.missing: list[str] = []
 
     @property
     def title(self) -> str:
@@ -132,7 +135,7 @@ class WorkloadReader:
     :param objects: the objects of the cluster.
     :param default_namespace: the namespace of manifests that do not name one.
     :param unread: why objects of a kind in a namespace could not be read; empty if they were read.
-    :param where: where the objects of the cluster come from.
+    :param where: what to add of claims that do not exist: where they were looked for.
     """
 
     def __init__(
@@ -140,7 +143,7 @@ class WorkloadReader:
         objects: ClusterObjects,
         default_namespace: str,
         unread: Callable[[str, str], str],
-        where: str = "the inventory",
+        where: str = " in the files or the inventory",
     ) -> None:
         self._where = where
         self._objects = objects
@@ -162,7 +165,9 @@ class WorkloadReader:
         found = []
         for index, (manifest, obj, problem) in enumerate(read):
             workload = pods.get(index) or self._claim(manifest, obj, problem)
-            if workload is not None and (workload.claims or workload.problem or workload.extended_resources):
+            if workload is not None and (
+                workload.claims or workload.problem or workload.missing or workload.extended_resources
+            ):
                 found.append(workload)
         return found
 
@@ -241,24 +246,30 @@ class WorkloadReader:
             if claim is not None:
                 workload.claims.append(claim)
             else:
-                workload.problem = self._missing("claim", CLAIM, f"{workload.namespace}/{claim_name}")
+                self._note_missing(workload, "claim", CLAIM, claim_name)
             return
         template_name = entry.get("resourceClaimTemplateName", "")
         self._used.add((TEMPLATE, f"{workload.namespace}/{template_name}"))
         template = self._objects.of(TEMPLATE).get(f"{workload.namespace}/{template_name}")
         if template is None:
-            workload.problem = self._missing("template", TEMPLATE, f"{workload.namespace}/{template_name}")
+            self._note_missing(workload, "template", TEMPLATE, template_name)
             return
         workload.from_templates.append(len(workload.claims))
         workload.claims.append(claim_from_template(template, workload.namespace, f"{workload.name}-{name}"))
 
-    def _missing(self, noun: str, kind: str, name: str) -> str:
-        """Why a claim or template is missing."""
-        if refused := self._refused.get((kind, name)):
-            return f"{noun} {name} is not valid: {refused}"
-        if reason := self._unread(kind, name.partition("/")[0]):
-            return f"{noun} {name} could not be read ({reason})"
-        return f"{noun} {name} is not in the files or {self._where}"
+    def _note_missing(self, workload: Workload, noun: str, kind: str, name: str) -> None:
+        """A claim or template is not there: the pod waits for it, unless it may exist and only could not be read."""
+        namespace = workload.namespace
+        named = f"{noun} {namespace}/{name}"
+        if refused := self._refused.get((kind, f"{namespace}/{name}")):
+            workload.problem = f"{named} is not valid: {refused}"
+        elif reason := self._unread(kind, namespace):
+            workload.problem = f"{named} could not be read ({reason})"
+        else:
+            there = (each.partition("/") for each in self._objects.of(kind))
+            meant = nearest(name, (each for its_namespace, _, each in there if its_namespace == namespace))
+            question = f"; did you mean {meant}?" if meant else ""
+            workload.missing.append(f"{named}, which does not exist{self._where}{question}")
 
     def _claim(self, manifest: Manifest, obj: Object, problem: str) -> Workload | None:
         """A claim or template that no workload uses: as if a pod used only that."""

@@ -149,7 +149,7 @@ def read_scenario(options: Namespace) -> Scenario:
         state.learn(_counted(_live(cluster, options, profile, state)), live=True)
         requesting = [cluster.object(profile, name, options.namespace) for name in names]
     requesting += state.learn(in_namespace(read_files(find(options)), options.namespace_given), new=True)
-    where = "the inventory" if cluster is None else "the cluster"
+    where = "" if cluster else " in the files or the inventory"
     workloads = WorkloadReader(state, options.namespace, state.why_unread, where).workloads(requesting)
     for workload in workloads:
         workload.problem = workload.problem or undecidable(workload, state.unread)

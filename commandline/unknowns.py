@@ -35,6 +35,8 @@ def consequences(unread: Mapping[str, Unread]) -> list[str]:
 
 def undecidable(workload: Workload, unread: Mapping[str, Unread]) -> str:
     """Why nothing can be said about a workload; empty if something can."""
+    if workload.missing:
+        return ""
     if workload.claims and all(mapping(claim, "status").get("allocation") for claim in workload.claims):
         return ""
     for kind in _ESSENTIAL:

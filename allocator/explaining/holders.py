@@ -32,6 +32,12 @@ class Holder(NamedTuple):
         users = [f"pods {_some(self.pods)}"] if self.pods else []
         return f"claim {self.claim} ({', '.join((*users, *self.others)) or 'used by no pod'})"
 
+    @property
+    def used_by(self) -> str:
+        """`used by pod a/train`, `used by pods a/x, a/y and 3 others`, `used by no pod`."""
+        users = [f"pod{'s' if len(self.pods) > 1 else ''} {_some(self.pods)}"] if self.pods else []
+        return f"used by {', '.join((*users, *self.others)) or 'no pod'}"
+
 
 def holder(name: str, claim: Object) -> Holder:
     """Who holds the devices of an allocated claim."""

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
+from allocator.binding_conditions import OpenCondition, open_conditions
 from allocator.explaining.explanation import FITS, MISFIT, SECONDS, UNDECIDED, Explanation, explain
+from allocator.explaining.holders import Holder, holder
 from allocator.explaining.node_remedies import lower_requests
-from allocator.explaining.snapshot import full_name
+from allocator.explaining.snapshot import Snapshot, full_name
+from allocator.extended_resources import classes_by_resource
 from allocator.pod_claims import ClaimsOnNodes
-from allocator.pod_nodes import RESOURCES, Refusal, host_name, named_node, passed_over, rejections, spoken
+from allocator.pod_nodes import (
+    RESOURCES,
+    TAINTS,
+    Refusal,
+    host_name,
+    named_node,
+    passed_over,
+    rejections,
+    spoken,
+)
 from allocator.scheduler_messages import device_reason, unavailable
 from allocator.time_limit import TimeLimit
 from cluster.workloads import Workload
 from commandline.progress import Progress
-from commandline.results import Failure
+from commandline.results import Failure, Unread
 from commandline.scenario import Scenario
 from resourceapi.extended_resources import GATE
 from resourceapi.gates import switchable
+from resourceapi.manifests import mapping
+from resourceapi.nearness import nearest
+from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 
 INVALID, BYPASSED = "cannot be answered", "bypasses the scheduler"
+WAITS, BINDING_FAILED = "waits", "binding failed"
 
 
 class Explained:
@@ -53,15 +69,30 @@ class Explained:
         self.unavailable = unavailable
         #: where its extended resources come from
         self.resource_notes: list[str] = []
+        #: conditions of allocated devices that keep a pod which fits from being bound to its node
+        self.open_conditions: list[OpenCondition] = []
+        #: the nodes from which the devices that are allocated already can be used
+        self.allocated_on: list[str] = []
+        #: who uses a claim that is explained without a pod, if it is allocated
+        self.users: Holder | None = None
 
     @property
     def verdict(self) -> str:
         """The answer in a few words, as in the JSON report."""
         if self.bypassed:
             return BYPASSED
-        if self.bound:
+        if self.bound or self.users is not None:
             return FITS
+        if self.open_conditions:
+            return BINDING_FAILED if self.open_conditions[0].failed else WAITS
+        if self.waits_for:
+            return WAITS
         return INVALID if self.explanation is None else self.explanation.verdict
+
+    @property
+    def waits_for(self) -> str:
+        """The claims and templates that do not exist and without which kube-scheduler does not look at the pod."""
+        return "" if self.workload.problem else " and for ".join(self.workload.missing)
 
     @property
     def allocated(self) -> list[tuple[str, Object]]:
@@ -104,7 +135,12 @@ def explain_all(scenario: Scenario, node: str = "", seconds: float = inf) -> Ans
         progress.step()
         explained.append(_explain(scenario, workload, node, limit.part(SECONDS)))
     progress.done()
-    return Answer(explained, scenario.failures, [*scenario.checked(), *_late(explained, limit, seconds)])
+    notes = [*scenario.checked(), *_late(explained, limit, seconds)]
+    failures = scenario.failures
+    if all(each.bound for each in explained):
+        # Nothing has been checked, nor do lists matter that could not be read.
+        notes, failures = [], [each for each in failures if not (explained and isinstance(each, Unread))]
+    return Answer(explained, failures, notes)
 
 
 def _late(explained: Sequence[Explained], limit: TimeLimit, seconds: float) -> Iterator[str]:
@@ -115,7 +151,7 @@ def _late(explained: Sequence[Explained], limit: TimeLimit, seconds: float) -> I
 
 def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit) -> Explained:
     snapshot, resources = scenario.snapshot, scenario.node_resources
-    if workload.problem:
+    if workload.problem or workload.missing:
         return Explained(workload, None)
     instead = workload.claims_by_nodes(resources)
     if on := named_node(workload.pod_spec):
@@ -123,7 +159,7 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
     needs = workload.needs if workload.is_pod else None
     rejected = rejections(workload.pod_spec, needs, snapshot.nodes.values(), resources)
     excluded = {name: tuple(reason.named for reason in reasons) for name, reasons in rejected.items()}
-    openings = {each.named: each.remedy for reasons in rejected.values() for each in reasons}
+    openings = {each.named: _opening(workload, each) for reasons in rejected.values() for each in reasons}
     if node:
         only = (f"only {node} is considered",)
         openings[only[0]] = f"on other nodes than {node}, without --node"
@@ -148,8 +184,43 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
         )
     message = _unavailable(found, rejected) if scenario.is_whole and not node else ""
     explained = Explained(workload, found, rejected=rejected, unavailable=message)
+    _note_allocations(snapshot, explained)
     explained.resource_notes = _resource_notes(scenario, explained)
     return explained
+
+
+def _opening(workload: Workload, refusal: Refusal) -> str:
+    """What would open a node that is rejected; a claim cannot tolerate its taint, but the pod that uses the claim can."""
+    if refusal.plugin == TAINTS and not workload.is_pod:
+        return f"for a pod that tolerates the node taint {refusal.detail}"
+    return refusal.remedy
+
+
+def _note_allocations(snapshot: Snapshot, explained: Explained) -> None:
+    """What keeps a pod whose claims are allocated from being bound, or where an allocated claim is, and who uses it."""
+    workload = explained.workload
+    claims = {full_name(claim): claim for claim in workload.claims if allocation_of(claim) is not None}
+    holders = [holder(name, claim) for name, claim in claims.items()]
+    if not workload.is_pod:
+        explained.users = next(iter(holders), None)
+        explained.allocated_on = _nodes_of(snapshot, claims.values())
+        return
+    assert explained.explanation is not None
+    # Once kube-scheduler has reserved a claim for a pod, it does not look at the nodes again.
+    chosen = workload.kind == "Pod" and any(workload.full_name in each.pods for each in holders)
+    if chosen or explained.verdict == FITS:
+        explained.open_conditions = open_conditions(claims.items(), snapshot.features)
+        explained.allocated_on = _nodes_of(snapshot, claims.values())
+
+
+def _nodes_of(snapshot: Snapshot, claims: Iterable[Object]) -> list[str]:
+    """The nodes from which all devices of allocated claims can be used."""
+    selectors = [mapping(allocation_of(claim)).get("nodeSelector") for claim in claims]
+    return [
+        name
+        for name, node in snapshot.nodes.items()
+        if all(selector is None or selects(selector, node) for selector in selectors)
+    ]
 
 
 def _resource_notes(scenario: Scenario, explained: Explained) -> list[str]:
@@ -167,9 +238,21 @@ def _resource_notes(scenario: Scenario, explained: Explained) -> list[str]:
                 f"{name} stands for devices of class {known}, for which kube-scheduler makes a claim itself"
             )
         elif not known and not resources.providing(name):
-            off = "" if GATE in scenario.state.profile.gates else f" with the feature gate {GATE} off"
-            notes.append(f"no DeviceClass stands for {name}{off}, and no node has it from a device plugin")
+            notes.append(_nobody_offers(scenario, name))
     return notes
+
+
+def _nobody_offers(scenario: Scenario, name: str) -> str:
+    """That nothing stands for an extended resource, and the one that was probably meant."""
+    state = scenario.state
+    has_gate = GATE in state.profile.gates
+    off = "" if has_gate else f" with the feature gate {GATE} off"
+    offered = scenario.node_resources.extended_resources
+    if has_gate:
+        offered |= classes_by_resource(state.classes.values()).keys()
+    meant = nearest(name, sorted(offered))
+    question = f"; did you mean {meant}?" if meant else ""
+    return f"no DeviceClass stands for {name}{off}, and no node has it from a device plugin{question}"
 
 
 def _unavailable(explanation: Explanation, rejected: Mapping[str, Sequence[Refusal]]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from allocator.answers import NodeAnswer
+from allocator.binding_conditions import OpenCondition
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck
@@ -17,6 +18,7 @@ from allocator.explaining.steps import Step
 from allocator.pod_nodes import Refusal
 from commandline.reports.allocations import device_documents
 from commandline.reports.writing import failure_documents
+from resourceapi.manifests import text
 
 if TYPE_CHECKING:
     from commandline.explain.explanations import Answer, Explained
@@ -53,7 +55,11 @@ def _object(explained: Explained) -> Json:
     if explained.bound:
         return document | {"boundTo": explained.bound}
     if explanation is None:
-        return document | {"problem": explained.bypassed or workload.problem}
+        return document | {"problem": explained.bypassed or workload.problem or explained.waits_for}
+    if explained.open_conditions:
+        document["bindingConditions"] = [_open_condition(each) for each in explained.open_conditions]
+    if explained.users is not None:
+        document["usedBy"] = [*explained.users.pods, *explained.users.others]
     document |= _explanation(explanation)
     document["nodes"]["rejected"] = [
         {"node": node, "reasons": [_refusal(each) for each in refusals]}
@@ -66,6 +72,16 @@ def _object(explained: Explained) -> Json:
     if explained.resource_notes:
         document["extendedResources"] = explained.resource_notes
     return document
+
+
+def _open_condition(condition: OpenCondition) -> Json:
+    return {
+        "claim": condition.claim,
+        **{key: text(condition.device, key) for key in ("request", "driver", "pool", "device")},
+        "condition": condition.name,
+        "failed": condition.failed,
+        **{key: text(condition.found, key) for key in ("status", "reason", "message")},
+    }
 
 
 def _explanation(explanation: Explanation) -> Json:

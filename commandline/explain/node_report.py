@@ -22,18 +22,19 @@ def messages(explained: Explained) -> Iterator[str]:
         yield f"  kube-scheduler would say: {explained.unavailable}"
     if explained.workload.scheduler_message:
         yield f"  its condition PodScheduled says: {explained.workload.scheduler_message}"
-    for note in (*_reservations(explained), *explained.resource_notes):
+    name = explained.workload.pod_spec.get("schedulerName") or DEFAULT_SCHEDULER
+    if name != DEFAULT_SCHEDULER:
+        yield f"  it is for the scheduler {name}; what is said here holds for kube-scheduler"
+    for note in explained.resource_notes:
         yield f"  {note}"
 
 
-def _reservations(explained: Explained) -> Iterator[str]:
-    """Why kube-scheduler does not look at the pod at all, or not yet."""
-    spec = explained.workload.pod_spec
-    if gates := [str(each.get("name", "")) for each in spec.get("schedulingGates") or ()]:
-        yield f"kube-scheduler does not look at it until its scheduling gates are removed: {', '.join(gates)}"
-    name = spec.get("schedulerName") or DEFAULT_SCHEDULER
-    if name != DEFAULT_SCHEDULER:
-        yield f"it is for the scheduler {name}; what is said here holds for kube-scheduler"
+def gates(explained: Explained) -> str:
+    """Why kube-scheduler does not look at the pod yet; empty if it does."""
+    found = [str(each.get("name", "")) for each in explained.workload.pod_spec.get("schedulingGates") or ()]
+    if not found:
+        return ""
+    return f"kube-scheduler does not look at it until its scheduling gates are removed: {', '.join(found)}"
 
 
 def allocated(explained: Explained) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from allocator.explaining.alternatives import AlternativeNote
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from commandline.explain.explanations import Answer, Explained
 
 #: Entries that are shown of long lists.
-MAX_REJECTIONS, MAX_VALUES, MAX_CLASSES = 4, 6, 6
+MAX_REJECTIONS, MAX_VALUES, MAX_CLASSES, MAX_CONDITIONS = 4, 6, 6, 4
 _TITLES = {rule.name: rule.title for rule in RULES}
 
 
@@ -64,6 +64,10 @@ def _section(explained: Explained) -> Iterator[str]:
     workload, explanation = explained.workload, explained.explanation
     copies = f", one of {workload.copies} pods" if workload.copies > 1 else ""
     head = f"{workload.title} ({place(workload.file, workload.line)}{copies})"
+    start = f"{head}: "
+    if explanation is not None and (gated := node_report.gates(explained)):
+        yield f"{head}: {gated}"
+        start = "  after that: "
     if explained.bypassed:
         yield f"{head}: gets no devices: {explained.bypassed}"
     elif explained.bound:
@@ -71,23 +75,55 @@ def _section(explained: Explained) -> Iterator[str]:
         yield from node_report.messages(explained)
         yield from node_report.allocated(explained)
     elif explanation is None:
-        yield f"{head}: cannot be answered: {workload.problem}"
+        waits = explained.waits_for
+        yield f"{head}: {f'waits for {waits}' if waits else f'cannot be answered: {workload.problem}'}"
+    elif explained.open_conditions:
+        yield from _open_conditions(head, explained)
+        yield from node_report.messages(explained)
+        yield from node_report.allocated(explained)
+    elif explained.users is not None:
+        yield f"{head}: is allocated on {_nodes(explained.allocated_on)}, {explained.users.used_by}"
+        yield from node_report.allocated(explained)
     elif explanation.verdict == FITS:
-        yield f"{head}: {_where(explanation)}"
+        assert explanation.placed is not None
+        placed = explanation.placed.node
+        yield f"{start}fits on {_nodes([placed, *(each for each in explanation.fitting if each != placed)])}"
         yield from node_report.messages(explained)
         yield from node_report.allocated(explained)
         yield from _fit(explanation)
     else:
-        yield f"{head}: {_verdict(explanation)}"
+        yield f"{start}{_verdict(explanation)}"
         yield from node_report.messages(explained)
         yield from _misfit(explanation, explained)
 
 
-def _where(explanation: Explanation) -> str:
-    assert explanation.placed is not None
-    others = len(explanation.fitting) - 1
+def _open_conditions(head: str, explained: Explained) -> Iterator[str]:
+    """Why a pod whose devices are allocated is not bound to its node, and what kube-scheduler does about it."""
+    nodes, conditions = _nodes(explained.allocated_on), explained.open_conditions
+    failed = [each.text for each in conditions if each.failed]
+    shown = failed or [each.text for each in conditions]
+    more = (
+        f"; and {number(len(shown) - MAX_CONDITIONS, 'more condition')}"
+        if len(shown) > MAX_CONDITIONS
+        else ""
+    )
+    what = "binding its devices failed" if failed else "waits for binding conditions of its devices"
+    yield f"{head}: {what} on {nodes}: {'; '.join(shown[:MAX_CONDITIONS])}{more}"
+    if failed:
+        yield "  kube-scheduler takes back the devices and starts again, maybe with the same ones; their driver has to fix the cause"
+    else:
+        yield (
+            "  their driver has to set them to True in status.devices of the claim; if that takes longer than the "
+            "bindingTimeout of kube-scheduler (10 minutes by default), it takes back the devices and starts again"
+        )
+
+
+def _nodes(names: Sequence[str]) -> str:
+    if not names:
+        return "no node that exists"
+    others = len(names) - 1
     more = f", and on {number(others, 'other node')}" if others else ""
-    return f"fits on {explanation.placed.node}{more}"
+    return f"{names[0]}{more}"
 
 
 def _fit(explanation: Explanation) -> Iterator[str]:

@@ -61,6 +61,8 @@ class Report:
         self.checked: list[str] = []
         #: objects that cannot be simulated, with the reason
         self.problems: list[tuple[str, str]] = []
+        #: pods that wait for claims or templates that do not exist, with these
+        self.waiting: list[tuple[str, str]] = []
         #: classes that claims name and that do not exist
         self.unknown_classes: list[str] = []
         self.runs: list[Run] = []
@@ -76,6 +78,8 @@ class Report:
     @property
     def all_placed(self) -> bool:
         """Whether the last run, or the best way with new nodes, places all pods."""
+        if self.waiting:
+            return False
         if self.expansion is not None and self.expansion.options:
             return not self.expansion.options[0].left
         return not self.runs[-1].left
@@ -103,7 +107,7 @@ def simulate(
     pods = [
         pod
         for workload in scenario.workloads
-        if not workload.problem
+        if not workload.problem and not workload.missing
         for pod in _pods(snapshot, workload, resources)
     ]
     report = Report(pods, scenario.failures)
@@ -112,6 +116,9 @@ def simulate(
         (workload.title, problem)
         for workload in scenario.workloads
         if (problem := workload.problem or _excess(workload))
+    ]
+    report.waiting = [
+        (each.title, " and for ".join(each.missing)) for each in scenario.workloads if each.missing
     ]
     claims = [claim for workload in scenario.workloads for claim in workload.claims]
     report.unknown_classes = unknown_classes(snapshot, snapshot.demand(claims))

@@ -20,6 +20,8 @@ def lines(report: Report) -> Iterator[str]:
     """The report line by line."""
     for title, problem in report.problems:
         yield f"{title}: error: {problem}"
+    for title, missing in report.waiting:
+        yield f"{title}: waits for {missing}"
     yield from failure_lines(report.failures)
     for name in report.unknown_classes:
         yield f"there is no DeviceClass {name}"
