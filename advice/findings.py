@@ -103,8 +103,10 @@ class Result:
         "answer",
         "api_version",
         "document",
+        "effort",
         "file",
         "findings",
+        "is_foretold",
         "kind",
         "name",
         "namespace",
@@ -140,6 +142,10 @@ class Result:
         self.stored: Stored | None = None
         #: what comes to light only once the errors are fixed, at which the server stops
         self.afterwards: list[Finding] = []
+        #: what it took to find them: values that were looked at
+        self.effort = 0
+        #: whether they were looked for, where the server stops at an error
+        self.is_foretold = True
 
     @property
     def line(self) -> int:

@@ -100,6 +100,11 @@ class Outcome:
                 yield result, finding
 
     @property
+    def not_foretold(self) -> int:
+        """The number of objects of which later mistakes were not looked for, as those before took too much."""
+        return sum(not result.is_foretold for result in self.results)
+
+    @property
     def has_stored(self) -> bool:
         """Whether there are objects that were read from a server."""
         return any(result.stored is not None for result in self.results)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from advice.afterwards.edits import with_value
+from advice.afterwards.effort import Effort
 from advice.afterwards.later_rounds import LaterRounds, Mistake
 from advice.findings import Finding, Result
 from advice.interpreter import STRICT_DECODING, problems_of, strict_error
@@ -48,7 +49,14 @@ def foretell(
     schema = _schema(result, interpreter)
     if schema is None or result.kind not in schema:
         return
-    rounds = LaterRounds(manifest, sent, schema, result.kind)
+    effort = Effort()
+    try:
+        _foretell(result, LaterRounds(manifest, sent, schema, result.kind, effort), interpreter, ask, lint)
+    finally:
+        result.effort = effort.values
+
+
+def _foretell(result: Result, rounds: LaterRounds, interpreter: Interpreter, ask: Ask, lint: Lint) -> None:
     later = Result(
         result.file,
         result.document,

@@ -33,6 +33,16 @@ class TooManyGuessesError(Exception):
     """A mistake could be meant in more ways than can be tried."""
 
 
+def most_likely_value(schema: Schema, kind: str, path: Path, before: Any) -> Guess:
+    """What is most likely meant by a value of the wrong type: the same in another notation, or nothing.
+
+    :param before: the object with the value.
+    """
+    type = type_at(schema, kind, path)
+    likely = MISSING if type is None else _converted(type, value_at(before, path))
+    return _setting(path, REMOVED if likely is MISSING else likely)
+
+
 def of_value(schema: Schema, kind: str, path: Path, before: Any, obj: Any, texts: list[str]) -> list[Guess]:
     """What could be meant by a value of the wrong type; the first guess is the most likely.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from advice.afterwards import gaps
 from advice.afterwards.edits import REMOVED, size_of, with_value
+from advice.afterwards.effort import Effort
 from advice.afterwards.fixed import Fixed
 from advice.afterwards.moves import indent, rename, reshape, unwrap
 from resourceapi.decoding import MAX_PROBLEMS, DecodingError, Problem, all_errors
@@ -70,11 +71,15 @@ class LaterRounds:
     :ivar fixed: the object that can be read, or None if none is likely enough.
     """
 
-    def __init__(self, manifest: Manifest, value: dict[str, Any], schema: Schema, kind: str) -> None:
+    def __init__(
+        self, manifest: Manifest, value: dict[str, Any], schema: Schema, kind: str, effort: Effort
+    ) -> None:
         """Find what cannot be read.
 
         :param value: the object as it is sent.
+        :param effort: counts what is done.
         """
+        self._effort = effort
         self._schema = schema
         self._kind = kind
         self._gaps: list[Gap] = []
@@ -88,8 +93,10 @@ class LaterRounds:
                 return
             self.unreadable.append(found)
             mistakes = len(found.errors) + len(found.problems)
-            if mistakes >= MAX_PROBLEMS or mistakes * size_of(value) > _LARGEST:
+            size = size_of(value)
+            if mistakes >= MAX_PROBLEMS or mistakes * size > _LARGEST:
                 return
+            self._effort.add_search(mistakes, size)
             fixed = self._fix(found)
 
     def certain(self, found: list[Mistake], review: Review) -> set[Mistake]:
@@ -108,16 +115,21 @@ class LaterRounds:
         except gaps.TooManyGuessesError:
             return set()
         settled = [each[: 1 if gap.put else None] for gap, each in zip(self._gaps, open, strict=True)]
-        tried: set[tuple[int, ...]] = set()
+        size = size_of(self.fixed.value)
+        self._effort.add_search(len(self._gaps), size)
+        tried: set[str] = set()
         # what was put elsewhere will be read there, and be wrong there; what else follows from that is less sure
         for guesses, stay in ((settled, set()), (open, inside)):
-            tries = [chosen for chosen in _tries(guesses) if _is_new(chosen, tried)]
-            if len(tries) * size_of(self.fixed.value) > _LARGEST:
+            tries = {tuple(map(id, chosen)): chosen for chosen in _tries(guesses)}.values()
+            if len(tries) * size > _LARGEST:
                 return set()
             for chosen in tries:
                 if mistakes <= stay:
                     break
-                mistakes &= stay | set(review(_applied(self.fixed.value, chosen), mistakes))
+                value = _applied(self.fixed.value, chosen)
+                if _is_new(value, tried):
+                    self._effort.add_review(size)
+                    mistakes &= stay | set(review(value, mistakes))
         return mistakes
 
     def _is_in_what_was_put(self, field: str) -> bool:
@@ -131,7 +143,8 @@ class LaterRounds:
         likely = self.fixed
         for gap in self._gaps:
             if not gap.is_field and not gap.put:
-                likely = likely.with_object(self._guesses(gap, [])[0](likely.value))
+                guess = gaps.most_likely_value(self._schema, self._kind, gap.path, gap.before)
+                likely = likely.with_object(guess(likely.value))
         return likely
 
     def _guesses(self, gap: Gap, texts: list[str]) -> list[gaps.Guess]:
@@ -204,9 +217,12 @@ def _tries(guesses: list[list[gaps.Guess]]) -> Iterator[list[gaps.Guess]]:
         yield [source.choice(each) for each in guesses]
 
 
-def _is_new(chosen: list[gaps.Guess], tried: set[tuple[int, ...]]) -> bool:
-    """Whether these guesses have not been made together; from now on they have been."""
-    identity = tuple(map(id, chosen))
+def _is_new(value: Any, tried: set[str]) -> bool:
+    """Whether an object has not been tried; from now on it has been.  Most guesses come to the same as others."""
+    try:
+        identity = repr(value)
+    except RecursionError:  # it is nested too deeply to tell
+        return True
     if identity in tried:
         return False
     tried.add(identity)

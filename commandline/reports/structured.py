@@ -34,6 +34,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
             "warnings": outcome.count(WARNING),
             "notes": outcome.count(NOTE),
             "skipped": len(outcome.skipped),
+            **({"notForetold": outcome.not_foretold} if outcome.not_foretold else {}),
         },
         **({} if about_stored is None else {"stored": about_stored}),
         "results": [_result(result) for result in outcome.results],

@@ -91,6 +91,8 @@ def summary(outcome: Outcome, *, show_all: bool = False) -> str:
         parts.append(", ".join(counted))
     if later := sum(1 for _ in outcome.afterwards()):
         parts.append(f"{later:,} more once that is fixed")
+    if outcome.not_foretold:
+        parts.append(f"later mistakes were not looked for in {number(outcome.not_foretold, 'object')}")
     if outcome.hidden_notes:
         parts.append(f"{number(outcome.hidden_notes, 'note')} with --notes")
     if outcome.skipped:

@@ -16,6 +16,7 @@ from commandline.reading import Input, read_files
 from commandline.reports import WITH_LINES
 from commandline.results import Outcome
 from commandline.validate.batch import Batch, Knowledge, existing, reviewer_of
+from commandline.validate.looking_ahead import limit
 from commandline.validate.options import outputs
 from commandline.validate.serialization import pack, unpack
 from commandline.validate.workers import Channel, Tickets, Worker, start
@@ -123,4 +124,5 @@ class _Share:
                 unpack(packed[number], outcome)
             else:
                 outcome.add(self.batches[number].outcome)
+        limit(outcome.results)
         return outcome

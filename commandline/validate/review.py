@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from commandline.context import ClusterContext
     from commandline.stored import StoredObjects
     from commandline.validate.live import LiveChecks
+    from commandline.validate.looking_ahead import LookingAhead
     from documents.manifest import Manifest
     from resourceapi.field_path import Path
     from validation.server import Server
@@ -75,6 +76,7 @@ class Reviewer:
         self.disabled = frozenset(disabled)
         self.as_sent = as_sent
         self._interpreter: Interpreter | None = None
+        self._ahead: LookingAhead | None = None
 
     def review(self, manifest: Manifest, how: str) -> None:
         """Add the result of one object.
@@ -127,17 +129,22 @@ class Reviewer:
     def _look_ahead(self, result: Result, manifest: Manifest, request: Request, answer: Answer) -> None:
         """Add what the server will report once it can read the object."""
         from advice.afterwards.foretelling import foretell, is_unreadable
+        from commandline.validate.looking_ahead import LookingAhead
 
         if not is_unreadable(answer) or (self.as_sent and manifest.has_repeated_keys):
             return
         as_sent = self.as_sent and bool(manifest.json_text)
-        foretell(
+        self._ahead = self._ahead or LookingAhead()
+        self._ahead.foretell(
             result,
-            manifest,
-            request.body if as_sent else with_sorted_keys(request.body),
-            self._interpret(),
-            lambda value: self._without_version_warning(self.server.handle(request._replace(body=value))),
-            lambda value, answer: self._warnings(value, manifest.file, answer),
+            lambda: foretell(
+                result,
+                manifest,
+                request.body if as_sent else with_sorted_keys(request.body),
+                self._interpret(),
+                lambda value: self._without_version_warning(self.server.handle(request._replace(body=value))),
+                lambda value, answer: self._warnings(value, manifest.file, answer),
+            ),
         )
 
     def _result(self, manifest: Manifest) -> Result:

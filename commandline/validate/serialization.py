@@ -8,13 +8,14 @@ from advice.findings import Finding, Result, Stored
 from commandline.results import Failure, Outcome, Skipped
 from validation.requests import Answer
 
-# Of a result: its identity, the line where it begins, its findings and those for afterwards, lines of its source, a refusal's
-# Status, what becomes of it as it is stored.
+# Of a result: its identity, the line where it begins, its findings and those for afterwards, what it took to look for these
+# and whether that was done, lines of its source, a refusal's Status, what becomes of it as it is stored.
 PackedResult = tuple[
     tuple[str, int, str, str, str, str],
     int,
     list[tuple[Any, ...]],
     list[tuple[Any, ...]],
+    tuple[int, bool],
     dict[int, str],
     dict[str, Any] | None,
     tuple[Any, ...] | None,
@@ -74,6 +75,7 @@ def _pack(result: Result, lines: bool) -> PackedResult:
         result.line if lines else 0,
         [_values(finding) for finding in result.findings],
         [_values(finding) for finding in result.afterwards],
+        (result.effort, result.is_foretold),
         {
             finding.line: result.source.source_line(finding.line)
             for finding in (*result.findings, *result.afterwards)
@@ -95,7 +97,7 @@ def _with_values(empty: Each, values: tuple[Any, ...]) -> Each:
 
 
 def _unpack(packed: PackedResult) -> Result:
-    identity, line, findings, afterwards, lines, status, stored = packed
+    identity, line, findings, afterwards, foretelling, lines, status, stored = packed
     file, document, api_version, kind, namespace, name = identity
     source = _Excerpt(line, lines) if line or lines else _NO_EXCERPT
     result = Result(
@@ -103,6 +105,7 @@ def _unpack(packed: PackedResult) -> Result:
     )
     result.findings += [_with_values(Finding.__new__(Finding), values) for values in findings]
     result.afterwards += [_with_values(Finding.__new__(Finding), values) for values in afterwards]
+    result.effort, result.is_foretold = foretelling
     if stored is not None:
         result.stored = _with_values(Stored.__new__(Stored), stored)
     if status is not None:
