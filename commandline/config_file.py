@@ -7,7 +7,7 @@ can be set, none of which names a cluster, a program or a file to write; invento
 from __future__ import annotations
 
 import os
-from argparse import Action, Namespace
+from argparse import Action, ArgumentTypeError, Namespace
 from collections.abc import Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -74,8 +74,7 @@ def settle(options: Namespace, parser: Parser) -> None:
             continue
         name = action.option_strings[-1].removeprefix("--")
         setting = config.settings.get(name) if _counts(name, options) else None
-        # `convert` has one of the values of --kube-version, the others are nothing to it.
-        if setting is None or (action.choices is not None and setting.value not in action.choices):
+        if setting is None or _is_nothing_to_convert(setting, action):
             setattr(options, action.dest, action.default)
             continue
         setattr(options, action.dest, _value(setting, action, config))
@@ -198,13 +197,44 @@ def _value(setting: Setting, action: Action, config: ConfigFile) -> Any:
     if not isinstance(action.default, list):
         if not isinstance(value, str):
             raise UsageError(f"{setting.place}: {name}: expected one value")
-        return value
+        return _typed(value, action, f"{setting.place}: {name}")
     values = value if isinstance(value, list) else [value]
     if not all(isinstance(each, str) for each in values):
         raise UsageError(f"{setting.place}: {name}: expected a text, or a list of texts")
     if name == "inventory":
         return [_below(config.directory, each, setting.place) for each in values]
     return values
+
+
+def _typed(value: str, action: Action, place: str) -> Any:
+    """A value as the option's type, one of its choices if it has any.
+
+    :raises UsageError: if it is not.
+    """
+    typed: Any = value
+    if callable(action.type):
+        try:
+            typed = action.type(value)
+        except (ArgumentTypeError, TypeError, ValueError):
+            raise UsageError(f"{place}: {value} is no value of this option") from None
+    if action.choices is not None and typed not in action.choices:
+        raise UsageError(f"{place}: expected one of {', '.join(map(str, action.choices))}, not {value}")
+    return typed
+
+
+def _is_nothing_to_convert(setting: Setting, action: Action) -> bool:
+    """Whether the setting is a release: of these, `convert` has but the one with proposals.
+
+    :raises UsageError: for a release that does not exist.
+    """
+    if action.dest != "kube_version" or action.choices is None or not isinstance(setting.value, str):
+        return False
+    from resourceapi.releases import Profile, UnknownRelease
+
+    try:
+        return Profile(setting.value).name not in action.choices
+    except UnknownRelease as error:
+        raise UsageError(f"{setting.place}: kube-version: {error}") from None
 
 
 def _below(directory: str, path: str, place: str) -> str:

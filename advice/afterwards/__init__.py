@@ -1,1 +1,1 @@
-"""Mistakes that the server will report once those are fixed at which it stops."""
+"""Mistakes that the server reports only once those at which it stops are fixed."""

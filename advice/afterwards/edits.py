@@ -8,7 +8,7 @@ from resourceapi.field_path import Path
 
 #: As a new value: the field is removed. An entry of a list becomes null instead, so that the others keep their places.
 REMOVED: Any = type("Removed", (), {"__repr__": lambda self: "<removed>"})()
-# So many characters take about as long to check as another value.
+# Checking this many characters takes about as long as checking one more value.
 _CHARACTERS = 20
 
 

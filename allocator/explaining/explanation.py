@@ -170,7 +170,7 @@ def explain(
     :param full: those of the excluded nodes that have too little left of CPU and the like: no other node rules open them.
     :param gates: the feature gates that can be turned on, each with all that have to be for it.
     :param openings: what would open nodes that are excluded for a reason.
-    :param made_for: what kube-scheduler makes requests for that nobody writes, by `claim:request`.
+    :param made_for: what kube-scheduler makes a request for by itself (an extended resource), by `claim:request`.
     :returns: what was found in time.
     """
     excluded = excluded or {}

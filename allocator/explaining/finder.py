@@ -47,7 +47,7 @@ class Finder:
 
         :param views: the nodes on which remedies are searched for, the most promising first.
         :param failing: nodes with an error that fails the attempt.
-        :param made_for: what kube-scheduler makes requests for that nobody writes, by `claim:request`.
+        :param made_for: what kube-scheduler makes a request for by itself (an extended resource), by `claim:request`.
         """
         self.trials = trials
         self.views = views

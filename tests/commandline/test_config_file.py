@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from commandline.config_file import MAX_BYTES, NAMES, SETTINGS, find
+from commandline.config_file import MAX_BYTES, NAMES, SETTINGS, find, settle
+from commandline.errors import UsageError
 from commandline.main import main
 from commandline.subcommands import CONFIGURABLE, parser_of
 
@@ -158,6 +159,41 @@ def test_pairs_as_mapping(capsys: pytest.CaptureFixture[str]) -> None:
         capsys.readouterr()
 
 
+@pytest.mark.parametrize(("release", "code"), [("1.36", 0), ("v1.36.2", 0), ("kep", 0), ("keep", 2)])
+def test_a_release_is_nothing_to_convert(release: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has but the one with proposals; what is no release is an error there, too."""
+    Path(FILE).write_text(f"kube-version: {release}\n")
+    for command in ("convert --to v1 apps", "validate apps"):
+        assert main(command.split()) == code
+        assert ("unknown release 'keep'" in capsys.readouterr().err) == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("subresource: statsu", "subresource: expected one of status, not statsu"),
+        ("jobs: many", "jobs: many is no value of this option"),
+        ("subresource: status", ""),
+        ("jobs: 2", ""),
+    ],
+)
+def test_types_and_choices(
+    content: str, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of the option count, whichever can be set."""
+    monkeypatch.setattr("commandline.config_file.SETTINGS", (*SETTINGS, "subresource", "jobs"))
+    Path(FILE).write_text(f"{content}\n")
+    parser = parser_of("validate")
+    parser.make_configurable(("subresource", "jobs"))
+    options = parser.parse(["apps"])
+    if message:
+        with pytest.raises(UsageError, match=f"{FILE}:1: {message}"):
+            settle(options, parser)
+    else:
+        settle(options, parser)
+        assert options.subresource == "status" or options.jobs == 2
+
+
 @pytest.mark.parametrize("name", DANGEROUS)
 def test_what_cannot_be_set(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever proposes a change to a repository can change the file: it reaches no cluster and writes nothing."""
@@ -228,8 +264,6 @@ def test_working_directory_that_is_gone(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("command", CONFIGURABLE)
 def test_defaults_without_a_file(command: str) -> None:
     """Each option that can be set has its default where nobody sets it."""
-    from commandline.config_file import settle
-
     parser = parser_of(command)
     required = {"convert": ["--to", "v1"], "cel": ["true"]}.get(command, [])
     options = parser.parse(required)
@@ -251,8 +285,6 @@ def test_defaults_without_a_file(command: str) -> None:
 )
 def test_live_clusters_know_better(arguments: list[str], version: str, inventory: list[str]) -> None:
     """Which release they are, and what is in them."""
-    from commandline.config_file import settle
-
     Path(FILE).write_text("kube-version: 1.35\ninventory: apps\n")
     parser = parser_of("explain")
     options = parser.parse(arguments)

@@ -51,6 +51,7 @@ def test_what_is_foretold_comes(api_server: Callable[[str], ApiServer]) -> None:
         while " cannot be handled as a " in answers[-1]["message"]:
             fields = {finding.field for finding in result.findings if finding.severity == ERROR}
             fixed = [each for each in broken if is_reported(each, fields)]
+            assert fixed, (fields, broken)
             for each in fixed:
                 obj = each.undone(obj)
             # values that were unreadable by the same mistake
