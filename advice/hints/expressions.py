@@ -18,6 +18,18 @@ NAMES = ("device", "quantity", "semver")
 GATED = {"allowMultipleAllocations": "DRAConsumableCapacity", "includes": "DRAListTypeAttributes"}
 # A string, or what follows a quote that nothing closes: no character is looked at twice.
 STRING = re.compile(r"([\"'])(?:(?!\1)[^\\]|\\.)*+(\1)?")
+_LOOKUP = r"device\.(?:attributes|capacity)\[(?:\"[\w.-]+\"|'[\w.-]+')\]\.\w+"
+# A look-up of a capacity, and the text or number that it is compared with.
+COMPARED_CAPACITY = re.compile(
+    rf"(?P<capacity>{_LOOKUP})\s*(?P<sign>[<>]=?|[=!]=)\s*[\"']?(?P<amount>[0-9]+(?:[kMGTPE]|[KMGTPE]i)?)(?![\w.])"
+)
+# A look-up in the attributes or capacity of a device that no other follows.
+LOOKED_UP_ONCE = re.compile(
+    r"\bdevice\.(?P<map>attributes|capacity)(?:\.(?P<field>\w++)|\[([\"'])(?P<key>(?:[\w.-]+/)?[A-Za-z_]\w*)\3\])"
+    r"(?!\s*(?:\[|\.\s*\w++(?!\s*\()))"
+)
+MATCHED = re.compile(rf"({_LOOKUP})\s*=~\s*(\"[^\"\\]*\"|'[^'\\]*')")
+CAPACITY, ATTRIBUTE = 'device.capacity["<driver>"].memory', 'device.attributes["<driver>"].model'
 EXPRESSION = r"(cel|derivedAttributes\[\])\.expression$"
 
 
@@ -42,19 +54,61 @@ def _version_operator(problem: Problem) -> str:
     return 'use `….isGreaterThan(semver("1.2.3"))`, `.isLessThan(…)` or `.compareTo(…) >= 0`: versions have no `<` and `>`'
 
 
+def _quantity_with_other(problem: Problem) -> str:
+    """A capacity that is compared with a text or a number."""
+    if not re.search(
+        r"applied to '\((?:kubernetes\.Quantity, (?:string|int)|(?:string|int), kubernetes\.Quantity)\)",
+        problem.message,
+    ):
+        return ""
+    capacity, sign, amount = CAPACITY, ">=", "10Gi"
+    if matched := COMPARED_CAPACITY.search(_expression(problem)):
+        capacity, sign, amount = matched["capacity"], matched["sign"], matched["amount"]
+    return f'compare it with a quantity: `{capacity}.compareTo(quantity("{amount}")) {sign} 0`'
+
+
+def _domain_as_value(problem: Problem) -> str:
+    """``attributes["gpu.example.com/model"]`` and ``attributes.model``: all attributes of a domain, not one."""
+    if not re.search(r"map\(string, (?:any|dyn|kubernetes\.Quantity)\)", problem.message):
+        return ""
+    matched = LOOKED_UP_ONCE.search(_expression(problem))
+    if not matched:
+        return ""
+    domain, _, name = (matched["key"] or "").rpartition("/")
+    return _looked_up_twice(matched["map"], domain or "<driver>", name or matched["field"])
+
+
+def _attribute_as_field(problem: Problem) -> str:
+    """``device.model``."""
+    matched = re.search(r"undefined field '(\w+)'", problem.message)
+    expression = _expression(problem)
+    if not matched or not re.search(rf"\bdevice\.{matched[1]}\b", expression):
+        return ""
+    return _looked_up_twice("capacity" if "quantity(" in expression else "attributes", "<driver>", matched[1])
+
+
+def _looked_up_twice(map_: str, domain: str, name: str) -> str:
+    found = f'device.{map_}["{domain}"].{name}'
+    if map_ == "capacity":
+        found += '.compareTo(quantity("10Gi")) >= 0'
+    return (
+        f"look up {'a capacity' if map_ == 'capacity' else 'attributes'} by domain, then by name: `{found}`"
+    )
+
+
+def _match_operator(problem: Problem) -> str:
+    """``=~``, which matches regular expressions elsewhere."""
+    if "=~" not in _without_strings(_expression(problem)):
+        return ""
+    matched = MATCHED.search(_expression(problem))
+    example = f"{matched[1]}.matches({matched[2]})" if matched else f'{ATTRIBUTE}.matches("^a100")'
+    return f"call `matches` for a regular expression: `{example}`"
+
+
 def _quantity_operator(problem: Problem) -> str:
     if not re.search(r"[<>]=?\s*quantity\(|quantity\([^)]*\)\s*[<>]=?", _expression(problem)):
         return ""
     return 'use `….compareTo(quantity("10Gi")) >= 0` or `.isGreaterThan(…)`: quantities have no `<` and `>`'
-
-
-def _attribute_without_domain(problem: Problem) -> str:
-    matched = re.search(
-        r"attributes\[(['\"])([\w-]+)\1\]\s*(==|!=|<|>|\.startsWith|\.matches)", _expression(problem)
-    )
-    if not matched:
-        return ""
-    return f'look up attributes by domain, then by name: `device.attributes["<driver>"].{matched[2]}`'
 
 
 def _misspelt(problem: Problem) -> str:
@@ -142,14 +196,17 @@ HINTS = (
     Hint("empty-expression", WRONG, _empty, place=EXPRESSION),
     Hint("capacity-field", WRONG, _quantity_field, place=EXPRESSION),
     Hint("quantity-literal", WRONG, _quantity_literal, place=EXPRESSION),
-    Hint("quantity-operator", WRONG, _quantity_operator, place=EXPRESSION),
-    Hint("version-operator", WRONG, _version_operator, place=EXPRESSION),
-    Hint("attribute-without-domain", WRONG, _attribute_without_domain, place=EXPRESSION),
     Hint("gated-name", WRONG, _gated, place=EXPRESSION),
     Hint("misspelt-name", WRONG, _misspelt, place=EXPRESSION),
+    Hint("attribute-as-field", WRONG, _attribute_as_field, place=EXPRESSION),
+    Hint("attribute-without-domain", WRONG, _domain_as_value, place=EXPRESSION),
+    Hint("quantity-with-other", WRONG, _quantity_with_other, place=EXPRESSION),
+    Hint("quantity-operator", WRONG, _quantity_operator, place=EXPRESSION),
+    Hint("version-operator", WRONG, _version_operator, place=EXPRESSION),
     Hint("no-boolean", WRONG, _no_boolean, place=EXPRESSION),
     Hint("unbalanced-brackets", WRONG, _unbalanced, place=EXPRESSION),
     Hint("words-for-operators", WRONG, _words, place=EXPRESSION),
+    Hint("match-operator", WRONG, _match_operator, place=EXPRESSION),
     Hint("single-equals", WRONG, _single_equals, place=EXPRESSION),
     Hint(
         "too-complex",
