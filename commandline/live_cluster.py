@@ -124,7 +124,13 @@ class LiveCluster:
             ):
                 if isinstance(each, live.UnreadList):
                     file = f"{self.name}/{each.resource}"
-                    yield Unread(file, self.failure(each.error), each.kind, each.namespace)
+                    yield Unread(
+                        file,
+                        self.failure(each.error),
+                        each.kind,
+                        each.namespace,
+                        is_forbidden=each.error.code == live.FORBIDDEN,
+                    )
                 else:
                     yield each
         except Unavailable as error:

@@ -53,15 +53,19 @@ class Unread(Failure):
     :param reason: the server's message.
     :param kind: the kind of the objects.
     :param read_namespace: the namespace whose objects were read; empty if none were.
+    :param is_forbidden: whether the server does not let the user read it.
     """
 
-    __slots__ = ("kind", "read_namespace", "reason")
+    __slots__ = ("is_forbidden", "kind", "read_namespace", "reason")
 
-    def __init__(self, file: str, reason: str, kind: str, read_namespace: str = "") -> None:
+    def __init__(
+        self, file: str, reason: str, kind: str, read_namespace: str = "", *, is_forbidden: bool = False
+    ) -> None:
         only = f"; only those in the namespace {read_namespace} are known" if read_namespace else ""
         super().__init__(file, reason + only)
         self.kind = kind
         self.read_namespace = read_namespace
+        self.is_forbidden = is_forbidden
         self.reason = reason
 
 

@@ -33,6 +33,8 @@ class Facts:
     ``complete``: the kinds of which all objects of the cluster are among these, as with an inventory. Of other kinds
     there may be more elsewhere: DeviceClasses come with a driver, claims may be in the files of others, and
     ResourceSlices in files are examples.
+    ``complete_in``: of other kinds, the namespaces of which all objects are among these.
+    ``is_live``: whether what is not known here was looked for in a live cluster.
     """
 
     __slots__ = (
@@ -40,10 +42,12 @@ class Facts:
         "class_selectors",
         "classes",
         "complete",
+        "complete_in",
         "default_namespace",
         "environment",
         "evaluations",
         "hidden_notes",
+        "is_live",
         "pools",
         "profile",
         "renaming",
@@ -54,11 +58,18 @@ class Facts:
     )
 
     def __init__(
-        self, profile: Profile, *, default_namespace: str = "default", complete: Collection[str] = ()
+        self,
+        profile: Profile,
+        *,
+        default_namespace: str = "default",
+        complete: Collection[str] = (),
+        is_live: bool = False,
     ) -> None:
         self.profile = profile
         self.default_namespace = default_namespace
         self.complete = frozenset(complete)
+        self.complete_in: dict[str, set[str]] = {}
+        self.is_live = is_live
         self.renaming = Renaming()
         self.classes = NamedObjects()
         self.templates = NamedObjects()
@@ -80,6 +91,10 @@ class Facts:
     def namespace_of(self, manifest: Any) -> str:
         """The namespace of an object; the default namespace if it names none."""
         return namespace_of(manifest, self.default_namespace)
+
+    def knows_all(self, kind: str, namespace: str) -> bool:
+        """Whether all objects of a kind in a namespace are among these."""
+        return kind in self.complete or namespace in self.complete_in.get(kind, ())
 
     def learn(self, manifest: dict[str, Any], file: str = "") -> None:
         """Note an object; those of no interest are ignored."""

@@ -9,6 +9,7 @@ in the same file.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 from typing import Any
 
 from advice.lints.facts import Facts
@@ -22,7 +23,7 @@ from advice.lints.table import (
     Warning,
 )
 from resourceapi.field_path import Path
-from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS
+from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS, KINDS
 from resourceapi.manifests import containers, entries, pod_spec, request_details, text
 from resourceapi.nearness import did_you_mean
 
@@ -53,19 +54,31 @@ class _Reference:
         elsewhere = known.namespaces(name)
         if elsewhere and facts.renaming.sets_namespace:
             return
-        is_complete = self.kind in facts.complete
+        is_complete = facts.knows_all(self.kind, self.namespace)
         beside = sorted(where for where, named in elsewhere.items() if self.file in named.files)
         if beside or (is_complete and elsewhere):
             where = (beside or sorted(elsewhere))[0]
             hint = f"there is one in namespace {where}, but a pod can only use those of its own namespace"
         elif is_complete:
-            hint = did_you_mean(name, sorted(known.names(self.namespace))) or ADD
+            hint = did_you_mean(name, sorted(known.names(self.namespace))) or self._where_to_look()
         else:
-            hint = f"did you mean `{meant}`?" if meant else ADD
-        place = f" in namespace {self.namespace}" if self.namespace else ""
-        message = f'{self.kind} "{name}" is not among the given objects{place}'
+            hint = f"did you mean `{meant}`?" if meant else self._where_to_look()
+        message = f'{self.kind} "{name}" is not {self._where(is_live=facts.is_live and is_complete)}'
         is_note = not (is_complete or meant or beside)
         yield Warning(self.lint.code, path, message, hint, is_note=is_note)
+
+    def _where(self, *, is_live: bool) -> str:
+        if is_live:
+            return f"in namespace {self.namespace} of the cluster" if self.namespace else "in the cluster"
+        return "among the given objects" + (f" in namespace {self.namespace}" if self.namespace else "")
+
+    def _where_to_look(self) -> str:
+        if not self.facts.is_live:
+            return ADD
+        options = f" --namespace {quote(self.namespace)}" if self.namespace else ""
+        return (
+            f"create it first, or use one that is there: `kubectl get {KINDS[self.kind].resource}{options}`"
+        )
 
 
 def check_classes(manifest: dict[str, Any], facts: Facts) -> Iterator[Warning]:

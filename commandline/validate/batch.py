@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from advice.findings import Result
@@ -14,7 +14,7 @@ from commandline.results import Failure, Outcome
 from commandline.treatment import ASK, CONTEXT, treatment
 from commandline.validate.review import Reviewer
 from resourceapi.decoding import DecodingError
-from resourceapi.manifests import group_of
+from resourceapi.manifests import group_of, pod_spec
 from resourceapi.model.versions import GROUP
 from validation.server import Server
 
@@ -40,12 +40,14 @@ class Knowledge:
                 profile,
                 default_namespace=options.namespace,
                 complete=REFERRED if is_whole_cluster else (),
+                is_live=asks_for_cluster(options),
             )
 
-    def forgo(self, unread: Iterable[str]) -> None:
-        """Take nothing for missing of kinds of which objects could not be read."""
+    def forgo(self, unread: Mapping[str, Collection[str]]) -> None:
+        """Take nothing for missing of kinds of which objects could not be read, but in the namespaces where all were."""
         if self.facts is not None:
             self.facts.complete = self.facts.complete.difference(unread)
+            self.facts.complete_in = {kind: set(namespaces) for kind, namespaces in unread.items()}
 
     def learn(self, manifest: Manifest, how: str) -> None:
         """Learn what a manifest says about others; ``how`` is its treatment."""
@@ -91,6 +93,17 @@ class Batch:
         """Learn from existing objects, which are not validated themselves."""
         for manifest in readable(inputs, self.outcome.failures):
             self.knowledge.learn(manifest, treatment(manifest.value))
+
+    def namespaces_of_users(self) -> set[str]:
+        """The namespaces of pods and workloads that name claims or templates, which are looked up there."""
+        facts = self.knowledge.facts
+        if facts is None:
+            return set()
+        return {
+            facts.namespace_of(found.value)
+            for found, _ in self.objects
+            if not isinstance(found, Result) and pod_spec(found.value)[1].get("resourceClaims")
+        }
 
     def review(self, reviewer: Reviewer, progress: Progress) -> None:
         """Review the manifests that were read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -34,34 +34,63 @@ _UNCHECKED = {
     "Node": "what nodes declare",
 }
 
+#: So many namespaces of files are asked about, one at a time.
+_MOST_NAMESPACES = 100
+
 
 class LiveChecks:
     """A cluster as the place in which objects of files would be created or updated.
 
-    ``failures``: what could not be read though an answer depends on it.  ``unread``: the kinds of which objects could not be
-    read that only lints look at.
+    ``failures``: what could not be read though an answer depends on it.  ``unread``: the kinds of which not all objects could
+    be read, each with the namespaces where all were; only lints look at them.
     """
 
     def __init__(self, cluster: LiveCluster, profile: Profile, namespace: str) -> None:
         self.failures: list[Failure] = []
-        self.unread: set[str] = set()
+        self.unread: dict[str, set[str]] = {}
         self._cluster = cluster
         self._profile = profile
         self._namespace = namespace
         self._namespaces: dict[str, Object | Unavailable | None] = {}
         self._unknown_namespaces: set[str] = set()
 
-    def objects(self) -> Iterator[LiveObject]:
-        """The objects that answers and lints depend on. What cannot be read is told, and noted in ``unread``."""
+    def objects(self, namespaces: Collection[str]) -> Iterator[LiveObject]:
+        """The objects that answers and lints depend on. What cannot be read is told, and noted in ``unread``.
+
+        :param namespaces: where a list of all namespaces is forbidden, those of these are read.
+        """
+        refused: list[Unread] = []
         for each in self._cluster.objects(self._profile, kinds=CHECKING, at_least=self._namespace):
             if isinstance(each, Unread):
-                self.unread.add(each.kind)
-                if each.kind in _UNCHECKED and each.read_namespace != self._namespace:
-                    complain(f"claimcheck: not checked: {_UNCHECKED[each.kind]}: {each.message}")
+                refused.append(each)
+                self.unread[each.kind] = {each.read_namespace}.difference({""})
             elif isinstance(each, Failure):
                 self.failures.append(each)
             else:
                 yield each
+        forbidden = {each.kind for each in refused if each.is_forbidden and _is_namespaced(each.kind)}
+        for namespace in sorted(namespaces)[:_MOST_NAMESPACES] if forbidden else ():
+            if namespace != self._namespace:
+                yield from self._objects_in(namespace, forbidden)
+        for each in refused:
+            missing = sorted(set(namespaces) - self.unread[each.kind])
+            if each.kind in _UNCHECKED and (missing or not _is_namespaced(each.kind)):
+                where = f" in the namespace {missing[0]}" if _is_namespaced(each.kind) else ""
+                where += f" and {len(missing) - 1:,} others" if where and len(missing) > 1 else ""
+                complain(f"claimcheck: not checked: {_UNCHECKED[each.kind]}{where}: {each.reason}")
+
+    def _objects_in(self, namespace: str, kinds: Collection[str]) -> Iterator[LiveObject]:
+        """The objects of some kinds in one namespace; it is noted of which kinds they could be read."""
+        read = set(kinds)
+        for each in self._cluster.objects(self._profile, namespace, kinds=kinds):
+            if isinstance(each, Unread):
+                read.discard(each.kind)
+            elif isinstance(each, Failure):
+                read.clear()
+            else:
+                yield each
+        for kind in read:
+            self.unread[kind].add(namespace)
 
     def look_up_namespaces(self, context: ClusterContext) -> None:
         """Have the labels of namespaces asked for that could not be listed."""
@@ -162,6 +191,10 @@ class _LiveLabels(dict[str, str]):
             self.update(self._ask())
             self._ask = None
         return super().get(key, default)
+
+
+def _is_namespaced(kind: str) -> bool:
+    return kind in KINDS and KINDS[kind].namespaced
 
 
 def _is_missing(answer: tuple[int, Any]) -> bool:

@@ -108,19 +108,22 @@ def _validate(
 
     :param checks: the live cluster that files are checked against.
     """
-    inventory = Batch(options, profile)
-    if checks is not None:
-        inventory.read_inventory(checks.objects())
-        if checks.failures:  # the cluster does not answer: nothing is known of any file
-            inventory.outcome.failures += checks.failures
-            return inventory.outcome
-    batch = Batch(options, profile)
+    batch, inventory = Batch(options, profile), Batch(options, profile)
     progress = Progress("documents read", shown=not options.quiet)
     batch.read(inputs, progress)
     progress.done()
+    if checks is not None:
+        inventory.read_inventory(checks.objects(batch.namespaces_of_users()))
+        if checks.failures:  # the cluster does not answer: nothing is known of any file
+            inventory.outcome.failures += checks.failures
+            return inventory.outcome
     inventory.read_inventory(existing(options, profile))
     batch.knowledge.add(inventory.knowledge.learnt())
-    unread = {failure.kind for failure in batch.outcome.failures if isinstance(failure, Unread)}
+    unread = {
+        failure.kind: {failure.read_namespace}.difference({""})
+        for failure in batch.outcome.failures
+        if isinstance(failure, Unread)
+    }
     batch.knowledge.forgo(unread if checks is None else checks.unread)
     reviewer = reviewer_of(options, profile, batch.knowledge, checks)
     stored = None

@@ -115,7 +115,7 @@ def test_files_against_a_cluster(
     assert found == [
         ("first", "update", ["Invalid value: null: field is immutable"]),
         ("new", "create", []),
-        ("typo", "create", ['DeviceClass "gpu.exampel.com" is not among the given objects']),
+        ("typo", "create", ['DeviceClass "gpu.exampel.com" is not in the cluster']),
         ("lost", None, ['namespaces "nowhere" not found']),
     ]
     assert main(["validate", file, "--live"]) == 1
@@ -139,6 +139,53 @@ def test_what_is_not_known_is_not_held_against_files(
     file = _file(tmp_path, {"name": "new", "rest": ", adminAccess: true", "device_class": "other"})
     assert main(["validate", file, "--live", "-o", "json"]) == 2
     assert json.loads(capsys.readouterr().out)["failures"][0]["file"] == "test/namespaces/team"
+
+
+USER = """
+apiVersion: v1
+kind: Pod
+metadata: {name: user, namespace: %s}
+spec:
+  containers: [{name: app, image: app, resources: {claims: [{name: a}, {name: b}]}}]
+  resourceClaims: [{name: a, resourceClaimTemplateName: nope}, {name: b, resourceClaimName: first}]
+"""
+
+
+def test_view_of_one_namespace_is_enough(
+    live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where lists of all namespaces are forbidden, those of the pods are read, and tell what is not there.
+
+    What cannot be read in a namespace is not held against its pods.
+    """
+    live.versions = {"v1": ("resourceclaims", "resourceclaimtemplates", "deviceclasses")}
+    for resource in ("resourceclaims", "resourceclaimtemplates"):
+        live.forbidden.add(f"{GROUP}/v1/{resource}")
+        live.forbidden |= {f"{GROUP}/v1/namespaces/{name}/{resource}" for name in ("default", "other")}
+    live.lists["/api/v1/namespaces"].append({"metadata": {"name": "other"}})
+    live.lists[f"{GROUP}/v1/namespaces/team/resourceclaims"] = [_claim("first")]
+    live.has_names = True
+    file = tmp_path / "pods.yaml"
+    file.write_text(USER % "team")
+    main(["validate", str(file), "--live", "-n", "team"])
+    named = capsys.readouterr()
+    main(["validate", str(file), "--live"])
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == (named.out, "")
+    assert "warning[CC003]: " in captured.out
+    assert 'ResourceClaimTemplate "nope" is not in namespace team of the cluster' in captured.out
+    assert "`kubectl get resourceclaimtemplates --namespace team`" in captured.out
+    assert "CC004" not in captured.out
+    file.write_text(f"{USER % 'team'}---{USER % 'other'}")
+    main(["validate", str(file), "--live", "-o", "json"])
+    captured = capsys.readouterr()
+    told = (
+        "not checked: whether templates exist that pods name in the namespace other: the server answers 403"
+    )
+    assert told in captured.err
+    first, second = json.loads(captured.out)["results"]
+    assert [each["rule"] for each in first["findings"] if each["severity"] == "warning"] == ["CC003"]
+    assert not [each for each in second["findings"] if each["severity"] == "warning"]
 
 
 def test_stored_object_that_may_not_be_read(
