@@ -21,7 +21,7 @@ class Progress:
 
     def __init__(self, what: str, total: int = 0, *, shown: bool = True) -> None:
         self._what = what
-        self._of_total = f"/{total}" if total else ""
+        self._of_total = f"/{total:,}" if total else ""
         self._count = 0
         self._shown = False
         visible = shown and sys.stderr.isatty()
@@ -35,7 +35,7 @@ class Progress:
     def show(self) -> None:
         """Show how many steps have started, if it is time to: to be called now and then in long steps."""
         if (now := time.monotonic()) >= self._due:
-            sys.stderr.write(f"\r{self._count}{self._of_total} {self._what}")
+            sys.stderr.write(f"\r{self._count:,}{self._of_total} {self._what}")
             sys.stderr.flush()
             self._due, self._shown = now + INTERVAL_SECONDS, True
 

@@ -76,7 +76,7 @@ def _too_few(view: NodeView, left: Mapping[Alternative, Sequence[Device]]) -> st
     total = sum(needed.values())
     if total <= len(different):
         return ""
-    return f"together they need {number(total, 'device')}, and {len(different):,} are left for all of them"
+    return f"together they need {number(total, 'device')}, and {len(different):,} {'is' if len(different) == 1 else 'are'} left for all of them"
 
 
 def _groups(left: Mapping[Alternative, Sequence[Device]]) -> str:

@@ -362,17 +362,19 @@ def _signature(kind: NodeKind) -> object:
     return requests, constraint_checks, bool(kind.error)
 
 
-def _missing(kind: NodeKind) -> tuple[bool, float, float, int]:
-    """A sort key: the share of needed devices that are available, then the share that matches.
+def _missing(kind: NodeKind) -> tuple[bool, int, int, int]:
+    """A sort key: how many of the needed devices are not available, then how many do not even match.
 
     Of a request, the best alternative counts.
     """
-    best: dict[tuple[str, str], tuple[float, float]] = {}
+    best: dict[tuple[str, str], tuple[int, int]] = {}
     for request in kind.requests:
         key = (request.alternative.claim.name, request.alternative.main)
-        needed = max(request.needed, 1)
-        shares = min(request.left / needed, 1.0), min(_selected(request.steps) / needed, 1.0)
-        best[key] = max(best.get(key, (0.0, 0.0)), shares)
+        lacking = (
+            max(request.needed - request.left, 0),
+            max(request.needed - _selected(request.steps), 0),
+        )
+        best[key] = min(best.get(key, lacking), lacking)
     devices = sum(request.steps[0].left for request in kind.requests)
-    left, matching = (sum(each[place] for each in best.values()) for place in (0, 1))
-    return bool(kind.error), -left, -matching, -devices
+    unavailable, unmatched = (sum(each[place] for each in best.values()) for place in (0, 1))
+    return bool(kind.error), unavailable, unmatched, -devices

@@ -68,8 +68,10 @@ def rejected_nodes(explained: Explained) -> Iterator[str]:
 
 
 def _telling(refusals: Sequence[Refusal]) -> Sequence[Refusal]:
-    """The reasons to show: of a node that the pod itself does not want, no others matter."""
-    return [each for each in refusals if each.plugin == AFFINITY] or refusals
+    """The reasons to show: of a node that the pod itself does not want, only that and what kube-scheduler says of it."""
+    if not any(each.plugin == AFFINITY for each in refusals):
+        return refusals
+    return [each for each in refusals if each.plugin == AFFINITY or each is refusals[0]]
 
 
 def _rank(explained: Explained, names: Sequence[str]) -> tuple[int, int]:

@@ -210,7 +210,12 @@ def _unusable_pools(explanation: Explanation) -> Iterator[str]:
     for kind in explanation.kinds[: remedy_report.MAX_KINDS]:
         for rejection in kind.requests[0].steps[0].rejected if kind.requests else ():
             devices = number(rejection.devices, "device")
-            yield f"  on {remedy_report.like(kind)}, {devices} {'is' if rejection.devices == 1 else 'are'} left out: {rejection.reason}"
+            left_out = (
+                f", {devices} {'is' if rejection.devices == 1 else 'are'} left out"
+                if rejection.devices
+                else ""
+            )
+            yield f"  on {remedy_report.like(kind)}{left_out}: {rejection.reason}"
 
 
 def _unknown_classes(explanation: Explanation) -> Iterator[str]:
@@ -235,14 +240,14 @@ def _summary(explanation: Explanation) -> Iterator[str]:
     for total in explanation.totals:
         claim = f"{total.alternative.claim.name}:" if several else ""
         yield (
-            f"  {claim}{total.alternative.name}: {total.selected} of {number(total.devices, 'device')} "
-            f"{'matches' if 1 in (total.selected, total.devices) else 'match'}, {total.left} available"
-            + (f"; a selector fails with an error on {total.failing}" if total.failing else "")
+            f"  {claim}{total.alternative.name}: {total.selected:,} of {number(total.devices, 'device')} "
+            f"{'matches' if 1 in (total.selected, total.devices) else 'match'}, {total.left:,} available"
+            + (f"; a selector fails with an error on {total.failing:,}" if total.failing else "")
         )
     if explanation.kinds:
         short = [
             f"{f'{request.alternative.claim.name}:' if several else ''}{request.alternative.name} finds "
-            f"{request.left} of {number(request.needed, 'device')}"
+            f"{request.left:,} of {number(request.needed, 'device')}"
             for request in explanation.kinds[0].requests
             if request.left < request.needed
         ]
@@ -279,27 +284,27 @@ def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:
 
 def _request(request: RequestSteps, users: Mapping[str, Holder], nodes: int = 1) -> Iterator[str]:
     alternative = request.alternative
-    wanted = "all" if alternative.takes_all else str(alternative.count)
+    wanted = "all" if alternative.takes_all else f"{alternative.count:,}"
     what = "alternative" if alternative.subrequest else "request"
     device_class = alternative.details.get("deviceClassName", "")
     yield f"    {what} {alternative.name} of claim {alternative.claim.name}: {wanted} of class {device_class}"
     for step in request.steps:
         yield from _step(step, users, nodes)
     if request.left < request.needed:
-        yield f"      => {request.left} of {request.needed}"
+        yield f"      => {request.left:,} of {request.needed:,}"
 
 
 def _step(step: Step, users: Mapping[str, Holder], nodes: int = 1) -> Iterator[str]:
     if step.rule == POOL:
-        yield f"      {step.left:>5} {'device' if step.left == 1 else 'devices'} on the node"
+        yield f"      {step.left:>5,} {'device' if step.left == 1 else 'devices'} on the node"
     else:
-        yield f"      {step.left:>5} left after {_rule(step)}"
+        yield f"      {step.left:>5,} left after {_rule(step)}"
     rejections = sorted(step.rejected, key=lambda rejection: -rejection.devices)
     for rejection in rejections[:MAX_REJECTIONS]:
         together = f" (on all {nodes} nodes)" if nodes > 1 and rejection.varies else ""
         yield f"              {_rejection(rejection, users)}{together}"
     if others := rejections[MAX_REJECTIONS:]:
-        yield f"              -{sum(rejection.devices for rejection in others)} for {number(len(others), 'more reason')}"
+        yield f"              -{sum(rejection.devices for rejection in others):,} for {number(len(others), 'more reason')}"
     if step.failed and step.missing:
         yield f"              {step.missing} is missing on {number(step.failed, 'device')}"
 
@@ -313,7 +318,8 @@ def _rejection(rejection: Rejection, users: Mapping[str, Holder]) -> str:
     reason = rejection.reason
     example = f" (such as {rejection.example})" if reason.startswith("fails") and rejection.example else ""
     held = f"held by {held_by(list(rejection.claims), users)}" if rejection.claims else ""
-    return f"-{rejection.devices} {'; '.join(part for part in (reason, held) if part)}{example}"
+    fewer = f"-{rejection.devices:,} " if rejection.devices else ""
+    return f"{fewer}{'; '.join(part for part in (reason, held) if part)}{example}"
 
 
 def _only(fact: object, kind: NodeKind) -> str:
@@ -363,7 +369,7 @@ def _shortage(explanation: Explanation, note: AlternativeNote) -> Iterator[str]:
         ) and request.left < request.needed:
             for step in request.steps:
                 yield from _step(step, explanation.claim_users)
-            yield f"      => {request.left} of {request.needed}"
+            yield f"      => {request.left:,} of {request.needed:,}"
 
 
 def _conflicts(explanation: Explanation) -> Iterator[str]:

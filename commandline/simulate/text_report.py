@@ -26,7 +26,7 @@ def lines(report: Report) -> Iterator[str]:
     for name in report.unknown_classes:
         yield f"there is no DeviceClass {name}"
     first = report.runs[0]
-    yield f"{first.objective}: {first.placed} of {number(len(first.placements), 'pod')} placed on {number(first.nodes_used, 'node')}"
+    yield f"{first.objective}: {first.placed:,} of {number(len(first.placements), 'pod')} placed on {number(first.nodes_used, 'node')}"
     for run in report.runs:
         if run.undecided:
             count, first_pod = number(len(run.undecided), "pod"), run.undecided[0]
@@ -57,8 +57,8 @@ def _comparison(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _compared(run: Run, profiles: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    placeable = {(row.driver, row.profile): str(row.placeable) for row in run.fragmentation.partitions}
-    numbers = (str(run.placed), str(len(run.placements)), str(run.nodes_used))
+    placeable = {(row.driver, row.profile): f"{row.placeable:,}" for row in run.fragmentation.partitions}
+    numbers = (f"{run.placed:,}", f"{len(run.placements):,}", f"{run.nodes_used:,}")
     return (run.objective, *numbers, *(placeable.get(profile, "0") for profile in profiles))
 
 
@@ -119,7 +119,11 @@ def _partitions(remaining: Fragmentation) -> list[Sequence[str]]:
     return [
         head,
         *(
-            (row.profile, str(row.placeable), str(row.sufficient), str(lost), str(row.whole), row.driver)
+            (
+                row.profile,
+                *(f"{count:,}" for count in (row.placeable, row.sufficient, lost, row.whole)),
+                row.driver,
+            )
             for row, lost in numbers
         ),
     ]
@@ -130,8 +134,8 @@ def _groups(remaining: Fragmentation) -> list[Sequence[str]]:
         "devices by",
         "free",
         "all",
-        "most free in one group",
-        "groups without a user",
+        "most free together",
+        "unused groups",
         "groups",
         "driver",
     )
@@ -140,7 +144,7 @@ def _groups(remaining: Fragmentation) -> list[Sequence[str]]:
         *(
             (
                 row.attribute or "pool",
-                *map(str, (row.free, row.devices, row.largest, row.intact, row.groups)),
+                *(f"{count:,}" for count in (row.free, row.devices, row.largest, row.intact, row.groups)),
                 row.driver,
             )
             for row in remaining.groups
@@ -153,7 +157,7 @@ def _shares(remaining: Fragmentation) -> list[Sequence[str]]:
     return [
         head,
         *(
-            (row.capacity, *map(_amount, (row.free, row.total, row.largest)), str(row.devices), row.driver)
+            (row.capacity, *map(_amount, (row.free, row.total, row.largest)), f"{row.devices:,}", row.driver)
             for row in remaining.shares
         ),
     ]
@@ -178,7 +182,7 @@ def _expansion(expansion: Expansion) -> Iterator[str]:
     for place, option in enumerate(expansion.options, 1):
         yield f"  {place}. {_option(option)}"
         for name, count in sorted(_requests(option).items()):
-            yield f"       {name}: {count}"
+            yield f"       {name}: {count:,}"
         for pod in option.left[:MAX_DEVICES]:
             yield f"       not placed: {pod}"
         if len(option.left) > MAX_DEVICES:

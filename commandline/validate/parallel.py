@@ -111,7 +111,7 @@ class _Share:
     def review(self, knowledge: Knowledge) -> None:
         """Review the objects that this process has read."""
         total = sum(len(batch.objects) for batch in self.batches.values())
-        progress = Progress("objects of the first process", total, shown=self._shows_progress)
+        progress = Progress("of the objects that the first process checks", total, shown=self._shows_progress)
         reviewer = reviewer_of(self.options, self.profile, knowledge)
         for batch in self.batches.values():
             batch.review(reviewer, progress)

@@ -83,6 +83,27 @@ def test_totals() -> None:
     assert [kind.nodes for kind in found.kinds] == [("n1", "n2")]
 
 
+def test_closest_node() -> None:
+    """The nodes that lack the fewest devices come first, whatever share of a request these are."""
+    slices = [
+        slice_of(device("h0", attributes={"model": "h"}), name="n0", pool="n0", nodeName="n0"),
+        slice_of(
+            *(device(name, attributes={"model": "g"}) for name in ("g0", "g1")),
+            name="n1",
+            pool="n1",
+            nodeName="n1",
+        ),
+    ]
+    nodes = Snapshot(ALL_FEATURES, [node("n0"), node("n1")], {"any": device_class()}, slices)
+    of_model = f"device.attributes['{DRIVER}'].model == '%s'"
+    requests = [
+        exactly("g", count=2, selectors=[of_model % "g"]),
+        exactly("h", selectors=[of_model % "h"]),
+    ]
+    found = explain(nodes, [claim(*requests)])
+    assert [kind.nodes for kind in found.kinds] == [("n1",), ("n0",)]
+
+
 @pytest.mark.parametrize(
     ("counts", "names"),
     [
