@@ -126,11 +126,17 @@ def _elsewhere(schema: Schema, kind: str, path: Path, before: Any, obj: Any) -> 
     fitting = [
         (place, listed if is_readable(schema, type, listed) else filled(schema, type, Scalars()))
         for place, type in free_places(schema, kind, taken_away, str(field[-1]), listed)
-        if place != field
+        if place != field and not is_in_another_entry(place, field)
     ]
     removed = _setting(field, REMOVED)
     guesses += [_all(removed, _setting(place, moved)) for place, moved in fitting[:_MOST_PLACES_ALONE]]
     return [*guesses, _all(removed, *(_setting(place, moved) for place, moved in fitting))]
+
+
+def is_in_another_entry(place: Path, path: Path) -> bool:
+    """Whether two paths part at the entries of a list or map: what is in one entry is hardly meant for another."""
+    parting = next((pair for pair in zip(place, path, strict=False) if pair[0] != pair[1]), None)
+    return parting is not None and (isinstance(parting[0], int) or type(parting[0]) is Key)
 
 
 def _map_entry(path: Path) -> Path:

@@ -6,7 +6,7 @@ from typing import Any
 
 from advice.afterwards.edits import REMOVED
 from advice.afterwards.fixed import Fixed
-from advice.afterwards.gaps import TooManyGuessesError, free_places
+from advice.afterwards.gaps import TooManyGuessesError, free_places, is_in_another_entry
 from advice.hints.schema_walk import fields_of, struct_at, type_at
 from resourceapi.decoding import is_readable
 from resourceapi.field_path import Key, Path
@@ -102,17 +102,11 @@ def _near_places(obj: Any, schema: Schema, kind: str, path: Path, value: Any) ->
         if type(place[-1]) is Key:
             far += [place, place] if is_next_to_it else []
         elif place[-1] == path[-1] and (
-            not _is_in_another_entry(place, around) or isinstance(value_at(obj, place[:-1]), dict)
+            not is_in_another_entry(place, around) or isinstance(value_at(obj, place[:-1]), dict)
         ):
             is_near = place[:-1] == outer or place[:-2] == around
             (near if is_near else far).append(place)
     return near if not far else [*near, *far, *far]
-
-
-def _is_in_another_entry(place: Path, around: Path) -> bool:
-    """Whether two paths part at the entries of a list."""
-    parting = next((pair for pair in zip(place, around, strict=False) if pair[0] != pair[1]), None)
-    return parting is not None and isinstance(parting[0], int)
 
 
 def _free_fields(schema: Schema, struct: Struct | None, holder: Any) -> dict[str, Type]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from advice.afterwards.edits import REMOVED, with_value
+from advice.afterwards.gaps import is_in_another_entry
 from resourceapi.field_path import Path
 from resourceapi.manifests import MISSING, value_at
 
@@ -123,6 +124,7 @@ def _made(source: random.Random, obj: Json, path: Path) -> Breakage | None:
             each
             for each in _paths(obj, ())
             if isinstance(value_at(obj, each), dict) and each[: len(path)] != path
+            if not is_in_another_entry(each, path)  # where nobody indents it to
         ]
         place = (*source.choice([(), *others]), last)
     elif sort == "spelling" and len(last) > 2:
