@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from typing import Any
 
 from resourceapi.manifests import entries, mapping, name_of, text
+
+MOST_NODES = 3
+"""How many other nodes a warning about one of them names."""
 
 PoolId = tuple[str, str]
 """Driver and name."""
@@ -46,23 +50,30 @@ class Generation:
 
 
 class Pool:
-    """The slices of a pool."""
+    """The slices of a pool.
 
-    __slots__ = ("_files", "generations", "nodes", "slices")
+    Everything that is asked for each slice is kept up to date, as a pool may have thousands.
+
+    :ivar newest: the generation that counts.
+    :ivar nodes: the nodes that slices are on.
+    :ivar first_nodes: some of these, the first in the order of their names.
+    :ivar nodes_in: of each file the nodes that its slices are on.
+    """
+
+    __slots__ = ("_files", "first_nodes", "generations", "newest", "nodes", "nodes_in", "slices")
 
     def __init__(self) -> None:
         self.slices: list[Slice] = []
         self._files: dict[str, str] = {}  # of each name the file that has the slice
         self.generations: dict[int, Generation] = {}
-        self.nodes: dict[str, set[str]] = {}  # the nodes that slices are on, and the files of these slices
-
-    @property
-    def newest(self) -> int:
-        """The generation that counts."""
-        return max(self.generations)
+        self.newest = 0
+        self.nodes: set[str] = set()
+        self.first_nodes: list[str] = []
+        self.nodes_in: dict[str, set[str]] = {}
 
     def generation(self, number: int) -> Generation:
         """One generation, an empty one if there is no slice of it yet."""
+        self.newest = max(self.newest, number) if self.generations else number
         return self.generations.setdefault(number, Generation())
 
     def add(self, slice: Slice) -> None:
@@ -81,7 +92,11 @@ class Pool:
             generation.by_file[slice.file] = generation.by_file.get(slice.file, 0) + 1
         generation.expected = max(generation.expected, slice.expected)
         if slice.node:
-            self.nodes.setdefault(slice.node, set()).add(slice.file)
+            self.nodes_in.setdefault(slice.file, set()).add(slice.node)
+            if slice.node not in self.nodes:
+                self.nodes.add(slice.node)
+                insort(self.first_nodes, slice.node)
+                del self.first_nodes[MOST_NODES + 1 :]
 
     def add_counter(self, generation: int, counter_set: str, counter: str, value: str) -> None:
         """Note the value of a counter."""

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from advice.lints.facts import Facts
-from advice.lints.pools import Pool, generation_of, pool_id
+from advice.lints.pools import MOST_NODES, Pool, generation_of, pool_id
 from advice.lints.table import BINDING_WITHOUT_NODE, SEVERAL_NODES, SLICE_COUNT, Warning
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.manifests import devices_of, mapping, text
-
-_MOST_NODES = 3
 
 
 def check(manifest: dict[str, Any], facts: Facts, file: str) -> Iterator[Warning]:
@@ -54,17 +52,18 @@ def _several_nodes(manifest: dict[str, Any], pool: Pool, file: str, *, is_comple
     assert id is not None
     driver, name = id
     node = text(mapping(manifest, "spec"), "nodeName")
-    others = sorted(pool.nodes.keys() - {node})
-    more = f" and {len(others) - _MOST_NODES} more" if len(others) > _MOST_NODES else ""
-    listed = ", ".join(f'"{other}"' for other in others[:_MOST_NODES]) + more
+    listed = [other for other in pool.first_nodes if other != node][:MOST_NODES]
+    left = len(pool.nodes) - (node in pool.nodes) - len(listed)
+    others = ", ".join(f'"{other}"' for other in listed) + (f" and {left} more" if left else "")
     is_counted = len(pool.generations) == 1 and pool.generations[pool.newest].slices == (
         mapping(manifest, "spec", "pool").get("resourceSliceCount")
     )
-    beside = any(file in pool.nodes[other] for other in others)
+    in_file = pool.nodes_in.get(file, ())
+    beside = len(in_file) > (node in in_file)
     return Warning(
         SEVERAL_NODES.code,
         ("spec", "nodeName"),
-        f'the pool "{name}" of driver "{driver}" is on node "{node}", but also on {listed}',
+        f'the pool "{name}" of driver "{driver}" is on node "{node}", but also on {others}',
         "a driver on each node needs a pool on each node: name it after the node, or devices of different nodes count as "
         "the same device",
         is_note=is_counted or not (is_complete or beside),
