@@ -18,6 +18,7 @@ from resourceapi import deep_json
 from resourceapi.api_client import TooLarge, Unavailable, expect
 from resourceapi.json_values import JSONError
 from resourceapi.manifests import text
+from resourceapi.object_names import is_dots
 from resourceapi.shortening import shortened
 
 TIMEOUT = 8.0
@@ -97,6 +98,8 @@ class Client:
         self._access.pool.clear()
 
     def _send(self, verb: str, url: str, content: bytes | None, timeout: float) -> BaseHTTPResponse:
+        if any(map(is_dots, url.partition("?")[0].split("/"))):  # the library would ask for another path
+            raise Unavailable(f"{verb} {url}: no name is . or ..")
         headers = HTTPHeaderDict(
             {"Accept": self._accept, "Content-Type": MERGE_PATCH if verb == "PATCH" else JSON}
         )

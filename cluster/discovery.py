@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from resourceapi.api_client import Api, Unavailable, expect
 from resourceapi.kinds import KINDS, Kind
-from resourceapi.model.versions import GROUP
+from resourceapi.manifests import text
+from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
+from resourceapi.objects import Object
 from resourceapi.releases import Profile
 
 NOT_FOUND = 404
@@ -25,8 +27,9 @@ class Discovery:
         group = expect(api.request("GET", path), f"GET {path}", 200)
         self.not_served: list[str] = []
         self._resources: dict[str, set[str]] = {}
-        for entry in group.get("versions") or ():
-            version = str(entry["version"])
+        for version in _texts(group, "versions", "version", path):
+            if version not in SCHEMAS_WITH_PROPOSALS or version in self._resources:
+                continue  # nothing is known of it, or it is there twice
             try:
                 listed = expect(api.request("GET", f"{path}/{version}"), f"GET {path}/{version}", 200)
             except Unavailable as error:
@@ -34,7 +37,7 @@ class Discovery:
                     raise
                 self.not_served.append(version)
                 continue
-            self._resources[version] = {str(each["name"]) for each in listed.get("resources") or ()}
+            self._resources[version] = set(_texts(listed, "resources", "name", f"{path}/{version}"))
 
     def kinds(self, profile: Profile | None = None) -> list[tuple[Kind, str]]:
         """The kinds that the cluster serves, each with its newest version there.
@@ -50,3 +53,15 @@ class Discovery:
             if served:
                 found.append((kind, (common or served)[0]))
         return found
+
+
+def _texts(answer: Object, key: str, of_each: str, path: str) -> list[str]:
+    """What the entries of a list in an answer are called.
+
+    :raises Unavailable: if an entry has no such text.
+    """
+    found = answer.get(key) or []
+    texts = [text(each, of_each) for each in found] if isinstance(found, list) else [""]
+    if not all(texts):
+        raise Unavailable(f"GET {path}: the answer does not say which {key} are served")
+    return texts

@@ -11,7 +11,7 @@ from cluster.discovery import Discovery
 from documents.errors import DocumentError
 from documents.positions import Place
 from documents.source import Path
-from resourceapi.api_client import Api, Listing, TooLarge, Unavailable, expect
+from resourceapi.api_client import MOST_OBJECTS, Api, Listing, TooLarge, Unavailable, get_object
 from resourceapi.field_path import json_pointer
 from resourceapi.kinds import KINDS
 from resourceapi.manifests import pod_spec
@@ -218,7 +218,7 @@ def live_object(
         resource = next(each for each in _WORKLOADS if each.kind == kind)
     where = f"/namespaces/{quote(namespace, safe='')}" if resource.is_namespaced else ""
     path = f"{resource.version_path}{where}/{resource.name}/{quote(name, safe='')}"
-    item = expect(api.request("GET", path), f"GET {path}", 200)
+    item = get_object(api, path, kind, name)
     value = {**_as_sent(item), "apiVersion": resource.api_version, "kind": kind}
     return LiveObject(cluster, resource.name, value)
 
@@ -228,11 +228,11 @@ def _items(api: Api, resource: _Resource, namespace: str) -> Iterator[Object]:
     path, escaped = resource.version_path, quote(namespace, safe="")
     if namespace and resource.kind == "Namespace":
         path += f"/namespaces/{escaped}"
-        yield expect(api.request("GET", path), f"GET {path}", 200)
+        yield get_object(api, path, resource.kind, namespace)
         return
     if namespace and resource.is_namespaced:
         path += f"/namespaces/{escaped}"
-    yield from Listing(api, f"{path}/{resource.name}")
+    yield from Listing(api, f"{path}/{resource.name}", MOST_OBJECTS)
 
 
 def _as_sent(item: Object) -> Object:

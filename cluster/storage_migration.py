@@ -11,11 +11,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
+from urllib.parse import quote
 
 from cluster.discovery import Discovery
 from conversion.crd_list_keys import without_empty_list_keys
 from conversion.documents import ConversionError, convert_document
-from resourceapi.api_client import Api, Listing, Unavailable
+from resourceapi.api_client import MOST_OBJECTS, Api, Listing, Unavailable, expect
 from resourceapi.decoding import DecodingError
 from resourceapi.deep_json import equal
 from resourceapi.errors import ClaimcheckError
@@ -246,7 +247,7 @@ def _all(api: Api, served: Mapping[str, str]) -> dict[Key, Object]:
 
 def _listed(api: Api, kind: Kind, version: str) -> Iterator[Object]:
     try:
-        for item in Listing(api, f"/apis/{GROUP}/{version}/{kind.resource}"):
+        for item in Listing(api, f"/apis/{GROUP}/{version}/{kind.resource}", MOST_OBJECTS):
             yield {**item, "apiVersion": f"{GROUP}/{version}", "kind": kind.name}
     except Unavailable as error:
         if not error.code:
@@ -255,9 +256,9 @@ def _listed(api: Api, kind: Kind, version: str) -> Iterator[Object]:
 
 
 def _path(version: str, key: Key, *, named: bool = True) -> str:
-    namespace = f"/namespaces/{key.namespace}" if key.namespace else ""
+    namespace = f"/namespaces/{quote(key.namespace, safe='')}" if key.namespace else ""
     path = f"/apis/{GROUP}/{version}{namespace}/{KINDS[key.kind].resource}"
-    return f"{path}/{key.name}" if named else path
+    return f"{path}/{quote(key.name, safe='')}" if named else path
 
 
 def _delete(api: Api, version: str, key: Key, obj: Object) -> None:
@@ -269,7 +270,7 @@ def _delete(api: Api, version: str, key: Key, obj: Object) -> None:
     if code == 200 and mapping(obj, "metadata").get("finalizers"):
         code, answer = api.request("PATCH", path, {"metadata": {"finalizers": None}})
     if code not in (200, 404):
-        raise Refused(f"{key}: not deleted: {code} {answer.get('message')}")
+        raise Refused(f"{key}: not deleted: {code} {text(answer, 'message')}")
 
 
 def _create(api: Api, key: Key, obj: Object) -> None:
@@ -288,8 +289,8 @@ def _create(api: Api, key: Key, obj: Object) -> None:
 def _written(api: Api, verb: str, path: str, body: Object, key: Key) -> Object:
     code, answer = api.request(verb, path, body)
     if code not in (200, 201):
-        message = str(answer.get("message"))
+        message = text(answer, "message")
         by_server = code == FORBIDDEN and EXCEEDED in message and BY_WEBHOOK not in message
         raise Refused(f"{key}: {verb}: {code} {message}" + (HINT_FOR_QUOTA if by_server else ""))
-    created: Object = answer
+    created: Object = expect((code, answer), f"{verb} {path}", code)
     return created

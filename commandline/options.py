@@ -11,6 +11,7 @@ from commandline.color import AUTO, CHOICES
 from commandline.errors import UsageError
 from resourceapi import runtime_config
 from resourceapi.gates import GATES, GateError, parse
+from resourceapi.object_names import is_dots
 from resourceapi.releases import NEWEST, PROPOSALS, RELEASES, Profile, UnknownRelease
 from resourceapi.runtime_config import ALL, RuntimeConfigError
 
@@ -229,9 +230,12 @@ def settle_namespace(options: Namespace, of_context: str = "") -> None:
     """Fill in the namespace; ``namespace_given`` is what the user has written, empty for nothing.
 
     :param of_context: the namespace of the cluster's context.
+    :raises UsageError: for one that no namespace is called.
     """
     options.namespace_given = options.namespace or ""
     options.namespace = options.namespace_given or of_context or DEFAULT_NAMESPACE
+    if is_dots(options.namespace):
+        raise UsageError(f"invalid namespace \"{options.namespace}\": [may not be '{options.namespace}']")
 
 
 def add_output(parser: Arguments, formats: Iterable[str] = FORMATS) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from commandline.errors import UsageError
 from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE
 from resourceapi.model import workloads
+from resourceapi.object_names import is_dots
 
 _SHORT_NAMES = {
     "po": "Pod",
@@ -36,6 +37,16 @@ class ObjectName(NamedTuple):
     kind: str
     name: str
 
+    @classmethod
+    def checked(cls, kind: str, name: str) -> ObjectName:
+        """Make one.
+
+        :raises UsageError: for a name that no object has.
+        """
+        if is_dots(name):
+            raise UsageError(f"invalid resource name \"{name}\": [may not be '{name}']")
+        return cls(kind, name)
+
     def __str__(self) -> str:
         return f"{self.kind.lower()}/{self.name}"
 
@@ -48,17 +59,17 @@ def kind_of(word: str) -> str:
 def names_and_files(arguments: Sequence[str]) -> tuple[list[ObjectName], list[str]]:
     """Arguments apart: objects (``TYPE/NAME``, or a type and names), and files. What is there as a file is one.
 
-    :raises UsageError: for an object of another type.
+    :raises UsageError: for an object of another type, or a name that no object has.
     """
     if len(arguments) > 1 and kind_of(arguments[0]) and not any(map(os.path.exists, arguments)):
         kind = kind_of(arguments[0])
         if not any("/" in argument for argument in arguments):
-            return [ObjectName(kind, name) for name in arguments[1:]], []
+            return [ObjectName.checked(kind, name) for name in arguments[1:]], []
     names, files = [], []
     for argument in arguments:
         type_name, slash, name = argument.partition("/")
         if slash and name and "/" not in name and kind_of(type_name) and not os.path.exists(argument):
-            names.append(ObjectName(kind_of(type_name), name))
+            names.append(ObjectName.checked(kind_of(type_name), name))
         elif slash and not os.path.exists(type_name) and _SIMPLE.fullmatch(argument):
             raise UsageError(
                 f"{argument}: neither a file nor an object such as pod/NAME; the types are pod, the workloads "

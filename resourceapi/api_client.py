@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from resourceapi.errors import ClaimcheckError
-from resourceapi.manifests import mapping, text
+from resourceapi.manifests import mapping, name_of, text
 from resourceapi.objects import Object
 
 FIRST_PAGE = 25
 PAGE = 500
+#: What a command reads of one collection: more than the pods of the largest cluster that Kubernetes supports (150,000).
+MOST_OBJECTS = 200_000
 
 
 class Unavailable(ClaimcheckError):
@@ -77,17 +79,42 @@ class Listing:
                 size = largest = max(1, size // 4)
                 continue
             page = expect(answer, f"GET {self._path}", 200)
-            found = page.get("items") or ()
+            found = page.get("items") or []
+            if not isinstance(found, list) or not all(map(_is_object, found)):
+                raise Unavailable(f"GET {self._path}: the answer is not a list of objects")
             seen += len(found)
             if self._most is not None and seen > self._most:
                 raise Unavailable(f"GET {self._path}: there are more than {self._most:,}")
             yield from found
             metadata = mapping(page, "metadata")
-            following = text(metadata, "continue")
+            before, following = following, text(metadata, "continue")
             if not following:
                 self.revision = text(metadata, "resourceVersion")
                 return
+            if not found or following == before:
+                raise Unavailable(f"GET {self._path}: the list does not end: a page leads no further")
             size = min(2 * size, largest)
+
+
+def get_object(api: Api, path: str, kind: str, name: str) -> Object:
+    """The object at a path.
+
+    :param kind: of the object that is asked for, as ``name``; anything else is no answer.
+    :raises Unavailable: if it cannot be read; with the server's message where there is none.
+    """
+    return expect_object(api.request("GET", path), f"GET {path}", kind, name)
+
+
+def expect_object(answer: tuple[int, Any], what: str, kind: str, name: str) -> Object:
+    """The object of this kind and name in an answer.
+
+    :param what: the request, for the message.
+    :raises Unavailable: for any other answer.
+    """
+    found: Object = expect(answer, what, 200)
+    if not _is_object(found) or name_of(found) != name or found.get("kind", kind) != kind:
+        raise Unavailable(f"{what}: the answer is not the {kind} that was asked for")
+    return found
 
 
 def expect(answer: tuple[int, Any], what: str, *codes: int) -> Any:
@@ -99,5 +126,13 @@ def expect(answer: tuple[int, Any], what: str, *codes: int) -> Any:
     code, body = answer
     if code in codes and isinstance(body, dict):
         return body
-    message = text(body, "message") if isinstance(body, dict) else ""
+    if code in codes:
+        raise Unavailable(f"{what}: the answer is not an object")
+    message = text(body, "message")
     raise Unavailable(f"{what}: {code} {message}".rstrip(), code=code, reason=message)
+
+
+def _is_object(value: Any) -> bool:
+    """Whether it has the metadata without which no API server stores an object."""
+    namespace = mapping(value, "metadata").get("namespace", "")
+    return bool(name_of(value)) and isinstance(namespace, str)

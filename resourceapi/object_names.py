@@ -30,9 +30,14 @@ def namespace_name(value: str) -> list[Problem]:
 
 def path_segment(value: str, *, prefix: bool = False) -> list[Problem]:
     """What can stand as one segment in a URL; ``prefix``: something will be appended."""
-    if not prefix and value in (".", ".."):
+    if not prefix and is_dots(value):
         return [Problem(INVALID, value, f"may not be '{value}'")]
     return [Problem(INVALID, value, f"may not contain '{part}'") for part in "/%" if part in value]
+
+
+def is_dots(name: str) -> bool:
+    """Whether a name is ``.`` or ``..``, which no escaping keeps from leading elsewhere in a URL; no object has it."""
+    return name in (".", "..")
 
 
 def finalizer(value: str) -> list[Problem]:

@@ -13,10 +13,11 @@ from commandline.context import Namespaces
 from commandline.live_cluster import LiveCluster
 from commandline.reports.escaping import complain
 from commandline.results import Failure, Unread
-from resourceapi.api_client import Unavailable, expect
+from resourceapi.api_client import Unavailable, expect_object
 from resourceapi.kinds import KINDS
 from resourceapi.manifests import labels_of
 from resourceapi.model import workloads
+from resourceapi.object_names import is_dots
 
 if TYPE_CHECKING:
     from advice.findings import Result
@@ -124,9 +125,12 @@ class LiveChecks:
 
         :raises Unavailable: if it cannot be read.
         """
+        if is_dots(name):
+            return None
         if name not in self._namespaces:
             try:
-                self._namespaces[name] = self._get(f"/api/v1/namespaces/{quote(name, safe='')}")
+                path = f"/api/v1/namespaces/{quote(name, safe='')}"
+                self._namespaces[name] = self._get(path, "Namespace", name)
             except Unavailable as error:
                 self._namespaces[name] = error
         found = self._namespaces[name]
@@ -141,7 +145,7 @@ class LiveChecks:
         """
         path = _path(result)
         try:
-            stored = self._get(path) if path else None
+            stored = self._get(path, result.kind, result.name) if path else None
         except Unavailable as error:
             self._fail(result.title, error)
             return None
@@ -153,7 +157,7 @@ class LiveChecks:
     def _fail(self, what: str, error: Unavailable) -> None:
         self.failures.append(Failure(f"{self._cluster.name}/{what}", self._cluster.failure(error)))
 
-    def _get(self, path: str) -> Object | None:
+    def _get(self, path: str, kind: str, name: str) -> Object | None:
         """An object; None if there is none. A cluster that has not answered is not asked again."""
         if self._cluster.unreachable is not None:
             raise self._cluster.unreachable
@@ -162,8 +166,7 @@ class LiveChecks:
         except Unavailable as error:
             self._cluster.unreachable = error
             raise
-        found: Object | None = None if _is_missing(answer) else expect(answer, f"GET {path}", 200)
-        return found
+        return None if _is_missing(answer) else expect_object(answer, f"GET {path}", kind, name)
 
 
 class _LiveNamespaces(Namespaces):
@@ -204,12 +207,12 @@ def _is_missing(answer: tuple[int, Any]) -> bool:
 
 
 def _path(result: Result) -> str:
-    """Where the stored object is; empty if the object has no name, or is of a kind that is not validated."""
+    """Where the stored object is; empty if the object has no name that one can have, or is of a kind that is not validated."""
     if result.kind in KINDS:
         resource = KINDS[result.kind].resource
     else:
         resource = workloads.RESOURCES.get(result.kind, "")
-    if not resource or not result.name:
+    if not resource or not result.name or is_dots(result.name) or is_dots(result.namespace):
         return ""
     version = result.api_version
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"

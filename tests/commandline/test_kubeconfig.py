@@ -312,6 +312,8 @@ def test_versions_that_the_cluster_serves(
     cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A file is checked against the versions that the cluster serves; another release serves the stable ones."""
+    for version in cluster.versions:
+        cluster.objects[f"{GROUP}/{version}/deviceclasses/gpu.example.com"] = CLASS
     beta = tmp_path / "class.yaml"
     beta.write_text(json.dumps({"apiVersion": "resource.k8s.io/v1beta1", "kind": "DeviceClass", **CLASS}))
     asked = ("--live", "--kubeconfig", _kubeconfig(tmp_path, _address(cluster)), str(beta))
@@ -710,7 +712,7 @@ def test_missing_plugin(cluster: FakeCluster, tmp_path: Path, capsys: pytest.Cap
 def test_one_namespace(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With `-n`, objects in other namespaces are not even asked for; those in none still are."""
     cluster.lists[f"{GROUP}/v1/namespaces/team/resourceclaims"] = [_claim("first")]
-    cluster.lists["/api/v1/namespaces/team"] = []
+    cluster.objects["/api/v1/namespaces/team"] = {"metadata": {"name": "team"}}
     config = _kubeconfig(tmp_path, _address(cluster))
     report = _report(capsys, "--kubeconfig", config, "-n", "team")
     files = [result["file"] for result in report["results"]]
@@ -725,6 +727,7 @@ def test_name_of_a_namespace_is_no_path(
     cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What is no name of a namespace cannot lead elsewhere."""
+    cluster.objects["/api/v1/namespaces/..%2Fnodes%3Fx"] = {"metadata": {"name": "../nodes?x"}}
     config = _kubeconfig(tmp_path, _address(cluster))
     _report(capsys, "--kubeconfig", config, "-n", "../nodes?x")
     assert "/api/v1/namespaces/..%2Fnodes%3Fx/pods" in cluster.asked

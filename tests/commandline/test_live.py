@@ -232,6 +232,18 @@ def test_something_else_than_an_api_server(
     assert (report["results"], len(report["failures"])) == ([], 1)
 
 
+def test_names_that_are_dots(live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No object has them: files are answered as by validation, others as by kubectl; the cluster is not asked."""
+    file = _file(tmp_path, {"name": '".."'}, {"name": "a", "more": ', namespace: ".."'})
+    report = _report(capsys, file, "--live", code=1)
+    assert [each.get("verb") for each in report["results"]] == ["create", None]
+    assert report["results"][0]["findings"][0]["field"] == "metadata.name"
+    assert [each["message"] for each in report["results"][1]["findings"]] == ['namespaces ".." not found']
+    for arguments, what in ((["pod/.."], "resource name"), (["pod/a", "-n", ".."], "namespace")):
+        assert main(["explain", "--live", *arguments]) == 2
+        assert f"invalid {what} \"..\": [may not be '..']" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["validate", "quota", "explain"])
 def test_another_namespace(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Objects that name another namespace than -n are refused in kubectl's words."""

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -57,7 +58,7 @@ class FakeCluster:
             }
         if path.rpartition("/")[2] in self.only_discovered:
             return 404, {"message": "the server could not find the requested resource"}
-        version, *parts = path.removeprefix(f"/apis/{GROUP}/").split("/")
+        version, *parts = map(unquote, path.removeprefix(f"/apis/{GROUP}/").split("/"))
         if not parts:
             served = [kind for kind in KINDS.values() if next(iter(kind.versions)) == version]
             return 200, {
