@@ -109,9 +109,11 @@ class PodAnswer(NamedTuple):
     :param placed: the node whose result was kept, if any.
     :param outcome: how scheduling ends, as far as nodes were asked.
     :param error: the first answer that fails the attempt.
+    :param refusal: why kube-scheduler refuses the pod before it looks at nodes.
     """
 
     nodes: Sequence[NodeAnswer]
     placed: str = ""
     outcome: SchedulingOutcome = SchedulingOutcome.MISFIT
     error: NodeAnswer | None = None
+    refusal: str = ""

@@ -29,7 +29,7 @@ class ClaimsOnNode(NamedTuple):
     def of(cls, claims: Sequence[Object]) -> ClaimsOnNode:
         """Those of a pod."""
         unallocated = [claim for claim in claims if allocation_of(claim) is None]
-        return cls(unallocated, [found for claim in claims if (found := _node_selector(claim)) is not None])
+        return cls(unallocated, [found for claim in claims if (found := node_selector(claim)) is not None])
 
     def is_away_from(self, node: Object) -> bool:
         """Whether an allocated claim is not available on a node."""
@@ -58,5 +58,6 @@ class AskedClaims:
         self.outcomes: dict[NodeClass, Outcome] = {}
 
 
-def _node_selector(claim: Object) -> Object | None:
+def node_selector(claim: Object) -> Object | None:
+    """The nodes on which an allocated claim is available; None for all, and for a claim that is not allocated."""
     return (allocation_of(claim) or {}).get("nodeSelector")

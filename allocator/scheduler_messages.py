@@ -19,6 +19,14 @@ def device_reason(error: str) -> str:
     return _AWAY if error == AWAY else error or _NO_DEVICES
 
 
+def refused(nodes: int, reason: str) -> str:
+    """The message of a pod that is refused before nodes are looked at.
+
+    :param nodes: how many nodes the cluster has.
+    """
+    return f"0/{nodes} nodes are available: {reason}."
+
+
 def unavailable(nodes: int, reasons: Iterable[str] | Counter[str]) -> str:
     """The message, without what follows on preemption.
 

@@ -19,6 +19,7 @@ from allocator.node_resources import NodeResources
 from allocator.nodes import NodeEntry, Nodes
 from allocator.plans import Outcome, Plans
 from allocator.pod_claims import AskedClaims, ClaimsOnNodes, PodClaims
+from allocator.pre_filter import refusal
 from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasible_nodes, outcome_of
 from allocator.states import PoolState
 from allocator.time_limit import TimeLimit
@@ -49,6 +50,10 @@ class Mode(Enum):
     SCHEDULER = "scheduler"
 
 
+_FILTERING = (Mode.FILTER, Mode.ATTEMPT, Mode.BEST_FIT)
+"""The modes that answer for kube-scheduler, not only for its allocator: it checks claims before it looks at nodes."""
+
+
 class SchedulingState:
     """Nodes, inventory and claims; all objects but nodes (JSON) are those of v1 in normal form.
 
@@ -68,6 +73,7 @@ class SchedulingState:
         self.nodes = {node_name(node): node for node in nodes}
         self.allocated = AllocatedState(features)
         self.inventory = Inventory(slices, stable=features.stable)
+        self._features = features
         self._classes = dict(classes)
         self._allocator = Allocator(features, self._classes, self.inventory, self.allocated)
         self._known = Nodes(self.nodes.values(), features, self.inventory, self.allocated)
@@ -192,6 +198,10 @@ class SchedulingState:
         if closed:
             entries = [entry for entry in entries if entry.name not in closed]
         answers = Answers(self._allocator.new_share_id)
+        if mode in _FILTERING and (refused := self.refusal(pod.elsewhere.unallocated)):
+            for entry in entries:
+                answers.add(entry.name, Outcome(error=refused, error_kind=NODE))
+            return PodAnswer(answers, refusal=refused)
         if mode is Mode.SCHEDULER:
             chosen = self._choose(entries, pod, answers)
         elif mode is Mode.BEST_FIT:
@@ -214,6 +224,10 @@ class SchedulingState:
         assert answer.result is not None
         self._keep(pod.on.get(answer.node, pod.elsewhere).unallocated, answer.result)
         return PodAnswer(answers, answer.node, outcome, answers.first_error(FATAL))
+
+    def refusal(self, claims: Iterable[Object]) -> str:
+        """Why kube-scheduler refuses a pod with these unallocated claims before it looks at nodes, if it does."""
+        return refusal(claims, self._classes, self._features)
 
     def _error_decides(self, entries: Sequence[NodeEntry]) -> bool:
         """Whether one error fails the attempt, however many other nodes fit."""

@@ -17,7 +17,7 @@ from allocator.fitting.waste import Waste
 from allocator.node_resources import PodNeeds
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import host_name, named_node, passed_over
-from allocator.scheduler_messages import device_reason, unavailable
+from allocator.scheduler_messages import device_reason, refused, unavailable
 from allocator.scheduling import Mode, SchedulingState
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
@@ -147,6 +147,8 @@ class Simulation:
 
     def _reason(self, pod: Pod, answer: PodAnswer) -> str:
         """What kube-scheduler says of a pod that fits on no node."""
+        if answer.refusal:
+            return refused(len(self.cluster.nodes), answer.refusal)
         reasons = Counter(reason for each in pod.rejections.values() for reason in each)
         resources = self.cluster.resources
         for node in self._closed(pod) - pod.closed:

@@ -8,12 +8,14 @@ from collections.abc import Iterable
 def nearest(word: str, candidates: Iterable[str]) -> str:
     """Find the name that was meant by a word in other case, with other separators or with a few wrong letters.
 
-    Words of up to 3 letters must agree except for case, those of up to 6 may be one edit off, longer ones two.
+    Words of up to 3 letters must agree except for case, those of up to 6 may be one edit off, longer ones two. Of names with
+    dots, labels may be missing at the end of one or the other, if only one candidate is like that.
 
     :returns: the nearest candidate, an empty string if none is near enough.
     """
     if not word or len(word) > 100:
         return ""
+    candidates = list(candidates)
     best, allowed = "", 0 if len(word) <= 3 else 1 if len(word) <= 6 else 2
     bare = _bare(word)
     for candidate in candidates:
@@ -28,13 +30,19 @@ def nearest(word: str, candidates: Iterable[str]) -> str:
             best, allowed = candidate, distance - 1
             if allowed < 0:
                 break
-    return best
+    return best or _longer_or_shorter(word, candidates)
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """The question to put to the user, with the nearest candidate; an empty string if none is near enough."""
     meant = nearest(word, candidates)
     return f"did you mean `{meant}`?" if meant else ""
+
+
+def _longer_or_shorter(word: str, candidates: Iterable[str]) -> str:
+    """The only candidate that a name lacks labels of at its end, or has labels beyond: `gpu.acme` for `gpu.acme.io`."""
+    found = [each for each in candidates if each.startswith(f"{word}.") or word.startswith(f"{each}.")]
+    return found[0] if len(found) == 1 else ""
 
 
 def _bare(word: str) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from allocator.answers import NodeAnswer
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import DeviceId
-from allocator.errors import FATAL
+from allocator.errors import AWAY, FATAL
 from allocator.explaining import alternatives, conflicts, remedies
 from allocator.explaining.absent_names import AbsentName, AbsentNames
 from allocator.explaining.alternatives import AlternativeNote
@@ -19,15 +19,16 @@ from allocator.explaining.clashes import Clash, clash
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck, checks_of
 from allocator.explaining.finder import Finder, Remedy
-from allocator.explaining.holders import Holder
-from allocator.explaining.snapshot import Snapshot, unknown_classes
+from allocator.explaining.holders import Holder, holder
+from allocator.explaining.snapshot import Snapshot, full_name, unknown_classes
 from allocator.explaining.steps import NodeView, Passed, Step
 from allocator.explaining.trials import Trials, Undecided
-from allocator.pod_claims import ClaimsOnNodes
+from allocator.pod_claims import ClaimsOnNodes, node_selector
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.selection import Selectors
 from allocator.time_limit import OutOfTime, TimeLimit
+from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 
 FITS, MISFIT, ERROR, CHANCE, UNDECIDED = (each.value for each in SchedulingOutcome)
@@ -68,6 +69,16 @@ class Total(NamedTuple):
     selected: int
     left: int
     failing: int
+
+
+class AllocatedElsewhere(NamedTuple):
+    """A claim of the pod that has devices already, but none for some eligible node.
+
+    :param nodes: those for which it has.
+    """
+
+    holder: Holder
+    nodes: tuple[str, ...]
 
 
 class NodeKind(NamedTuple):
@@ -119,6 +130,10 @@ class Explanation:
         self.kinds: list[NodeKind] = []
         #: for a pod that does not fit
         self.totals: list[Total] = []
+        #: why kube-scheduler refuses the pod before it looks at nodes, in its words
+        self.refusal = ""
+        #: claims of the pod that are allocated, but not on all eligible nodes
+        self.away: list[AllocatedElsewhere] = []
         #: classes that requests name but that do not exist
         self.unknown_classes: list[str] = []
         #: attributes and capacities that no device has
@@ -185,6 +200,7 @@ def explain(
         explanation.complete = False
         return explanation
     explanation = Explanation(demand, answers, excluded, trials.outcome(answers))
+    explanation.refusal = trials.refusal
     try:
         open_by_spec = {node: reasons for node, reasons in excluded.items() if node not in full}
         _look_closer(explanation, trials, open_by_spec, gates, openings, made_for)
@@ -213,18 +229,12 @@ def _look_closer(
         return
     explanation.classes = sorted(trials.snapshot.classes)
     explanation.unknown_classes = unknown_classes(trials.snapshot, explanation.demand)
+    explanation.away = list(_away(explanation, trials))
     explanation.kinds = _kinds(explanation, trials, outcomes)
     first = explanation.kinds[:MAX_KINDS]
     explanation.alternatives = alternatives.untried(trials, explanation.demand)
-    explanation.conflict = conflicts.anywhere(trials)
-    explanation.clashes = list(_clashes(explanation, trials, outcomes))
-    for kind in first:
-        found = conflicts.on_node(trials, kind.nodes[0])
-        if found is not None:
-            explanation.conflicts.append(found)
-    if trials.others and explanation.answers:
-        with suppress(Undecided):
-            explanation.never = not trials.fits_anywhere(trials.claims, None)
+    if not explanation.refusal:
+        _find_conflicts(explanation, trials, outcomes)
     names = [kind.nodes[0] for kind in first] + [node for kind in first for node in kind.nodes[1:3]]
     # An error there fails the attempt on all nodes.
     names += [answer.node for answer in explanation.errors[:MAX_FAILING]]
@@ -233,6 +243,31 @@ def _look_closer(
     explanation.remedies = list(remedies.on_other_nodes(finder, excluded, openings))
     for remedy in islice(remedies.find(finder, explanation.absent_names, gates), MAX_REMEDIES):
         explanation.remedies.append(remedy)
+
+
+def _find_conflicts(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes) -> None:
+    explanation.conflict = conflicts.anywhere(trials)
+    explanation.clashes = list(_clashes(explanation, trials, outcomes))
+    for kind in explanation.kinds[:MAX_KINDS]:
+        found = conflicts.on_node(trials, kind.nodes[0])
+        if found is not None:
+            explanation.conflicts.append(found)
+    # What the pod's own claims hold stays in use.
+    if trials.others and explanation.answers and not explanation.away:
+        with suppress(Undecided):
+            explanation.never = not trials.fits_anywhere(trials.claims, None)
+
+
+def _away(explanation: Explanation, trials: Trials) -> Iterator[AllocatedElsewhere]:
+    nodes = trials.snapshot.nodes
+    missed = {answer.node for answer in explanation.answers if answer.error == AWAY}
+    for claim in trials.claims if missed else ():
+        selector = node_selector(claim)
+        there = (
+            () if selector is None else tuple(name for name, node in nodes.items() if selects(selector, node))
+        )
+        if selector is not None and not missed <= set(there):
+            yield AllocatedElsewhere(holder(full_name(claim), claim), there)
 
 
 def _clashes(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes) -> Iterator[Clash]:

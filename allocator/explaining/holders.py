@@ -29,14 +29,16 @@ class Holder(NamedTuple):
         """`pod a/train (claim train-gpu)`, `claim a/shared (pods a/x, a/y and 3 others)`."""
         if len(self.pods) == 1 and not self.others:
             return f"pod {self.pods[0]} (claim {self.claim.rpartition('/')[2]})"
-        users = [f"pods {_some(self.pods)}"] if self.pods else []
-        return f"claim {self.claim} ({', '.join((*users, *self.others)) or 'used by no pod'})"
+        return f"claim {self.claim} ({self._users() or 'used by no pod'})"
 
     @property
     def used_by(self) -> str:
         """`used by pod a/train`, `used by pods a/x, a/y and 3 others`, `used by no pod`."""
+        return f"used by {self._users() or 'no pod'}"
+
+    def _users(self) -> str:
         users = [f"pod{'s' if len(self.pods) > 1 else ''} {_some(self.pods)}"] if self.pods else []
-        return f"used by {', '.join((*users, *self.others)) or 'no pod'}"
+        return ", ".join((*users, *self.others))
 
 
 def holder(name: str, claim: Object) -> Holder:

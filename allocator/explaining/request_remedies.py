@@ -324,7 +324,12 @@ def _without_alternative(finder: Finder, part: Part) -> Iterator[Remedy]:
     changed = with_alternatives(claims, part.claim, part.request, others)
     if finder.claims_work(changed):
         behind = [each.get("name", "") for each in alternatives[part.sub + 1 :]]
-        text = f"without {finder.title(part)}, which fails with an error"
+        named = details_of(claims, part).get("deviceClassName", "")
+        if named not in finder.trials.snapshot.classes:
+            text = f"without {finder.title(part)}, whose class does not exist"
+            behind = []
+        else:
+            text = f"without {finder.title(part)}, which fails with an error"
         if behind:
             text += f", so that {', '.join(behind)} {'is' if len(behind) == 1 else 'are'} never tried"
         yield from finder.confirm("alternative", text, finder.subject(part), None, Variation(changed))

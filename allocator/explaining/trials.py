@@ -80,6 +80,11 @@ class Trials:
         """The problem without any change."""
         return Variation(self.claims)
 
+    @property
+    def refusal(self) -> str:
+        """Why kube-scheduler refuses the pod as it is before it looks at nodes, in its words."""
+        return self.snapshot.cluster.refusal(each for each in self.claims if allocation_of(each) is None)
+
     def check_time(self) -> None:
         """Do nothing while there is time.
 

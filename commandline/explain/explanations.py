@@ -25,7 +25,7 @@ from allocator.pod_nodes import (
     rejections,
     spoken,
 )
-from allocator.scheduler_messages import device_reason, unavailable
+from allocator.scheduler_messages import device_reason, refused, unavailable
 from allocator.time_limit import TimeLimit
 from cluster.workloads import Workload
 from commandline.progress import Progress
@@ -256,9 +256,11 @@ def _nobody_offers(scenario: Scenario, name: str) -> str:
 
 
 def _unavailable(explanation: Explanation, rejected: Mapping[str, Sequence[Refusal]]) -> str:
-    """What kube-scheduler says of a pod that fits on no node; of an unknown class it says only that."""
-    if explanation.verdict != MISFIT or explanation.unknown_classes:
+    """What kube-scheduler says of a pod that fits on no node."""
+    if explanation.verdict != MISFIT:
         return ""
+    if explanation.refusal:
+        return refused(len(rejected) + len(explanation.answers), explanation.refusal)
     reasons = [reason for refusals in rejected.values() for reason in spoken(refusals)]
     reasons += [device_reason(answer.error) for answer in explanation.answers]
     return unavailable(len(rejected) + len(explanation.answers), reasons)

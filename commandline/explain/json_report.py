@@ -10,7 +10,14 @@ from allocator.binding_conditions import OpenCondition
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck
-from allocator.explaining.explanation import FITS, Explanation, NodeKind, RequestSteps, Total
+from allocator.explaining.explanation import (
+    FITS,
+    AllocatedElsewhere,
+    Explanation,
+    NodeKind,
+    RequestSteps,
+    Total,
+)
 from allocator.explaining.finder import Remedy
 from allocator.explaining.holders import Holder
 from allocator.explaining.rejections import Rejection
@@ -98,6 +105,8 @@ def _explanation(explanation: Explanation) -> Json:
     if explanation.error is not None:
         document["error"] = _error(explanation.error, explanation.errors)
     if explanation.verdict != FITS:
+        if explanation.away:
+            document["allocatedElsewhere"] = [_away(each) for each in explanation.away]
         document["unknownClasses"] = explanation.unknown_classes
         document["absentNames"] = [_absent(name) for name in explanation.absent_names]
         document["clashes"] = [
@@ -131,6 +140,11 @@ def _placement(explanation: Explanation) -> Json:
     names = (claim.name for claim in explanation.demand)
     results = zip(names, explanation.placed.result or (), strict=False)
     return {"node": explanation.placed.node, "devices": device_documents(results)}
+
+
+def _away(claim: AllocatedElsewhere) -> Json:
+    document: Json = {"claim": claim.holder.claim, "pods": list(claim.holder.pods)}
+    return document | {"nodes": len(claim.nodes), "names": list(claim.nodes[:MAX_NODES])}
 
 
 def _absent(name: AbsentName) -> Json:

@@ -29,6 +29,7 @@ from commandline.explain.scope import scope
 from commandline.reports.writing import failure_lines
 from commandline.results import place
 from resourceapi.counting import number
+from resourceapi.nearness import nearest
 
 if TYPE_CHECKING:
     from commandline.explain.explanations import Answer, Explained
@@ -148,6 +149,8 @@ def _verdict(explanation: Explanation) -> str:
         return f"fits, but attempts can fail because of an error on {explanation.error.node}: {explanation.error.error}"
     if explanation.verdict == UNDECIDED:
         return "not decided within the time limit"
+    if explanation.refusal:
+        return f"cannot be scheduled: {explanation.refusal}"
     if not explanation.answers:
         return "does not fit: no node is eligible"
     eligible = "eligible " if explanation.excluded else ""
@@ -156,6 +159,7 @@ def _verdict(explanation: Explanation) -> str:
 
 
 def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
+    yield from _away(explanation)
     yield from _unknown_classes(explanation)
     yield from _absent_names(explanation)
     yield from _unusable_pools(explanation)
@@ -205,6 +209,18 @@ def _failing(explanation: Explanation) -> str:
     return f"{errors[0].node}{more}"
 
 
+def _away(explanation: Explanation) -> Iterator[str]:
+    """The claims of the pod that have devices elsewhere already."""
+    for each in explanation.away:
+        if not each.nodes:
+            where = "for a node that does not exist"
+        elif len(each.nodes) == 1:
+            where = f"on {each.nodes[0]}"
+        else:
+            where = f"for {each.nodes[0]} and {number(len(each.nodes) - 1, 'other node')}"
+        yield f"  claim {each.holder.claim} is allocated {where} ({each.holder.used_by})"
+
+
 def _unusable_pools(explanation: Explanation) -> Iterator[str]:
     """Pools of the closest nodes whose devices do not count, which nothing in the pod can change."""
     for kind in explanation.kinds[: remedy_report.MAX_KINDS]:
@@ -222,7 +238,9 @@ def _unknown_classes(explanation: Explanation) -> Iterator[str]:
     known = list(explanation.classes)
     listed = ", ".join(known[:MAX_CLASSES]) + (", …" if len(known) > MAX_CLASSES else "")
     for name in explanation.unknown_classes:
-        yield f"  there is no DeviceClass {name}; existing classes: {listed or 'none'}"
+        meant = nearest(name, known)
+        instead = f"did you mean {meant}?" if meant else f"existing classes: {listed or 'none'}"
+        yield f"  there is no DeviceClass {name}; {instead}"
 
 
 def _absent_names(explanation: Explanation) -> Iterator[str]:
@@ -254,7 +272,7 @@ def _summary(explanation: Explanation) -> Iterator[str]:
         there = any(request.steps[0].left for request in explanation.kinds[0].requests)
         if short and there:
             yield f"  closest node: {explanation.kinds[0].nodes[0]}, where {'; '.join(short)}"
-        elif not short and explanation.verdict == MISFIT:
+        elif not short and explanation.verdict == MISFIT and not explanation.kinds[0].error:
             yield from _clashes(explanation)
 
 
@@ -271,9 +289,12 @@ def _clashes(explanation: Explanation) -> Iterator[str]:
 def _kind(kind: NodeKind, explanation: Explanation) -> Iterator[str]:
     each = ", each" if len(kind.nodes) > 1 else ""
     yield f"  on {remedy_report.like(kind)}{each}:"
-    if kind.error and (explanation.error is None or kind.error != explanation.error.error):
+    said = explanation.refusal or (explanation.error and explanation.error.error)
+    if kind.error and kind.error != said:
         yield f"    error: {kind.error}"
-    if not any(request.steps[0].left or request.steps[0].rejected for request in kind.requests):
+    if kind.requests and not any(
+        request.steps[0].left or request.steps[0].rejected for request in kind.requests
+    ):
         yield "    no devices"
         return
     for request in kind.requests:
@@ -383,6 +404,8 @@ def _conflicts(explanation: Explanation) -> Iterator[str]:
         yield ""
         eligible = "eligible " if explanation.excluded else ""
         nowhere = "without an error on some node" if explanation.fitting else f"on any {eligible}node"
+        if explanation.away:
+            nowhere += f" while {'its claim stays' if len(explanation.away) == 1 else 'its claims stay'} allocated as now"
         yield f"  conflict: {_which(general, nowhere)}"
         yield from _members(general)
     for conflict in on_nodes:

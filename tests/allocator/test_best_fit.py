@@ -187,7 +187,7 @@ def test_nodes_fill_up() -> None:
 
 def test_errors_as_in_first_fit() -> None:
     """Where first-fit ends with an error, so does best-fit."""
-    asked = claim(exactly(device_class="missing"))
+    asked = claim(exactly(selectors=["device.attributes['a'].missing == 1"]))
     answers = [place(cluster(slice_of("d")), mode, asked) for mode in (Mode.FIRST_FIT, Mode.BEST_FIT)]
     assert not any(answer.placed for answer in answers)
     assert answers[0].nodes[0].error == answers[1].nodes[0].error != ""

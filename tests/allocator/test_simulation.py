@@ -15,7 +15,7 @@ from allocator.fitting.fragmentation import (
 )
 from allocator.packing import pack
 from allocator.scheduling import Mode, SchedulingState
-from allocator.simulation import Placement, Pod, Simulation
+from allocator.simulation import MODES, Placement, Pod, Simulation
 from resourceapi.objects import Object
 from tests.allocator.mig import ARRIVALS, LAYOUTS, gpus, pods, wanted
 from tests.allocator.objects import (
@@ -110,13 +110,25 @@ def test_closed_nodes() -> None:
 
 
 def test_errors() -> None:
-    """What is wrong with a pod's claims is said."""
+    """What the allocator finds wrong with a pod's claims is said."""
     placement = Simulation(three_devices()).place(pod("p", exactly(device_class="missing")), Mode.FIRST_FIT)
     assert not placement.node
     assert (
         'could not retrieve device class missing: deviceclass.resource.k8s.io "missing" not found'
         in placement.error
     )
+
+
+@pytest.mark.parametrize("mode", MODES.values())
+def test_missing_class(mode: Mode) -> None:
+    """For a class that does not exist, kube-scheduler looks at no node, and says which request names it."""
+    listed = first_of("f", alternative("a"), alternative("b", device_class="missing"))
+    placement = Simulation(three_devices()).place(
+        pod("p", exactly(), listed, closed=frozenset(("n1",))), mode
+    )
+    assert not placement.node
+    assert not placement.error
+    assert placement.reason == "0/2 nodes are available: request f/b: device class missing does not exist."
 
 
 def test_left_partitions() -> None:

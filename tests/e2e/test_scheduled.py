@@ -19,6 +19,7 @@ from allocator.pod_nodes import excluded
 from allocator.scheduling import SchedulingState
 from allocator.simulation import MODES, Pod, Simulation
 from allocator.time_limit import UNLIMITED
+from tests.allocator.objects import alternative, claim, exactly, first_of
 from tests.e2e.binaries import tool
 from tests.e2e.client import Client
 from tests.e2e.control_plane import control_plane
@@ -91,6 +92,24 @@ def test_verdicts(client: Client) -> None:
     for each in asked:
         assert placed(each) == [outcomes[each.name].outcome == BOUND] * len(MODES), each.name
     assert len(set(ours.values())) == len(_OUTCOMES)
+
+
+def test_missing_class(client: Client) -> None:
+    """The message names the request with its alternative, says nothing of nodes, and is the one that is foretold."""
+    missing = alternative("b", device_class="missing")
+    asked = {
+        "m1": exactly("r", device_class="missing"),
+        "m2": first_of("f", alternative("a"), missing),
+        "m3": first_of("f", missing, alternative("a")),
+    }
+    settings = [
+        setting(name, 1_000)._replace(claims=[claim(each, name=f"{name}-c")]) for name, each in asked.items()
+    ]
+    outcomes = schedule(client, settings, CLASSES)
+    for each in settings:
+        found = explained(each)
+        assert (found.verdict, outcomes[each.name].outcome) == (MISFIT, UNSCHEDULABLE)
+        assert f" nodes are available: {found.refusal}." in outcomes[each.name].message
 
 
 def test_remedies(client: Client) -> None:

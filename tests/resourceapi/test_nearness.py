@@ -34,6 +34,22 @@ def test_nearest(word: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("gpu.acme", "gpu.acme.io"),
+        ("gpu.acme.io.v2", "gpu.acme.io"),
+        ("gpu", "gpu.acme.io"),
+        ("gpu.ac", ""),
+        ("nic", ""),
+        ("acme.io", ""),
+    ],
+)
+def test_labels_at_the_end(word: str, meant: str) -> None:
+    """Whole labels may be missing or too many at the end, if that leaves one name."""
+    assert nearest(word, ("gpu.acme.io", "nic.acme.io", "nic.example.com")) == meant
+
+
+@pytest.mark.parametrize(
     ("first", "second", "count"),
     [
         ("", "", 0),
