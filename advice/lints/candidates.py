@@ -225,7 +225,8 @@ class Evaluations:
 
         largest_first = sorted(among.indexes, key=lambda index: -len(self.groups[index].members))
         devices = [self._devices[index] for index in largest_first]
-        return reason(expression.root, str(self.groups[largest_first[0]].members[0]), devices)
+        names = [str(self.groups[index].members[0]) for index in largest_first]
+        return reason(expression.root, names, devices)
 
 
 def _has(device: Device, lookup: Lookup) -> bool:

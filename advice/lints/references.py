@@ -9,7 +9,6 @@ in the same file.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from shlex import quote
 from typing import Any
 
 from advice.lints.facts import Facts
@@ -75,6 +74,8 @@ class _Reference:
     def _where_to_look(self) -> str:
         if not self.facts.is_live:
             return ADD
+        from shlex import quote
+
         options = f" --namespace {quote(self.namespace)}" if self.namespace else ""
         return (
             f"create it first, or use one that is there: `kubectl get {KINDS[self.kind].resource}{options}`"

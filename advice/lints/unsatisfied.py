@@ -20,33 +20,42 @@ _MOST_EXPLAINED = 500
 _LONGEST = 100
 
 
-def reason(root: Node, name: str, devices: list[Device]) -> str:
-    """Why none of the devices satisfies a checked selector.
+def reason(root: Node, names: list[str], devices: list[Device]) -> str:
+    """Why none of the devices satisfies a checked selector: the example is the device that satisfies most of its parts.
 
-    :param name: what the first of the devices is called; the others have other properties
+    :param names: what the devices are called; all have different properties
     """
     explainer = Explainer(root)
-    first = next(iter(explainer.explain(devices[0])), None)
+    explained = [explainer.explain(device) for device in devices[:_MOST_EXPLAINED]]
+    nearest = min(range(len(explained)), key=lambda index: _distance(explained[index]))
+    first = next(iter(explained[nearest]), None)
     if first is None:
         return ""
-    lines = [f"for example {name}: {first}"]
-    values = _values(first, explainer, devices)
+    lines = [f"for example {names[nearest]}: {first}"]
+    values = _values(first, explained)
     if len(values) > 1:
         lines.append(f"on these devices {first.seen[0][0]} is {_listed(values)}")
+    if type_clash := next(_type_clashes(root, first, devices[nearest]), ""):
+        lines.append(type_clash)
     suggestion = next(_suggestions(root, first, devices), "")
     if suggestion:
         lines.append(f"write `{suggestion}`, which some of them satisfy")
     return "\n".join(lines)
 
 
-def _values(first: Reason, explainer: Explainer, devices: list[Device]) -> list[str]:
-    """The values that the part which fails on the first device has on all of them."""
+def _distance(reasons: list[Reason]) -> tuple[bool, int]:
+    """How far a device is from satisfying a selector: one on which it fails is farther than any with other values."""
+    return any(not each.outcome.startswith("is ") for each in reasons), len(reasons)
+
+
+def _values(first: Reason, explained: list[list[Reason]]) -> list[str]:
+    """The values that the part which is false on one device has on all of them."""
     if not first.seen:
         return []
     found = {
         other.seen[0][1]: None
-        for device in devices[:_MOST_EXPLAINED]
-        for other in explainer.explain(device)
+        for reasons in explained
+        for other in reasons
         if other.position == first.position and other.seen
     }
     return list(found)
@@ -59,8 +68,24 @@ def _listed(values: list[str]) -> str:
     return f"{', '.join(values[:-1])} or {values[-1]}"
 
 
+def _type_clashes(root: Node, first: Reason, device: Device) -> Iterator[str]:
+    """That an attribute is a number or a boolean, where the comparison that is false is with a string."""
+    for lookup, _ in _compared_with_texts(root, first):
+        entries = device.attributes.get(lookup.domain)
+        value = None if entries is None else entries.get(lookup.name)
+        if isinstance(value, int):
+            what = "a boolean" if isinstance(value, bool) else "an integer"
+            yield f"{lookup.name} is {what}, which equals no string: compare it without quotes"
+
+
 def _suggestions(root: Node, first: Reason, devices: list[Device]) -> Iterator[str]:
     """The comparison with a text that failed, written so that a device satisfies it."""
+    for lookup, wanted in _compared_with_texts(root, first):
+        yield from _written_otherwise(lookup, wanted, _texts(lookup, devices))
+
+
+def _compared_with_texts(root: Node, first: Reason) -> Iterator[tuple[Lookup, str]]:
+    """The attribute that is compared with a text in the part that is false, and the text."""
     for node in walk(root):
         if isinstance(node, Call) and node.function == "_==_" and node.position == first.position:
             left, right = node.args
@@ -69,7 +94,7 @@ def _suggestions(root: Node, first: Reason, devices: list[Device]) -> Iterator[s
             if lookup is None or lookup.map != ATTRIBUTES or not isinstance(literal, Literal):
                 continue
             if isinstance(literal.value, str) and literal.value:
-                yield from _written_otherwise(lookup, literal.value, _texts(lookup, devices))
+                yield lookup, literal.value
 
 
 def _texts(lookup: Lookup, devices: Iterable[Device]) -> list[str]:
