@@ -84,7 +84,11 @@ def _devices(options: Namespace, profile: Profile, cluster: LiveCluster | None) 
     for manifest in _live(cluster, profile) if cluster else ():
         _add_slice(inventory, manifest.value, manifest, profile)
     if not len(inventory):
-        searched = [*options.device, *options.inventory, *([cluster.name] if cluster else [])]
+        searched = [
+            *options.device,
+            *options.inventory,
+            *([f"the cluster {cluster.name}"] if cluster else []),
+        ]
         raise UsageError(f"no devices in {', '.join(searched)}")
     return inventory
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from commandline.color import is_colored
 from commandline.errors import UsageError
 from commandline.helm import RenderedChart
-from commandline.options import asks_for_cluster, profile_of, settle_namespace
+from commandline.options import asks_for_cluster, names_cluster, profile_of, settle_namespace
 from commandline.progress import Progress
 from commandline.reading import Input, find_and_render, insist_on_one_reader, read_files
 from commandline.reports.escaping import complain
@@ -37,7 +37,7 @@ MANY_BYTES = 1_000_000
 MOST_PROCESSES = 8
 """The most processes that are used without ``--jobs``."""
 
-_EMPTY = "claimcheck: nothing was validated: the input has no objects of resource.k8s.io, pods or workloads"
+_EMPTY = "claimcheck: nothing was validated: the {} has no objects of resource.k8s.io, pods or workloads"
 
 
 def run(options: Namespace) -> int:
@@ -52,7 +52,7 @@ def run(options: Namespace) -> int:
     outcome = validate(options)
     _report(outcome, wanted, options)
     if outcome.is_empty and (options.fail_on_empty or not options.quiet):
-        complain(_EMPTY)
+        complain(_EMPTY.format("cluster" if names_cluster(options) and not options.paths else "input"))
     return outcome.exit_code(
         warnings_as_errors=options.warnings_as_errors, fail_on_empty=options.fail_on_empty
     )

@@ -317,6 +317,15 @@ def test_explain_by_name_in_an_inventory(
     assert not live.asked
 
 
+def test_a_cluster_without_objects(live: FakeCluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is the cluster that has none."""
+    live.lists = {path: [] for path in live.lists}
+    assert main(["validate", "--live"]) == 0
+    assert "nothing was validated: the cluster has no objects" in capsys.readouterr().err
+    assert main(["cel", "true", "--live"]) == 2
+    assert "no devices in the cluster " in capsys.readouterr().err
+
+
 def test_cel_and_quota(live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Devices and quotas of the cluster are used."""
     _with_a_template(live, tmp_path)

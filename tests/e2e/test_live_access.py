@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -65,6 +65,32 @@ class Site(NamedTuple):
     @property
     def port(self) -> int:
         return int(self.cluster["server"].rpartition(":")[2])
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The cluster under a name, as proxies see it."""
+        return {**self.cluster, "server": f"https://{HOST}:{self.port}", "tls-server-name": "127.0.0.1"}
+
+    @property
+    def insecure(self) -> dict[str, Any]:
+        return {"server": self.cluster["server"], "insecure-skip-tls-verify": True}
+
+    @property
+    def authority(self) -> str:
+        return b64encode(Path(self.cluster["certificate-authority"]).read_bytes()).decode()
+
+    @property
+    def by_token(self) -> dict[str, Any]:
+        return {"token": (self.directory / "token").read_text().strip()}
+
+    @property
+    def pem(self) -> Path:
+        return self.directory / "developer.pem"
+
+    @property
+    def data(self) -> str:
+        """The certificate and key, as a kubeconfig holds them."""
+        return b64encode(self.pem.read_bytes()).decode()
 
 
 class Run(NamedTuple):
@@ -193,85 +219,77 @@ def _plugin(site: Site, answer: str, version: str = "v1", **more: Any) -> dict[s
     }
 
 
-def _access(row: str, site: Site) -> Access:
-    """A way of access that works."""
-    cluster, directory = site.cluster, site.directory
-    pem = directory / "developer.pem"
-    data = b64encode(pem.read_bytes()).decode()
-    by_token = {"token": (directory / "token").read_text().strip()}
-    told = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "e2e"}}
-    named = {**cluster, "server": f"https://{HOST}:{site.port}", "tls-server-name": "127.0.0.1"}
-    insecure = {"server": cluster["server"], "insecure-skip-tls-verify": True}
-    authority = b64encode(Path(cluster["certificate-authority"]).read_bytes()).decode()
-    rows = {
-        "administrator": Access(cluster, site.admin),
-        "token": Access(cluster, by_token),
-        "token file": Access(cluster, {"tokenFile": str(directory / "token")}),
-        "certificate": Access(cluster, {"client-certificate": str(pem), "client-key": str(pem)}),
-        "certificate data": Access(cluster, {"client-certificate-data": data, "client-key-data": data}),
-        "user without rights": Access(
-            cluster, dict.fromkeys(("client-certificate", "client-key"), str(directory / "stranger.pem"))
-        ),
-        "plugin with token": Access(cluster, _plugin(site, str(directory / "token.json"))),
-        "plugin with certificate": Access(
-            cluster, _plugin(site, str(directory / "certificate.json"), "v1beta1")
-        ),
-        "plugin that is told the cluster": Access(
-            {**cluster, "extensions": [told]},
-            _plugin(site, str(directory / "token.json"), provideClusterInfo=True),
-        ),
-        "as: in the kubeconfig": Access(cluster, {**site.admin, "as": "developer"}),
-        "group in the kubeconfig": Access(cluster, {**site.admin, "as": "x", "as-groups": ["developers"]}),
-        "--as": Access(cluster, site.admin, ("--as=developer",)),
-        "--as-group": Access(cluster, site.admin, ("--as=x", "--as-group=y", "--as-group=developers")),
-        "--as instead of as:": Access(cluster, {**site.admin, "as": "system:admin"}, ("--as=stranger",)),
-        "--as without the right to": Access(cluster, by_token, ("--as=system:admin",)),
-        "authority data": Access(
-            {"server": cluster["server"], "certificate-authority-data": authority}, by_token
-        ),
-        "certificate not checked": Access(insecure, by_token),
-        "proxy-url": Access({**named, "proxy-url": site.proxy.url}, by_token),
-        "proxy-url with password": Access(
-            {**named, "proxy-url": site.proxy.url.replace("//", "//me:p%40ss@")}, by_token
-        ),
-        "HTTPS_PROXY": Access(named, by_token, environment={"HTTPS_PROXY": site.proxy.url}),
-        "NO_PROXY": Access(
-            cluster, by_token, environment={"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.0/8"}
-        ),
-    }
-    return rows[row]
-
-
-ROWS = (
-    "administrator",
-    "token",
-    "token file",
-    "certificate",
-    "certificate data",
-    "user without rights",
-    "plugin with token",
-    "plugin with certificate",
-    "plugin that is told the cluster",
-    "as: in the kubeconfig",
-    "group in the kubeconfig",
-    "--as",
-    "--as-group",
-    "--as instead of as:",
-    "--as without the right to",
-    "authority data",
-    "certificate not checked",
-    "proxy-url",
-    "proxy-url with password",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-)
+_TOLD = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "e2e"}}
+#: Ways of access, by name: each kind of credential, of acting as somebody else, and of reaching the server.
+ROWS: dict[str, Callable[[Site], Access]] = {
+    "administrator": lambda site: Access(site.cluster, site.admin),
+    "token": lambda site: Access(site.cluster, site.by_token),
+    "token file": lambda site: Access(site.cluster, {"tokenFile": str(site.directory / "token")}),
+    "certificate": lambda site: Access(
+        site.cluster, {"client-certificate": str(site.pem), "client-key": str(site.pem)}
+    ),
+    "certificate data": lambda site: Access(
+        site.cluster, {"client-certificate-data": site.data, "client-key-data": site.data}
+    ),
+    "user without rights": lambda site: Access(
+        site.cluster,
+        dict.fromkeys(("client-certificate", "client-key"), str(site.directory / "stranger.pem")),
+    ),
+    "plugin with token": lambda site: Access(site.cluster, _plugin(site, str(site.directory / "token.json"))),
+    "plugin with certificate": lambda site: Access(
+        site.cluster, _plugin(site, str(site.directory / "certificate.json"), "v1beta1")
+    ),
+    "plugin that is told the cluster": lambda site: Access(
+        {**site.cluster, "extensions": [_TOLD]},
+        _plugin(site, str(site.directory / "token.json"), provideClusterInfo=True),
+    ),
+    "as: in the kubeconfig": lambda site: Access(site.cluster, {**site.admin, "as": "developer"}),
+    "group in the kubeconfig": lambda site: Access(
+        site.cluster, {**site.admin, "as": "x", "as-groups": ["developers"]}
+    ),
+    "--as": lambda site: Access(site.cluster, site.admin, ("--as=developer",)),
+    "--as-group": lambda site: Access(
+        site.cluster, site.admin, ("--as=x", "--as-group=y", "--as-group=developers")
+    ),
+    "--as instead of as:": lambda site: Access(
+        site.cluster, {**site.admin, "as": "system:admin"}, ("--as=stranger",)
+    ),
+    "--as without the right to": lambda site: Access(site.cluster, site.by_token, ("--as=system:admin",)),
+    "authority data": lambda site: Access(
+        {"server": site.cluster["server"], "certificate-authority-data": site.authority}, site.by_token
+    ),
+    "certificate not checked": lambda site: Access(site.insecure, site.by_token),
+    "proxy-url": lambda site: Access({**site.named, "proxy-url": site.proxy.url}, site.by_token),
+    "proxy-url with password": lambda site: Access(
+        {**site.named, "proxy-url": site.proxy.url.replace("//", "//me:p%40ss@")}, site.by_token
+    ),
+    "HTTPS_PROXY": lambda site: Access(
+        site.named, site.by_token, environment={"HTTPS_PROXY": site.proxy.url}
+    ),
+    "NO_PROXY": lambda site: Access(
+        site.cluster,
+        site.by_token,
+        environment={"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.0/8"},
+    ),
+    "name and password": lambda site: Access(site.cluster, {"username": "developer", "password": "p@ss"}),
+    "--as-uid": lambda site: Access(site.cluster, site.admin, ("--as=developer", "--as-uid=1")),
+    "--as-uid without the right to": lambda site: Access(
+        site.cluster, site.by_token, ("--as=developer", "--as-uid=1")
+    ),
+    "as-uid in the kubeconfig": lambda site: Access(
+        site.cluster, {**site.admin, "as": "developer", "as-uid": "1"}
+    ),
+    "as-user-extra in the kubeconfig": lambda site: Access(
+        site.cluster, {**site.admin, "as": "developer", "as-user-extra": {"example.com/Team": ["a", "b"]}}
+    ),
+}
 
 
 @pytest.mark.parametrize("scope", ["-A", "-n=team"])
 @pytest.mark.parametrize("row", ROWS)
 def test_same_rights_as_kubectl(row: str, scope: str, site: Site, tmp_path: Path) -> None:
     """The same lists can be read, with the same objects; nothing but the report is written."""
-    access = _access(row, site)
+    access = ROWS[row](site)
     config = access.kubeconfig(tmp_path)
     expected = {
         resource: _listed(_kubectl(access, config, "get", resource, scope, "-o=json"))
@@ -405,7 +423,7 @@ def test_a_pod_that_runs_is_updated_as_by_apply(site: Site, tmp_path: Path) -> N
 
 def test_a_developer_gets_an_answer(site: Site, tmp_path: Path) -> None:
     """Who may read only a namespace gets files checked and pods explained, and is told what is not known."""
-    access = _access("token", site)
+    access = ROWS["token"](site)
     config = access.kubeconfig(tmp_path, namespace="team")
     file = tmp_path / "claim.yaml"
     file.write_text(
