@@ -87,7 +87,7 @@ def located(error: UsageError, options: Namespace) -> UsageError:
     """The error, with the place in the file if it is about an option that is set there."""
     option = str(error).partition(" ")[0].removesuffix(":")
     place = getattr(options, "configured", {}).get(option)
-    return error if place is None else UsageError(f"{error} ({place})")
+    return error if place is None else UsageError(f"{error} ({place})", error.hint)
 
 
 def find(directory: str) -> str | None:

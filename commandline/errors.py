@@ -6,7 +6,14 @@ from resourceapi.errors import ClaimcheckError
 
 
 class UsageError(ClaimcheckError):
-    """Wrong options or unusable input; the message is for the user."""
+    """Wrong options or unusable input; the message is for the user.
+
+    :ivar hint: what the user can do about it, on lines of its own.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 class WorkerLost(ClaimcheckError):

@@ -202,8 +202,8 @@ def _chosen(options: Namespace) -> _Chosen:
         context = config.context(options.kube_context)
         access = access_of(context, impersonation=whom, tell=complain)
     except KubeconfigError as error:
-        reason = on_one_line(f"{source}: {str(error).removeprefix(f'{given}: ')}")
-        raise UsageError(f"{reason}\n{error.hint}" if error.hint else reason) from None
+        reason = f"{source}: {str(error).removeprefix(f'{given}: ')}"
+        raise UsageError(reason, error.hint) from None
     return _Chosen(access, context.name, context.namespace, source)
 
 

@@ -50,7 +50,8 @@ def _main(arguments: list[str]) -> int:
     except (UsageError, WorkerLost) as error:
         from commandline.reports.escaping import complain
 
-        complain(f"claimcheck: {error}")
+        hint = error.hint if isinstance(error, UsageError) else ""
+        complain(f"claimcheck: {error}", *hint.splitlines())
         return UNFINISHED
     except OSError as error:
         if error.errno not in _UNWRITABLE or error.filename is not None:
@@ -110,7 +111,7 @@ def _no_command(given: str) -> int:
     from commandline.help.run import unknown_command
     from commandline.reports.escaping import complain
 
-    complain(unknown_command(given))
+    complain(*unknown_command(given))
     return UNFINISHED
 
 

@@ -107,7 +107,7 @@ class Parser(ArgumentParser):
         """Say what is wrong with the arguments, and end."""
         from commandline.reports.escaping import complain
 
-        complain(f"{self.prog}: {message}\nusage: {self.usage or self._usage()} (see {self.prog} --help)")
+        complain(f"{self.prog}: {message}", f"usage: {self.usage or self._usage()} (see {self.prog} --help)")
         raise SystemExit(UNFINISHED)
 
     def option_names(self) -> list[str]:

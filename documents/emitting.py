@@ -14,8 +14,10 @@ _plain = re.compile(
 ).fullmatch
 # Also harmless as the value of a block mapping: what CEL expressions consist of.
 _plain_expression = re.compile(r"[A-Za-z_(][^\x00-\x1f\x7f-\uffff#]*[^\x00-\x20\x7f-\uffff#:]").fullmatch
-# What YAML does not allow, and what changes the direction of the text that people see.
-_not_printable = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+# What YAML does not allow, what changes the direction of the text that people see, and a command to GitHub Actions.
+_not_printable = re.compile(
+    "(?<=##)\\[|[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
+)
 
 
 def block(value: Any, sequence_indent: int = 0) -> list[str]:
@@ -57,7 +59,8 @@ def literal_block(value: Any) -> list[str]:
     lines = value.removesuffix("\n").split("\n")
     if kept > 1 or not all(line.isprintable() and line[-1:] != " " for line in lines):
         return []
-    if any(line.lstrip().startswith("::") for line in lines):  # to GitHub Actions such a line is a command
+    # to GitHub Actions such a line is a command
+    if any("##[" in line or line.lstrip().startswith("::") for line in lines):
         return []
     return ["|" if kept else "|-", *lines]
 

@@ -101,7 +101,7 @@ class _Conversion:
                     yield document, converted
 
     def _complain(self, error: DocumentError, code: int) -> None:
-        complain(f"{error}" + (f"\n  hint: {error.hint}" if error.hint else ""))
+        complain(str(error), *([f"  hint: {error.hint}"] if error.hint else ()))
         self.exit_code = max(self.exit_code, code)
 
 

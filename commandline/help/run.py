@@ -18,7 +18,8 @@ def run(options: Namespace) -> int:
     :raises UsageError: for a command that does not exist.
     """
     if options.topic and options.topic not in SUBCOMMANDS:
-        raise UsageError(unknown_command(options.topic).removeprefix("claimcheck: "))
+        wrong, usage = unknown_command(options.topic)
+        raise UsageError(wrong.removeprefix("claimcheck: "), usage)
     print(parser_of(options.topic).format_help() if options.topic else overview(), end="")
     return 0
 
@@ -40,8 +41,8 @@ def overview() -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def unknown_command(given: str) -> str:
-    """What to say about a command that does not exist."""
+def unknown_command(given: str) -> tuple[str, str]:
+    """The lines of what to say about a command that does not exist."""
     from resourceapi.nearness import nearest
 
     name = program()
@@ -50,4 +51,4 @@ def unknown_command(given: str) -> str:
     else:
         meant = nearest(given, SUBCOMMANDS)
         wrong = f"unknown command {given}" + (f"; did you mean {meant}?" if meant else "")
-    return f"claimcheck: {wrong}\nusage: {name} COMMAND [OPTIONS] (see {name} --help)"
+    return f"claimcheck: {wrong}", f"usage: {name} COMMAND [OPTIONS] (see {name} --help)"

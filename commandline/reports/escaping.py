@@ -15,6 +15,8 @@ from typing import Any, TextIO
 _NOT_PRINTABLE_BUT_LEFT = "\n\t"
 # GitHub Actions runs what follows these at the start of a line, apart from blanks, whichever step wrote the line.
 _workflow_command = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
+# An older form, which it looks for anywhere in a line.
+_OLDER_COMMAND, _NO_COMMAND = "##[", "#\\x23["
 # json.dumps does not escape characters beyond ASCII; JSON does not need that, but terminals do.
 _above_ascii = re.compile(r"[^\x00-\x7e]+")
 
@@ -40,17 +42,20 @@ def printable(text: str) -> str:
 
 def without_commands(report: str) -> str:
     """The lines, none of which is a workflow command for GitHub Actions."""
+    if _OLDER_COMMAND in report:
+        report = report.replace(_OLDER_COMMAND, _NO_COMMAND)
     return _workflow_command.sub(r"\1\\x3a", report) if "::" in report else report
 
 
-def complain(message: str) -> None:
-    """Write a message for people to standard error."""
-    print(without_commands(printable(message)), file=sys.stderr)
+def complain(*lines: str) -> None:
+    """Write a message for people to standard error; line breaks in a line are escaped, so that no name can forge a line."""
+    write_lines(lines, sys.stderr)
 
 
 def write_json(document: Any, stream: TextIO) -> None:
     """Write the document as indented JSON with unprintable characters escaped, and a line break."""
     text = json.dumps(document, indent=2, ensure_ascii=not _is_unicode(stream))
+    text = text.replace(_OLDER_COMMAND, "##\\u005b")  # the same value for parsers
     stream.write(_above_ascii.sub(_escaped, text) + "\n")
 
 

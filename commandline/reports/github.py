@@ -29,7 +29,8 @@ def write(outcome: Outcome, stream: TextIO, *, show_all: bool = False, with_summ
         for failure in outcome.failures
     )
     if with_summary:
-        stream.write(_plain(summary(outcome, show_all=show_all)) + "\n")
+        stream.write(summary(outcome, show_all=show_all) + "
+")
 
 
 def _annotation(severity: str, result: Result, finding: Finding, text: str, others: str) -> str:
@@ -51,11 +52,6 @@ def _annotation(severity: str, result: Result, finding: Finding, text: str, othe
 def _command(severity: str, properties: dict[str, str], text: str) -> str:
     given = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     return f"::{severity}{' ' + given if given else ''}::{_data(text)}\n"
-
-
-def _plain(text: str) -> str:
-    """A line of the log; old commands begin with `##[`, anywhere in a line."""
-    return text.replace("##[", "#\\x23[")
 
 
 def _data(text: str) -> str:

@@ -94,4 +94,4 @@ def _text(result: Result, findings: list[Finding]) -> str:
 
 def _attribute(text: str) -> str:
     # what XML cannot hold, not even escaped, is not printable
-    return quoteattr(printable(text), {"\n": "&#10;"})
+    return quoteattr(printable(text), {"\n": "&#10;", "##[": "##&#91;"})

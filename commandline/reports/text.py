@@ -99,7 +99,7 @@ def summary(outcome: Outcome, *, show_all: bool = False) -> str:
         parts.append(f"{len(outcome.skipped):,} skipped: {_skipped_kinds(outcome, show_all=show_all)}")
     if outcome.failures:
         parts.append(f"{number(len(outcome.failures), 'input')} could not be read")
-    return "; ".join(parts)
+    return without_commands("; ".join(parts))
 
 
 def _skipped_kinds(outcome: Outcome, *, show_all: bool) -> str:

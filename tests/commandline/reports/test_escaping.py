@@ -20,6 +20,7 @@ from documents import Document, parse
 #: A line break and a workflow command, the older form of commands, a title for the terminal, C1, text backwards.
 EVIL = "x\n::error file=pwn::boom\n##[error]y\x1b]0;pwn\x07\x9b31m\u202eevil"
 FILE = "::error::a\n::error file=x::\x1b[31mb.yaml"
+OLDER = "##[stop-commands]abc.yaml"
 ANNOTATION = re.compile(r"::(error|warning|notice)( [a-z]|::)")
 
 
@@ -99,12 +100,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     texts = [json.dumps(obj) + "\n" for obj in _objects()]
     Path(FILE).write_text("---\n".join(texts), "utf-8")
     Path("broken\n::error::.yaml").write_text("a: [\n::error::boom\x1b[31m", "utf-8")
+    Path(OLDER).write_text("a: [")
     Path("kind.yaml").write_text('apiVersion: v1\nkind: "a\\n::error::b"\n', "utf-8")
     Path("config.yaml").write_text(json.dumps({EVIL: EVIL, "listen": {EVIL: 1}}), "utf-8")
     return tmp_path
 
 
-FILES = [FILE, "broken\n::error::.yaml", "kind.yaml"]
+FILES = [FILE, "broken\n::error::.yaml", "kind.yaml", OLDER]
 COMMANDS: dict[str, list[str]] = {
     **{f"validate-{form}": ["validate", "--notes", "-o", form, *FILES] for form in ("text", "json", "yaml")},
     "validate-sarif": ["validate", "-o", "sarif", *FILES],
@@ -139,6 +141,7 @@ def test_hostile_names(folder: Path, capsys: pytest.CaptureFixture[str], name: s
     for written in capsys.readouterr():
         assert [char for char in written if not char.isprintable() and char not in "\n\t"] == []
         assert [line for line in written.split("\n") if line.lstrip().startswith("::")] == []
+        assert "##[" not in written
 
 
 def test_annotations(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,10 +191,13 @@ def test_converted_values_are_unchanged(folder: Path, capsys: pytest.CaptureFixt
         ("a ::error::", "a ::error::"),
         (":a\n:: ", ":a\n\\x3a: "),
         ("\n\n::a", "\n\n\\x3a:a"),
+        ("a ##[stop-commands]b", "a #\\x23[stop-commands]b"),
+        ("###[", "##\\x23["),
+        ("## [a] #[b]", "## [a] #[b]"),
     ],
 )
 def test_without_commands(report: str, expected: str) -> None:
-    """Only a line that begins with two colons is changed, blanks in front or not."""
+    """Only lines that begin with two colons are changed, blanks in front or not, and the older form of commands."""
     assert without_commands(report) == expected
 
 
@@ -233,3 +239,30 @@ def test_commands_to_copy_are_quoted(tmp_path: Path, capsys: pytest.CaptureFixtu
     file.write_text(json.dumps(claim))
     main(["validate", str(file)])
     assert "kubectl label namespace '$(id)' " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "validate {chart}",
+        "validate {file}",
+        "validate --inventory {file} kind.yaml",
+        "validate --config {file} kind.yaml",
+        "validate kind.yaml -o text={file}/report",
+        "convert --to v1 {file}",
+        "convert --to v1 --in-place {file}",
+        "explain -f {file}",
+        "help {file}",
+        "{file}",
+        "validate --{file}",
+    ],
+)
+def test_no_name_forges_a_line(folder: Path, capsys: pytest.CaptureFixture[str], arguments: str) -> None:
+    """A line break in the name of a file or directory is escaped in every message."""
+    chart = Path("chart\nforged: all is well")
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").touch()
+    main([word.format(chart=chart, file="nowhere\nforged: all is well") for word in arguments.split()])
+    written = capsys.readouterr()
+    assert "\\nforged" in written.out + written.err
+    assert "\nforged" not in written.out + written.err
