@@ -242,12 +242,13 @@ def _below(directory: str, path: str, place: str) -> str:
 
     :raises UsageError: if it leads elsewhere, also by symbolic links.
     """
+    from documents.links import is_below, leads_to_hidden
+
     joined = os.path.join(directory, path)
-    top = os.path.realpath(directory)
-    try:
-        inside = os.path.commonpath((top, os.path.realpath(joined))) == top
-    except ValueError:  # another drive, a NUL
-        inside = False
-    if not inside:
+    if not is_below(directory, joined):
         raise UsageError(f"{place}: inventory: {path} is not below {directory}")
+    if leads_to_hidden(directory, joined):  # .git/config may hold credentials
+        raise UsageError(f"{place}: inventory: {path} is hidden")
+    if os.path.exists(joined) and not (os.path.isfile(joined) or os.path.isdir(joined)):
+        raise UsageError(f"{place}: inventory: {path} is neither a file nor a directory")
     return os.path.normpath(joined)

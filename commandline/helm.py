@@ -1,12 +1,18 @@
-"""``--helm``: what Helm makes of charts, by the ``helm`` that is installed. Only on request: it runs strangers' templates."""
+"""``--helm``: what Helm makes of charts, by the ``helm`` that is installed. Only on request: it runs strangers' templates.
+
+Templates can read what Helm reads: its environment, and files that symbolic links in the chart lead to. So Helm gets nothing
+but the PATH and an empty home, and charts with links that lead out of them are refused.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
 from documents.errors import DocumentError
+from documents.links import is_below
 from documents.sources import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
@@ -15,6 +21,8 @@ if TYPE_CHECKING:
 
 #: The time limit for one chart, in seconds.
 SECONDS = 60.0
+#: The time limit for all charts together.
+SECONDS_IN_ALL = 300.0
 #: How the name of a rendered chart ends in reports.
 RENDERED = " (rendered)"
 _RELEASE = "release"
@@ -34,49 +42,99 @@ class RenderedChart:
         self.content = content
 
 
+def render_all(
+    directories: Iterable[str], seconds: float = SECONDS_IN_ALL
+) -> Iterator[RenderedChart | DocumentError]:
+    """Render charts, and say of each why Helm cannot.
+
+    :raises UsageError: if there is no ``helm``.
+    """
+    from time import monotonic
+
+    end = monotonic() + seconds
+    for directory in directories:
+        left = end - monotonic()
+        if left > 0:
+            yield render(directory, min(SECONDS, left))
+        else:
+            message = f"helm template: not run: the {seconds:g} s for all charts are over"
+            yield DocumentError(directory, 0, 0, message)
+
+
 def render(directory: str, seconds: float = SECONDS) -> RenderedChart | DocumentError:
     """Render a chart, or say why Helm cannot.
 
     :raises UsageError: if there is no ``helm``.
     """
     from shutil import which
-    from tempfile import TemporaryFile
+    from tempfile import TemporaryDirectory
 
     helm = which("helm")
     if helm is None:
         raise UsageError("--helm: there is no helm on the PATH")
-    with TemporaryFile() as errors:
-        content, failed = _run([helm, "template", _RELEASE, os.path.abspath(directory)], errors, seconds)
-        if failed == "":
-            return RenderedChart(directory, content)
-        errors.seek(0)
-        said = errors.read(_LONGEST_MESSAGE).decode("utf-8", "replace").strip()
-    return DocumentError(directory, 0, 0, f"helm template: {failed if failed else said}")
+    if link := _link_out_of(directory):
+        message = f"helm template: not run: {link} is a symbolic link that leads out of the chart"
+        return DocumentError(directory, 0, 0, message)
+    with TemporaryDirectory() as home:
+        command = [helm, "template", _RELEASE, os.path.abspath(directory)]
+        content, failure = _run(command, _environment(home), seconds)
+    if failure is not None:
+        return DocumentError(directory, 0, 0, f"helm template: {failure}")
+    return RenderedChart(directory, content)
 
 
-def _run(command: list[str], errors: IO[bytes], seconds: float) -> tuple[bytes, str | None]:
-    """What a command prints, and why that cannot be used: "" if it can, None if its messages say why."""
+def _link_out_of(chart: str) -> str | None:
+    """The first symbolic link in a chart that leads elsewhere; or None."""
+    for parent, directories, files in os.walk(chart):
+        for name in sorted((*directories, *files)):
+            path = os.path.join(parent, name)
+            if os.path.islink(path) and not is_below(chart, path):
+                return os.path.relpath(path, chart)
+    return None
+
+
+def _environment(home: str) -> dict[str, str]:
+    """Nothing that is secret: templates can read it all."""
+    places = ("HOME", "HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")
+    return {"PATH": os.environ.get("PATH", os.defpath), **dict.fromkeys(places, home)}
+
+
+def _run(command: list[str], environment: dict[str, str], seconds: float) -> tuple[bytes, str | None]:
+    """What a command prints, and why that cannot be used, if so."""
     from subprocess import DEVNULL, PIPE, Popen
-    from threading import Timer
+    from threading import Thread, Timer
 
-    process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=errors)
+    process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environment)
+    assert process.stdout is not None
+    assert process.stderr is not None
     late: list[bool] = []
+    said: list[bytes] = []
     timer = Timer(seconds, _end, (process, late))
+    listener = Thread(target=_listen, args=(process.stderr, said), daemon=True)
     timer.start()
+    listener.start()
     try:
-        assert process.stdout is not None
         content = process.stdout.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
-            process.kill()
             return b"", f"more than {MAX_FILE_BYTES // 2**20} MiB"
         code = process.wait()
     finally:
         timer.cancel()
         process.kill()
-        process.communicate()
+        process.wait()
+        process.stdout.close()
+        listener.join()
+        process.stderr.close()
     if late:
-        return b"", f"not done within {seconds:g} s"
-    return (content, "") if code == 0 else (b"", None)
+        return b"", f"not done within {seconds:.3g} s"
+    return (content, None) if code == 0 else (b"", b"".join(said).decode("utf-8", "replace").strip())
+
+
+def _listen(messages: IO[bytes], said: list[bytes]) -> None:
+    """Keep the beginning of what is said, and read the rest, so that nobody waits for that."""
+    said.append(messages.read(_LONGEST_MESSAGE))
+    while messages.read(1 << 16):
+        pass
 
 
 def _end(process: Popen[bytes], late: list[bool]) -> None:

@@ -30,7 +30,10 @@ Input = str | DocumentError | RenderedChart
 
 def read(arguments: Iterable[str]) -> Iterator[Manifest | Result | Failure]:
     """The objects in files, directories and standard input (``-``), in order; see :func:`read_files`."""
-    return read_files(find_files(arguments))
+    files = find_files(arguments)
+    found = list(files)
+    _tell_of_links(files)
+    return read_files(found)
 
 
 def find(options: Namespace) -> list[str | DocumentError]:
@@ -40,6 +43,7 @@ def find(options: Namespace) -> list[str | DocumentError]:
     """
     files = Files(options.paths, _exclusion(options))
     found = list(files)
+    _tell_of_links(files)
     if not getattr(options, "quiet", False):
         for chart in files.charts:
             complain(_about_chart(chart, can_render=hasattr(options, "helm")))
@@ -53,10 +57,12 @@ def find_and_render(options: Namespace) -> list[Input]:
     :raises UsageError: if there is no ``helm``.
     """
     if options.helm:
-        from commandline.helm import render
+        from commandline.helm import render_all
 
         files = Files(options.paths, _exclusion(options))
-        found: list[Input] = [*files, *map(render, files.charts)]
+        found: list[Input] = list(files)
+        _tell_of_links(files)
+        found += render_all(files.charts)
         if not options.quiet:
             _tell_of_patches(files)
     else:
@@ -70,11 +76,28 @@ def find_and_render(options: Namespace) -> list[Input]:
     return manifests
 
 
+def _tell_of_links(files: Files) -> None:
+    """Say what has not been read, although it looks like a file of the directory."""
+    if files.links:
+        others = f" and {len(files.links) - 1} more" if len(files.links) > 1 else ""
+        complain(
+            f"claimcheck: not read: {files.links[0]}{others}: links to hidden files, or out of the directory"
+        )
+
+
 def _exclusion(options: Namespace) -> Callable[[str], bool] | None:
     if not options.exclude:
         return None
-    from documents.exclusion import Exclusion
+    from documents.exclusion import MOST_CHARACTERS, MOST_PATTERNS, Exclusion
 
+    if len(options.exclude) > MOST_PATTERNS:
+        raise UsageError(
+            f"--exclude: {len(options.exclude):,} patterns; at most {MOST_PATTERNS} are possible"
+        )
+    if (characters := sum(map(len, options.exclude))) > MOST_CHARACTERS:
+        raise UsageError(
+            f"--exclude: patterns of {characters:,} characters in all; at most {MOST_CHARACTERS:,} are possible"
+        )
     return Exclusion(options.exclude, options.exclude_base)
 
 

@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable
 from fnmatch import translate
 
+MOST_PATTERNS, MOST_CHARACTERS = 200, 5_000
+"""As many patterns, of so many characters in all, are matched with every name in little time."""
+
 
 class Exclusion:
     """Says which paths are left out.
@@ -31,16 +34,27 @@ class Exclusion:
         self._is_name = _any_of(names)
         self._is_path = _any_of(paths)
         self._base = os.path.abspath(base)
+        self._verdicts: dict[str, bool] = {}  # of directories
 
     def __call__(self, path: str) -> bool:
         """Whether a path, or a directory that it is in, is left out."""
         relative = os.path.relpath(os.path.abspath(path), self._base)
         parts = [part for part in relative.split(os.sep) if part not in (os.curdir, os.pardir)]
-        if self._is_name is not None and any(map(self._is_name.fullmatch, parts)):
+        above = ""
+        for name in parts[:-1]:
+            directory = above + name
+            if directory not in self._verdicts:
+                self._verdicts[directory] = self._is_meant(name, directory)
+            if self._verdicts[directory]:
+                return True
+            above = directory + "/"
+        return bool(parts) and self._is_meant(parts[-1], above + parts[-1])
+
+    def _is_meant(self, name: str, path: str) -> bool:
+        """Whether a pattern stands for this file or directory itself."""
+        if self._is_name is not None and self._is_name.fullmatch(name):
             return True
-        if self._is_path is None:
-            return False
-        return any(self._is_path.fullmatch("/".join(parts[:end])) for end in range(1, len(parts) + 1))
+        return self._is_path is not None and self._is_path.fullmatch(path) is not None
 
 
 def _any_of(patterns: list[str]) -> re.Pattern[str] | None:

@@ -26,8 +26,12 @@ class Files:
     kustomizations. A directory without manifests gives an EmptyDirectory.
 
     :param exclude: says of a path whether it is left out; a directory with everything in it.
+    While a directory is searched, links to files elsewhere, and to hidden ones, are left out too: who may add a file to it may
+    not choose what else is read. A link that is an argument is followed.
+
     :ivar charts: the Helm charts of which parts have been left out so far.
     :ivar kustomizations: the directories with kustomizations of which patches have been left out so far.
+    :ivar links: the links that have been left out so far.
     :ivar excluded: how many files and directories have been left out because of ``exclude`` so far.
     """
 
@@ -35,6 +39,7 @@ class Files:
         self._arguments = arguments
         self._exclude = exclude
         self.charts: list[str] = []
+        self.links: list[str] = []
         self.kustomizations: list[str] = []
         self.excluded = 0
 
@@ -89,6 +94,8 @@ class Files:
                 elif (
                     entry.name.endswith(EXTENSIONS) and entry.is_file() and not self._is_excluded(entry.path)
                 ):
+                    if entry.is_symlink() and not self._may_follow(directory, entry.path):
+                        continue
                     yield entry.path
 
     def _without_patches(self, found: list[str], kustomizations: list[tuple[str, str]]) -> list[str]:
@@ -102,6 +109,14 @@ class Files:
                 self.kustomizations.append(directory)
             patches |= named
         return [path for path in found if os.path.normpath(path) not in patches]
+
+    def _may_follow(self, directory: str, link: str) -> bool:
+        from documents.links import is_below, leads_to_hidden
+
+        if is_below(directory, link) and not leads_to_hidden(directory, link):
+            return True
+        self.links.append(link)
+        return False
 
     def _is_excluded(self, path: str) -> bool:
         if self._exclude is None or not self._exclude(path):

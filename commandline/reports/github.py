@@ -29,8 +29,7 @@ def write(outcome: Outcome, stream: TextIO, *, show_all: bool = False, with_summ
         for failure in outcome.failures
     )
     if with_summary:
-        stream.write(summary(outcome, show_all=show_all) + "
-")
+        stream.write(summary(outcome, show_all=show_all) + "\n")
 
 
 def _annotation(severity: str, result: Result, finding: Finding, text: str, others: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -222,6 +223,47 @@ def test_inventories_elsewhere(path: str, capsys: pytest.CaptureFixture[str]) ->
     Path(FILE).write_text(f'inventory: "{path}"\n')
     assert main(["validate", "apps"]) == 2
     assert "is not below" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", [".git/config", "to-git", "apps/.hidden/inventory.yaml", "pipe"])
+def test_inventories_that_are_none(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing hidden, where credentials may be, and nothing but files and directories."""
+    Path(".git/config").write_text("token")
+    Path("to-git").symlink_to(".git/config")
+    os.mkfifo("pipe")
+    Path(FILE).write_text(f"inventory: {path}\n")
+    assert main(["validate", "apps"]) == 2
+    expected = "is neither a file nor a directory" if path == "pipe" else "is hidden"
+    assert capsys.readouterr().err == f"claimcheck: {FILE}:1: inventory: {path} {expected}\n"
+
+
+def test_inventory_with_links(capsys: pytest.CaptureFixture[str]) -> None:
+    """A link in the directory does not lead out of it either."""
+    Path("../netrc").write_text("machine example.com password secret")
+    Path("inventory").mkdir()
+    Path("inventory/a.yaml").symlink_to("../../netrc")
+    Path("inventory/b.yaml").write_text(CLASS % "b")
+    Path(FILE).write_text("inventory: inventory\n")
+    assert main(["validate", "apps"]) == 0
+    written = capsys.readouterr()
+    assert "secret" not in written.out + written.err
+    assert written.err == (
+        "claimcheck: not read: inventory/a.yaml: links to hidden files, or out of the directory\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("patterns", "message"),
+    [
+        (["x"] * 201, "201 patterns; at most 200 are possible"),
+        (["x" * 5_001], "patterns of 5,001 characters in all; at most 5,000 are possible"),
+    ],
+)
+def test_too_many_patterns(patterns: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They would take long to match."""
+    Path(FILE).write_text("\nexclude: [" + ", ".join(patterns) + "]\n")
+    assert main(["validate", "apps"]) == 2
+    assert capsys.readouterr().err == f"claimcheck: --exclude: {message} ({FILE}:2)\n"
 
 
 def test_inventory(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

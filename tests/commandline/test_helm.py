@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commandline.helm import RenderedChart, render
+from commandline.helm import RenderedChart, render, render_all
 from commandline.main import main
 from documents import DocumentError
 from documents.sources import MAX_FILE_BYTES
@@ -119,3 +119,60 @@ def test_as_much_as_a_file() -> None:
     found = render(".")
     assert isinstance(found, RenderedChart)
     assert len(found.content) == MAX_FILE_BYTES
+
+
+def test_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Templates can read Helm's environment: it has the PATH and an empty home."""
+    monkeypatch.setenv("TOKEN", "secret")
+    monkeypatch.setenv("HELM_KUBETOKEN", "secret")
+    _install_helm('/usr/bin/env; ls -A "$HOME"')
+    found = render(".")
+    assert isinstance(found, RenderedChart)
+    names = {line.partition(b"=")[0].decode() for line in found.content.splitlines()}
+    assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {  # which the shell sets
+        "PATH",
+        "HOME",
+        "HELM_CACHE_HOME",
+        "HELM_CONFIG_HOME",
+        "HELM_DATA_HOME",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("files/s", "../../secret"),
+        ("files/env", "/proc/self/environ"),
+        ("charts/dependency", "../../elsewhere"),
+        ("files/nowhere", "../../nowhere"),
+        (".hidden", ".."),
+    ],
+)
+def test_links_out_of_a_chart(name: str, target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Helm follows them, so it is not run."""
+    _install_helm("touch ran")
+    chart = Path("-my chart; touch evil")
+    (chart / name).parent.mkdir(exist_ok=True)
+    (chart / name).symlink_to(target)
+    assert main(["validate", "--helm", "."]) == 2
+    expected = f"not run: {name} is a symbolic link that leads out of the chart"
+    assert expected in capsys.readouterr().out
+    assert not Path("ran").exists()
+
+
+def test_links_within_a_chart() -> None:
+    """Are as good as copies."""
+    _install_helm_that_prints(MANIFEST % "a")
+    Path("-my chart; touch evil/values-prod.yaml").symlink_to("Chart.yaml")
+    assert isinstance(render("-my chart; touch evil"), RenderedChart)
+
+
+def test_many_charts() -> None:
+    """Have a time limit together."""
+    _install_helm("touch ran")
+    (found,) = render_all(["."], seconds=0)
+    assert isinstance(found, DocumentError)
+    assert found.message == "helm template: not run: the 0 s for all charts are over"
+    assert not Path("ran").exists()
+    (found,) = render_all(["-my chart; touch evil"])
+    assert isinstance(found, RenderedChart)

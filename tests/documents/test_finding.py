@@ -3,6 +3,7 @@ and the patches of kustomizations."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -182,3 +183,43 @@ def test_kustomizations_that_name_no_patches(content: str) -> None:
     files = Files(["."])
     assert _names(files) == ALL | {"kustomization.yaml"}
     assert files.kustomizations == []
+
+
+def test_links_are_not_followed_elsewhere() -> None:
+    """Nor to hidden files: whoever adds a file does not choose what else is read. Those that an argument names are followed."""
+    Path("secret").write_text("token")
+    Path("gen/.git").mkdir()
+    Path("gen/.git/config").write_text("token")
+    Path("gen/..data").mkdir()  # as the kubelet mounts ConfigMaps
+    Path("gen/..data/mounted.yaml").write_text("kind: A\n")
+    for name, target in (
+        ("out.yaml", "../secret"),
+        ("env.json", "/proc/self/environ"),
+        ("hidden.yaml", ".git/config"),
+        ("twice.yaml", "out.yaml"),
+        ("up.yaml", "../gen/a.yaml"),
+        ("mounted.yaml", "..data/mounted.yaml"),
+    ):
+        Path("gen", name).symlink_to(target)
+    os.mkfifo("gen/pipe.yaml")
+    Path("gen/null.yaml").symlink_to("/dev/null")
+    files = Files(["gen"])
+    assert _names(files) == {"gen/a.yaml", "gen/deep/b.yaml", "gen/up.yaml", "gen/mounted.yaml"}
+    assert set(files.links) == {"gen/out.yaml", "gen/env.json", "gen/hidden.yaml", "gen/twice.yaml"}
+    assert list(Files(["gen/out.yaml"])) == ["gen/out.yaml"]
+
+
+def test_directories_are_matched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not again for every file in them."""
+    asked: list[str] = []
+    exclusion = Exclusion(["x"])
+    is_meant = exclusion._is_meant
+
+    def note(name: str, path: str) -> bool:
+        asked.append(path)
+        return is_meant(name, path)
+
+    monkeypatch.setattr(exclusion, "_is_meant", note)
+    for file in ("a/b/1", "a/b/2", "a/b/3"):
+        assert not exclusion(file)
+    assert asked == ["a", "a/b", "a/b/1", "a/b/2", "a/b/3"]

@@ -73,7 +73,7 @@ def test_a_directory_without_manifests_is_an_error(tmp_path: Path) -> None:
 def test_links_to_files_count_and_links_to_directories_do_not(tree: Path) -> None:
     """So that a link to a parent does not go round in circles."""
     (tree / "sub" / "up").symlink_to(tree)
-    (tree / "sub" / "z.yaml").symlink_to(tree / "b.yaml")
+    (tree / "sub" / "z.yaml").symlink_to(tree / "sub" / "d.yaml")
     assert names(list(find_files([str(tree / "sub")])), tree) == ["sub/d.yaml", "sub/z.yaml"]
 
 
