@@ -253,12 +253,13 @@ def _absent_names(explanation: Explanation) -> Iterator[str]:
 
 
 def _summary(explanation: Explanation) -> Iterator[str]:
-    """How many devices match each request in the whole cluster, and what the closest node lacks."""
+    """How many devices of the eligible nodes match each request, and what the closest node lacks."""
     several = len(explanation.demand) > 1
+    eligible = " on eligible nodes" if explanation.excluded else ""
     for total in explanation.totals:
         claim = f"{total.alternative.claim.name}:" if several else ""
         yield (
-            f"  {claim}{total.alternative.name}: {total.selected:,} of {number(total.devices, 'device')} "
+            f"  {claim}{total.alternative.name}: {total.selected:,} of {number(total.devices, 'device')}{eligible} "
             f"{'matches' if 1 in (total.selected, total.devices) else 'match'}, {total.left:,} available"
             + (f"; a selector fails with an error on {total.failing:,}" if total.failing else "")
         )
@@ -317,7 +318,10 @@ def _request(request: RequestSteps, users: Mapping[str, Holder], nodes: int = 1)
 
 def _step(step: Step, users: Mapping[str, Holder], nodes: int = 1) -> Iterator[str]:
     if step.rule == POOL:
-        yield f"      {step.left:>5,} {'device' if step.left == 1 else 'devices'} on the node"
+        devices = step.left + sum(rejection.devices for rejection in step.rejected)
+        yield f"      {devices:>5,} {'device' if devices == 1 else 'devices'} on the node"
+        if step.rejected:
+            yield f"      {step.left:>5,} left after incomplete and invalid pools"
     else:
         yield f"      {step.left:>5,} left after {_rule(step)}"
     rejections = sorted(step.rejected, key=lambda rejection: -rejection.devices)
