@@ -13,6 +13,7 @@ from urllib3 import BaseHTTPResponse, HTTPHeaderDict, Timeout
 from urllib3.exceptions import HTTPError, ProtocolError, SSLError
 
 from cluster.access import Access
+from cluster.deadlines import POOLS, deadline
 from cluster.failures import reason
 from resourceapi import deep_json
 from resourceapi.api_client import TooLarge, Unavailable, expect
@@ -40,12 +41,13 @@ class Client:
     def __init__(self, access: Access, *, timeout: float = TIMEOUT, accept: str = JSON) -> None:
         """Make a client.
 
-        :param timeout: seconds to connect, and between bytes of an answer; where a webhook waits for it, less than the
+        :param timeout: seconds to connect, and until an answer has come whole; where a webhook waits for it, less than the
             API server waits for the webhook.
         :param accept: the media type of answers, a variant of JSON.
         """
         self.server = access.server
         self._access = access
+        access.pool.pool_classes_by_scheme = POOLS
         self._timeout = timeout
         self._accept = accept
 
@@ -65,7 +67,7 @@ class Client:
         """
         url = f"{path}?{urlencode(query)}" if query else path
         content = None if body is None else deep_json.dumps(body).encode()
-        with _failures(f"{verb} {path}"):
+        with _failures(f"{verb} {path}"), deadline(self._timeout):
             try:
                 response = self._send(verb, url, content, self._timeout)
             except (ProtocolError, SSLError) as error:

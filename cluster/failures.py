@@ -45,7 +45,7 @@ def _known(error: Exception) -> str:
     if isinstance(error, ConnectTimeoutError) and not isinstance(error, NewConnectionError):
         return "no connection in time"
     if isinstance(error, ReadTimeoutError):
-        return "nothing came in time"
+        return "no complete answer came in time"
     causes = (error, error.__cause__, *error.args)
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):

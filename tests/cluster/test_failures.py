@@ -5,9 +5,10 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from urllib3 import PoolManager, ProxyManager
@@ -78,7 +79,35 @@ def test_silence() -> None:
     """A server that takes connections and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        assert why(address, PoolManager(), timeout=0.05) == "nothing came in time"
+        assert why(address, PoolManager(), timeout=0.05) == "no complete answer came in time"
+
+
+@pytest.mark.parametrize(
+    ("begin", "more"),
+    [
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\n", b"x"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n", b" "),
+    ],
+)
+def test_answers_that_drip(begin: bytes, more: bytes) -> None:
+    """What keeps coming and never ends is no answer, wherever in it."""
+
+    def drip() -> None:
+        connection, _ = server.accept()
+        with connection, suppress(OSError):
+            connection.sendall(begin)
+            while not over.wait(0.01):
+                connection.sendall(more)
+
+    over = Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = Thread(target=drip)
+        thread.start()
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        assert why(address, PoolManager(), timeout=0.2) == "no complete answer came in time"
+        over.set()
+        thread.join()
 
 
 def test_certificate_of_nobody_known(tmp_path: Path) -> None:
