@@ -56,6 +56,8 @@ class Workload:
         self.needs = PodNeeds()
         #: the DeviceClass that stands for each extended resource that a pod asks for
         self.classes: dict[str, str] = {}
+        #: the same for all resources that could stand for devices, if the gate for it is off
+        self.classes_with_gate: dict[str, str] = {}
         #: what kube-scheduler has said of a pod that it could not place
         self.scheduler_message = ""
         #: the claims of a pod, in v1 with defaults; that for extended resources is the last
@@ -212,16 +214,18 @@ class WorkloadReader:
         for entry in workload.pod_spec.get("resourceClaims") or ():
             self._add_claim(workload, entry, created)
         requests = counted(requests_of(workload.pod_spec, self._objects.profile))
-        workload.classes = {name: self._classes[name] for name in requests if name in self._classes}
+        wanted = {name: self._classes[name] for name in requests if name in self._classes}
+        if GATE in self._objects.profile.gates:
+            workload.classes = wanted
+        else:
+            workload.classes_with_gate = wanted
         workload.needs = PodNeeds(requests, frozenset(workload.classes))
         self._add_claim_of_scheduler(workload, manifest.value)
         return workload
 
     @cached_property
     def _classes(self) -> dict[str, str]:
-        """The DeviceClass that stands for each extended resource."""
-        if GATE not in self._objects.profile.gates:
-            return {}
+        """The DeviceClass that stands for each extended resource, where the gate is on."""
         return classes_by_resource(self._objects.classes.values())
 
     def _add_claim_of_scheduler(self, workload: Workload, pod: Object) -> None:

@@ -140,11 +140,19 @@ def _located(document: Document, error: jsonschema.ValidationError) -> Iterator[
                 place = document.locate_key((*path, name))
                 message = f"{_name((*path, name))}: needs {others} too"
                 yield DocumentError(document.file, place.line, place.column, message)
+    elif error.validator == "required" and isinstance(schema, dict):
+        for name in schema["required"]:
+            if error.message.startswith(repr(name)):  # there is an error for each name
+                yield document.error(path, f"{_name((*path, name))}: is missing; add `{name}:`{_below(path)}")
     elif error.validator == "oneOf" and isinstance(schema, dict):
         alternatives = " or ".join(" and ".join(choice["required"]) for choice in schema["oneOf"])
         yield document.error(path, f"{_name(path)}: needs exactly one of: {alternatives}")
     else:
         yield document.error(path, f"{_name(path)}: {error.message}" if path else error.message)
+
+
+def _below(path: tuple[str | int, ...]) -> str:
+    return f" below `{_name(path)}`" if path else " at the top level"
 
 
 def _name(path: tuple[str | int, ...]) -> str:

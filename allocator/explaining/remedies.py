@@ -201,6 +201,14 @@ def _gates(finder: Finder, gates: Mapping[str, frozenset[str]]) -> Iterator[Reme
         more = Features(features.gates | needed, group_snapshots=features.group_snapshots)
         variation = Variation(finder.trials.claims, features=more)
         if finder.works(variation):
-            noun = "feature gates" if len(needed) > 1 else "feature gate"
-            text = f"with the {noun} {', '.join(sorted(needed))} on in kube-apiserver and kube-scheduler"
-            yield from finder.confirm(GATE, text, gate, None, variation)
+            yield from finder.confirm(GATE, _with_gates(needed), gate, None, variation)
+
+
+def gate_remedy(gate: str, needed: frozenset[str], nodes: tuple[str, ...], variation: Variation) -> Remedy:
+    """That of turning on a gate with those that it depends on, if the pod has been found to fit then."""
+    return Remedy(GATE, _with_gates(needed), gate, None, nodes, variation)
+
+
+def _with_gates(needed: frozenset[str]) -> str:
+    noun = "feature gates" if len(needed) > 1 else "feature gate"
+    return f"with the {noun} {', '.join(sorted(needed))} on in kube-apiserver and kube-scheduler"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
@@ -10,10 +11,13 @@ from typing import NamedTuple
 from allocator.allocated import allocation_of
 from allocator.binding_conditions import OpenCondition, open_conditions
 from allocator.explaining.explanation import FITS, MISFIT, SECONDS, UNDECIDED, Explanation, explain
+from allocator.explaining.finder import Remedy
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.node_remedies import lower_requests
+from allocator.explaining.remedies import gate_remedy
 from allocator.explaining.snapshot import Snapshot, full_name
-from allocator.extended_resources import classes_by_resource
+from allocator.explaining.trials import Trials
+from allocator.extended_resources import claim_for, classes_by_resource
 from allocator.pod_claims import ClaimsOnNodes
 from allocator.pod_nodes import (
     RESOURCES,
@@ -26,7 +30,8 @@ from allocator.pod_nodes import (
     spoken,
 )
 from allocator.scheduler_messages import device_reason, refused, unavailable
-from allocator.time_limit import TimeLimit
+from allocator.scheduling_outcome import SchedulingOutcome
+from allocator.time_limit import OutOfTime, TimeLimit
 from cluster.workloads import Workload
 from commandline.progress import Progress
 from commandline.results import Failure, Unread
@@ -182,6 +187,9 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
         found.remedies[:0] = lower_requests(
             snapshot, workload.claims, workload.needs, resources, rejected, instead
         )
+    if found.verdict == MISFIT and not node:
+        with suppress(OutOfTime):
+            found.remedies += _with_gate(scenario, workload, gates, limit)
     message = _unavailable(found, rejected) if scenario.is_whole and not node else ""
     explained = Explained(workload, found, rejected=rejected, unavailable=message)
     _note_allocations(snapshot, explained)
@@ -221,6 +229,24 @@ def _nodes_of(snapshot: Snapshot, claims: Iterable[Object]) -> list[str]:
         for name, node in snapshot.nodes.items()
         if all(selector is None or selects(selector, node) for selector in selectors)
     ]
+
+
+def _with_gate(
+    scenario: Scenario, workload: Workload, gates: Mapping[str, frozenset[str]], limit: TimeLimit
+) -> Iterator[Remedy]:
+    """The gate with which classes stand for the pod's extended resources, if the pod would fit then."""
+    snapshot, classes = scenario.snapshot, workload.classes_with_gate
+    claim = claim_for(workload.name, workload.namespace, workload.pod_spec, classes)
+    if claim is None or GATE not in gates:
+        return
+    needs = workload.needs._replace(by_claim=frozenset(classes))
+    rejected = rejections(workload.pod_spec, needs, snapshot.nodes.values(), scenario.node_resources)
+    eligible = [name for name in snapshot.nodes if name not in rejected]
+    trials = Trials(snapshot, [*workload.claims, claim], eligible, limit)
+    answers = trials.everywhere(trials.as_it_is)
+    if trials.outcome(answers) is SchedulingOutcome.FITS:
+        nodes = tuple(answer.node for answer in answers if answer.result is not None)
+        yield gate_remedy(GATE, gates[GATE], nodes, trials.as_it_is)
 
 
 def _resource_notes(scenario: Scenario, explained: Explained) -> list[str]:

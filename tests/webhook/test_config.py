@@ -92,7 +92,7 @@ BAD = {
         TLS + "listen: {port: 65536}\n",
         "2:16: listen.port: 65536 is greater than the maximum of 65535",
     ),
-    "no-tls": ("lints: 'Off'\n", "1:1: 'tls' is a required property"),
+    "no-tls": ("lints: 'Off'\n", "1:1: tls: is missing; add `tls:` at the top level"),
     "two-certificates": (
         "tls:\n  directory: a\n  certificateFile: b\n  keyFile: c\n",
         "2:3: tls: needs exactly one of: certificateFile and keyFile or directory or secret",
@@ -109,7 +109,10 @@ BAD = {
         TLS + "listen:\n  y: 1\n",
         "3:3: listen.true: the key y is read as true, as in YAML 1.1: write 'y'",
     ),
-    "secret-without-name": ("tls:\n  secret: {}\n", "2:11: tls.secret: 'name' is a required property"),
+    "secret-without-name": (
+        "tls:\n  secret: {}\n",
+        "2:11: tls.secret.name: is missing; add `name:` below `tls.secret`",
+    ),
     "twice": ("tls: {directory: a}\ntls: {directory: b}\n", "2:1: tls: the key is there already in line 1"),
     "two-documents": (TLS + "---\n" + TLS, " expected one document, found 2"),
     "no-yaml": ("tls: [", "1:7: "),

@@ -256,3 +256,45 @@ def test_every_kind_is_tried(capsys: pytest.CaptureFixture[str]) -> None:
         for explained in _explained(paths, OPTIONS.get(case, []), capsys):
             kinds.update(remedy["kind"] for remedy in explained.get("remedies", ()))
     assert kinds >= APPLIED.keys()
+
+
+def test_gate_for_extended_resources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A resource for which a class stands only with a gate that the release lets one turn on."""
+    (tmp_path / "all.yaml").write_text(
+        """apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  pool: {name: p, resourceSliceCount: 1, generation: 1}
+  driver: gpu.example.com
+  nodeName: n1
+  devices: [{name: d}]
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: c}
+spec: {extendedResourceName: example.com/gpu}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers: [{name: c, image: i, resources: {limits: {example.com/gpu: 1}}}]
+""",
+        encoding="utf-8",
+    )
+    for more, code, remedies in (
+        (["1.35"], 1, ["DRAExtendedResource"]),
+        (["1.35", "--feature-gates", "DRAExtendedResource=true"], 0, []),
+    ):
+        file = str(tmp_path / "all.yaml")
+        assert (
+            main(["explain", "-o", "json", "-f", file, "--inventory", file, "--kube-version", *more]) == code
+        )
+        text = capsys.readouterr().out
+        assert [remedy for remedy in ["DRAExtendedResource"] if f'"{remedy}"' in text] == remedies
