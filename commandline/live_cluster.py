@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from resourceapi.releases import Profile
 
 TIMEOUT_SECONDS = 30.0
-UNAUTHORIZED = 401
+UNAUTHORIZED, NOT_FOUND = 401, 404
 #: The name of the cluster that a pod is in, which has no context.
 IN_CLUSTER = "in-cluster"
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|h|m|s))+")
@@ -147,7 +147,8 @@ class LiveCluster:
                 self.client, self.name, profile, kind=kind, namespace=namespace, name=name
             )
         except Unavailable as error:
-            raise UsageError(f"{wanted}: {self.failure(error)}") from None
+            where = f" in the namespace {namespace}" if error.code == NOT_FOUND else ""
+            raise UsageError(f"{wanted}: {self.failure(error)}{where}") from None
 
 
 def cluster_of(options: Namespace) -> LiveCluster:

@@ -24,6 +24,8 @@ _SHORT_NAMES = {
 _RESOURCES = {CLAIM.name: CLAIM.resource, CLAIM_TEMPLATE.name: CLAIM_TEMPLATE.resource, **workloads.RESOURCES}
 # TYPE/NAME that is no path of a manifest.
 _SIMPLE = re.compile(r"[A-Za-z.]+/(?!.*\.(?:ya?ml|json)$)[a-z0-9.-]+")
+# What looks like the name of an object or a type, and not like that of a manifest.
+_NAME = re.compile(r"(?!.*\.(?:ya?ml|json)$)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 _KINDS = {
     **_SHORT_NAMES,
     **{kind.lower(): kind for kind in _RESOURCES},
@@ -56,10 +58,17 @@ def kind_of(word: str) -> str:
     return _KINDS.get(word.lower().partition(".")[0], "")
 
 
+def _not_a_file(word: str) -> str:
+    """What to write instead of a word that is no file, but a type or a name."""
+    if kind_of(word):
+        return f"which one? Name objects as {word}/NAME, or as {word} NAME…; there is no file {word}"
+    return f"no such file or directory; did you mean pod/{word}?"
+
+
 def names_and_files(arguments: Sequence[str]) -> tuple[list[ObjectName], list[str]]:
     """Arguments apart: objects (``TYPE/NAME``, or a type and names), and files. What is there as a file is one.
 
-    :raises UsageError: for an object of another type, or a name that no object has.
+    :raises UsageError: for an object of another type, a name that no object has, or a name or type alone.
     """
     if len(arguments) > 1 and kind_of(arguments[0]) and not any(map(os.path.exists, arguments)):
         kind = kind_of(arguments[0])
@@ -75,6 +84,8 @@ def names_and_files(arguments: Sequence[str]) -> tuple[list[ObjectName], list[st
                 f"{argument}: neither a file nor an object such as pod/NAME; the types are pod, the workloads "
                 "(deployment, job, …), resourceclaim and resourceclaimtemplate"
             )
+        elif _NAME.fullmatch(argument) and not os.path.exists(argument):
+            raise UsageError(f"{argument}: {_not_a_file(argument)}")
         else:
             files.append(argument)
     return names, files

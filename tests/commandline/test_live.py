@@ -300,9 +300,56 @@ def test_explain_by_name(live: FakeCluster, tmp_path: Path, capsys: pytest.Captu
     assert main(["explain", "pod", "train"]) == 0
     capsys.readouterr()
     assert main(["explain", "pod/other"]) == 2
-    assert capsys.readouterr().err == 'claimcheck: pod/other: the server answers 404 pods "other" not found\n'
+    assert (
+        capsys.readouterr().err
+        == 'claimcheck: pod/other: the server answers 404 pods "other" not found in the namespace team\n'
+    )
     assert main(["explain", "claim/train"]) == 2
     assert "claim/train: neither a file nor an object such as pod/NAME" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("train", "train: no such file or directory; did you mean pod/train?"),
+        (
+            "pods",
+            "pods: which one? Name objects as pods/NAME, or as pods NAME…; there is no file pods",
+        ),
+    ],
+)
+def test_a_name_or_type_alone(
+    argument: str, expected: str, live: FakeCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever leaves out half of TYPE/NAME is told what is missing, and nothing about what has been checked."""
+    assert main(["explain", argument]) == 2
+    assert capsys.readouterr() == ("", f"claimcheck: {expected}\n")
+    assert not live.asked
+
+
+def test_a_pod_on_its_node(live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lists that may not be read do not matter to a pod that has all it needs."""
+    _with_a_template(live, tmp_path)
+    allocation = {"devices": {"results": [{"request": "r", "driver": "d", "pool": "p", "device": "x"}]}}
+    held = {
+        "metadata": {"name": "held", "namespace": "team"},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}},
+        "status": {"allocation": allocation},
+    }
+    live.lists[f"{GROUP}/v1/namespaces/team/resourceclaims"] = [held]
+    live.objects["/api/v1/namespaces/team/pods/p"] = {
+        "metadata": {"name": "p", "namespace": "team"},
+        "spec": {
+            "nodeName": "n1",
+            "containers": [{"name": "c", "image": "x"}],
+            "resourceClaims": [{"name": "r", "resourceClaimName": "held"}],
+        },
+    }
+    group = ("deviceclasses", "resourceslices", "resourceclaims")
+    live.forbidden = {"/api/v1/nodes", "/api/v1/pods", *(f"{GROUP}/v1/{each}" for each in group)}
+    assert main(["explain", "pod/p"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == ["  claim team/held, allocated", "    r: d/p/x", "", "1 checked: 1 fits"]
 
 
 def test_explain_by_name_in_an_inventory(
@@ -446,4 +493,4 @@ def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ObjectName("ResourceClaimTemplate", "a"),
         ObjectName("ResourceClaimTemplate", "b"),
     ]
-    assert names_and_files(["pod", "x"]) == ([], ["pod", "x"])  # a directory
+    assert names_and_files(["pod", "x.yaml"]) == ([], ["pod", "x.yaml"])  # a directory
