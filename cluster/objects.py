@@ -29,10 +29,11 @@ CLAIM, TEMPLATE = kinds.CLAIM.name, kinds.CLAIM_TEMPLATE.name
 
 
 class AssignedPod(NamedTuple):
-    """A pod on a node, with what it takes of it."""
+    """A pod on a node, with what it takes of it, and the workloads that it belongs to (kind, name)."""
 
     node: str
     needs: PodNeeds
+    workloads: tuple[tuple[str, str], ...] = ()
 
 
 class ClusterObjects:
@@ -104,9 +105,17 @@ class ClusterObjects:
         needs = PodNeeds()
         with suppress(QuantityError, AttributeError, TypeError):  # of a file that no server has stored
             needs = PodNeeds(counted(requests_of(spec, self.profile)))
-        return AssignedPod(node, needs)
+        return AssignedPod(node, needs, tuple(_workloads_of(value)))
 
     # --- views
+
+    def pods_of(self, kind: str, namespace: str, name: str) -> list[str]:
+        """The pods of a workload that are on nodes, by `namespace/name`."""
+        return [
+            pod
+            for pod, each in self.pods.objects.items()
+            if (kind, name) in each.workloads and pod.partition("/")[0] == namespace
+        ]
 
     @property
     def classes(self) -> dict[str, Object]:
@@ -168,6 +177,17 @@ def read_node(value: Object) -> Object | None:
             ),
         },
     }
+
+
+def _workloads_of(pod: Object) -> Iterator[tuple[str, str]]:
+    """What has made a pod: its controller, and the Deployment after which a ReplicaSet is named."""
+    for owner in entries(mapping(pod, "metadata"), "ownerReferences"):
+        if mapping(owner).get("controller") is True:
+            kind, name = text(owner, "kind"), text(owner, "name")
+            yield kind, name
+            suffix = f"-{labels_of(pod).get('pod-template-hash', '')}"
+            if kind == "ReplicaSet" and name.endswith(suffix):
+                yield "Deployment", name.removesuffix(suffix)
 
 
 def _quantities(values: Object) -> Object:

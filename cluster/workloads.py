@@ -66,6 +66,8 @@ class Workload:
         self.from_templates: list[int] = []
         #: the number of pods
         self.copies = 1
+        #: those of them that are on nodes already, by `namespace/name`
+        self.running: list[str] = []
         #: why nothing can be said about it
         self.problem = ""
         #: the claims and templates that it waits for, which do not exist

@@ -19,7 +19,7 @@ from commandline.options import (
     settle_namespace,
 )
 from commandline.unknowns import consequences, undecidable
-from resourceapi.manifests import name_of, namespace_of
+from resourceapi.manifests import existing_pods, name_of, namespace_of
 
 #: The default of ``--timeout``.
 SECONDS = 300.0
@@ -151,7 +151,12 @@ def read_scenario(options: Namespace) -> Scenario:
     requesting += state.learn(in_namespace(read_files(find(options)), options.namespace_given), new=True)
     where = "" if cluster else " in the files or the inventory"
     workloads = WorkloadReader(state, options.namespace, state.why_unread, where).workloads(requesting)
+    stored = {(each.file, each.line): each.value for each in requesting[: len(names)]}
     for workload in workloads:
+        if value := stored.get((workload.file, workload.line)):
+            workload.running = state.pods_of(workload.kind, workload.namespace, workload.name)
+            # While it is rolled out, there are more pods than it wants.
+            workload.copies = max(workload.copies, existing_pods(value))
         workload.problem = workload.problem or undecidable(workload, state.unread)
     if not workloads and not state.failures:
         raise UsageError(

@@ -72,6 +72,13 @@ def pod_count(manifest: Any) -> int:
     return max(count, 0) if isinstance(count, int) else 1
 
 
+def existing_pods(manifest: Any) -> int:
+    """How many pods a workload has, as its status says; 0 if it does not."""
+    status = mapping(manifest, "status")
+    counts = (status.get(field, 0) for field in ("replicas", "active"))
+    return max((count for count in counts if isinstance(count, int)), default=0)
+
+
 def has_ended(pod: Any) -> bool:
     """Whether a pod is over: then it holds nothing of its node, and counts against no quota but as an object."""
     return text(mapping(pod, "status"), "phase") in ("Succeeded", "Failed")

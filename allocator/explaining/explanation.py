@@ -136,6 +136,8 @@ class Explanation:
         self.away: list[AllocatedElsewhere] = []
         #: classes that requests name but that do not exist
         self.unknown_classes: list[str] = []
+        #: claims whose release is no help
+        self.spared: Collection[str] = ()
         #: attributes and capacities that no device has
         self.absent_names: list[AbsentName] = []
         #: the names of all classes
@@ -175,6 +177,7 @@ def explain(
     gates: Mapping[str, frozenset[str]] = MappingProxyType({}),
     openings: Mapping[str, str] = MappingProxyType({}),
     made_for: Mapping[str, str] = MappingProxyType({}),
+    spared: Collection[str] = (),
 ) -> Explanation:
     """Explain why a pod fits or not.
 
@@ -186,12 +189,13 @@ def explain(
     :param gates: the feature gates that can be turned on, each with all that have to be for it.
     :param openings: what would open nodes that are excluded for a reason.
     :param made_for: what kube-scheduler makes a request for by itself (an extended resource), by `claim:request`.
+    :param spared: claims whose release is no help, since pods of the same workload use them.
     :returns: what was found in time.
     """
     excluded = excluded or {}
     open_nodes = [name for name in snapshot.nodes if name not in excluded]
     limit = TimeLimit(SECONDS) if time_limit is None else time_limit
-    trials = Trials(snapshot, claims, open_nodes, limit, instead)
+    trials = Trials(snapshot, claims, open_nodes, limit, instead, spared)
     demand = snapshot.demand(claims)
     try:
         answers = trials.everywhere(trials.as_it_is)
@@ -218,7 +222,7 @@ def _look_closer(
     made_for: Mapping[str, str],
 ) -> None:
     outcomes = SelectorOutcomes(Selectors(), trials.time_limit.part(SECONDS_FOR_REASONS))
-    explanation.claim_users = trials.snapshot.claim_users
+    explanation.claim_users, explanation.spared = trials.snapshot.claim_users, trials.spared
     if explanation.verdict == FITS:
         assert explanation.placed is not None
         node = explanation.placed.node

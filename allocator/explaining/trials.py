@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -55,6 +55,7 @@ class Trials:
 
     :param nodes: the eligible nodes.
     :param instead: what the pod claims on some nodes instead, whatever else is varied.
+    :param spared: claims whose release is no help.
     """
 
     def __init__(
@@ -64,7 +65,9 @@ class Trials:
         nodes: Sequence[str],
         time_limit: TimeLimit,
         instead: Sequence[ClaimsOnNodes] = (),
+        spared: Collection[str] = (),
     ) -> None:
+        self.spared = spared
         self.instead = instead
         self.snapshot = snapshot
         self.claims = tuple(claims)
@@ -142,10 +145,9 @@ class Trials:
         return answer.result is not None
 
     def held_near(self, node: str) -> list[str]:
-        """The other claims that hold devices of pools that a node uses."""
-        return [
-            name for name in self.snapshot.users_of(self.snapshot.pools_near(node)) if name not in self.own
-        ]
+        """The other claims that hold devices of pools that a node uses, and could be released."""
+        names = self.snapshot.users_of(self.snapshot.pools_near(node))
+        return [name for name in names if name not in self.own and name not in self.spared]
 
     @property
     def others(self) -> list[str]:

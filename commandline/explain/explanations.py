@@ -158,6 +158,8 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
     snapshot, resources = scenario.snapshot, scenario.node_resources
     if workload.problem or workload.missing:
         return Explained(workload, None)
+    if workload.running and len(workload.running) >= workload.copies:
+        return Explained(workload, None, bound=scenario.state.pods.objects[workload.running[0]].node)
     instead = workload.claims_by_nodes(resources)
     if on := named_node(workload.pod_spec):
         return _on_its_node(scenario, workload, on, instead)
@@ -182,6 +184,7 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
         gates=gates,
         openings=openings,
         made_for=workload.made_for,
+        spared=_held_by(snapshot, workload.running),
     )
     if found.verdict == MISFIT and full:
         found.remedies[:0] = lower_requests(
@@ -195,6 +198,12 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
     _note_allocations(snapshot, explained)
     explained.resource_notes = _resource_notes(scenario, explained)
     return explained
+
+
+def _held_by(snapshot: Snapshot, pods: Sequence[str]) -> frozenset[str]:
+    """The allocated claims that only these pods use."""
+    users = snapshot.claim_users.items() if pods else ()
+    return frozenset(name for name, each in users if each.pods and set(each.pods) <= set(pods))
 
 
 def _opening(workload: Workload, refusal: Refusal) -> str:

@@ -55,6 +55,8 @@ def _object(explained: Explained) -> Json:
         "name": workload.name,
         "verdict": explained.verdict,
     }
+    if workload.running:
+        document["running"] = workload.running
     if explained.allocated:
         document["allocated"] = device_documents(
             (claim, {"devices": {}, **allocation}) for claim, allocation in explained.allocated

@@ -41,6 +41,7 @@ def holders(explanation: Explanation) -> Iterator[str]:
             for step in request.steps
             for rejection in step.rejected
             for claim in rejection.claims
+            if claim not in explanation.spared
         }
         if claims:
             found.append(f"    on {like(kind)}: {held_by(list(claims), explanation.claim_users)}")

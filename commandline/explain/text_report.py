@@ -64,6 +64,8 @@ def _spaced(lines: Iterable[str]) -> Iterator[str]:
 def _section(explained: Explained) -> Iterator[str]:
     workload, explanation = explained.workload, explained.explanation
     copies = f", one of {workload.copies} pods" if workload.copies > 1 else ""
+    if running := len(workload.running):
+        copies += f", {running} of which {'is' if running == 1 else 'are'} on {'a node' if running == 1 else 'nodes'} already"
     head = f"{workload.title} ({place(workload.file, workload.line)}{copies})"
     start = f"{head}: "
     if explanation is not None and (gated := node_report.gates(explained)):
@@ -72,7 +74,7 @@ def _section(explained: Explained) -> Iterator[str]:
     if explained.bypassed:
         yield f"{head}: gets no devices: {explained.bypassed}"
     elif explained.bound:
-        yield f"{head}: is on {explained.bound}"
+        yield f"{head}: {'all its pods are on nodes' if workload.running else f'is on {explained.bound}'}"
         yield from node_report.messages(explained)
         yield from node_report.allocated(explained)
     elif explanation is None:

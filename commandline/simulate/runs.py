@@ -160,7 +160,7 @@ def _pods(snapshot: Snapshot, workload: Workload, resources: NodeResources) -> l
         rejections={name: spoken(refusals) for name, refusals in closed.items()},
     )
     pods = []
-    for number in range(min(workload.copies, MAX_COPIES)):
+    for number in range(len(workload.running), min(workload.copies, MAX_COPIES)):
         name = f"{workload.title}-{number}" if workload.copies > 1 else workload.title
         claims = {full_name(claim): claim for claim in workload.claims_of_copy(number)}
         instead = workload.claims_by_nodes(resources, number)

@@ -352,6 +352,72 @@ def test_a_pod_on_its_node(live: FakeCluster, tmp_path: Path, capsys: pytest.Cap
     assert lines[1:] == ["  claim team/held, allocated", "    r: d/p/x", "", "1 checked: 1 fits"]
 
 
+@pytest.mark.parametrize(
+    ("replicas", "expected", "code"),
+    [
+        (2, ", one of 2 pods, 1 of which is on a node already): does not fit on n1\n", 1),
+        (1, ", 1 of which is on a node already): all its pods are on nodes\n", 0),
+    ],
+)
+def test_pods_of_a_workload_that_are_on_nodes(
+    replicas: int,
+    expected: str,
+    code: int,
+    live: FakeCluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """They are counted, are not simulated again, and nobody is told to end them for the others."""
+    pod = json.loads(_with_a_template(live, tmp_path).read_text(encoding="utf-8"))
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "d"}}}
+    spec["template"] = {"metadata": {"labels": {"app": "d"}}, "spec": pod["spec"]}
+    live.objects["/apis/apps/v1/namespaces/team/deployments/d"] = {
+        "metadata": {"name": "d", "namespace": "team"},
+        "spec": spec,
+        "status": {"replicas": replicas},
+    }
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "d-5f", "uid": "1", "controller": True}
+    labels = {"app": "d", "pod-template-hash": "5f"}
+    live.lists["/api/v1/pods"] = [
+        {
+            "metadata": {"name": "d-5f-x", "namespace": "team", "labels": labels, "ownerReferences": [owner]},
+            "spec": {**pod["spec"], "nodeName": "n1"},
+        }
+    ]
+    slices = live.lists[f"{GROUP}/v1/resourceslices"]
+    held = [
+        {
+            "request": "gpu",
+            "driver": each["spec"]["driver"],
+            "pool": each["spec"]["pool"]["name"],
+            "device": d["name"],
+        }
+        for each in slices
+        for d in each["spec"]["devices"]
+    ]
+    live.lists[f"{GROUP}/v1/resourceclaims"] = [
+        {
+            "metadata": {"name": "d-5f-x-gpu", "namespace": "team"},
+            "spec": {
+                "devices": {
+                    "requests": [{"name": "gpu", "exactly": {"deviceClassName": CLASS["metadata"]["name"]}}]
+                }
+            },
+            "status": {
+                "reservedFor": [{"resource": "pods", "name": "d-5f-x", "uid": "2"}],
+                "allocation": {"devices": {"results": held}},
+            },
+        }
+    ]
+    assert main(["explain", "deployment/d"]) == code
+    told = capsys.readouterr().out
+    assert expected in told
+    assert "d-5f-x ended" not in told
+    assert "who holds" not in told
+    assert main(["simulate", "deployment/d"]) == code
+    assert f"0 of {replicas - 1} pod" in capsys.readouterr().out
+
+
 def test_explain_by_name_in_an_inventory(
     live: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
