@@ -241,8 +241,11 @@ def test_remedies_help(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     paths = [DIRECTORY / case / name for name in ("workloads.yaml", "cluster.yaml")]
     for index, explained in enumerate(_explained(paths, OPTIONS.get(case, []), capsys)):
         for remedy in explained.get("remedies", ()):
-            if "if its node affinity" in remedy["text"] and explained["kind"] == "ResourceClaim":
-                continue  # only the pods that will use it have one
+            of_pods = any(
+                part in remedy["text"] for part in ("if its node affinity", "for a pod that tolerates")
+            )
+            if of_pods and explained["kind"] == "ResourceClaim":
+                continue  # only the pods that will use it have these
             files = Files(case)
             APPLIED[remedy["kind"]](files, remedy)
             assert files.fits(tmp_path, capsys, index), remedy["text"]
