@@ -55,6 +55,8 @@ def deployed(directory: Path, mode: str, flags: list[str]) -> Iterator[Kubectl]:
         "-m",
         "commandline.main",
         "manifests",
+        "--image",
+        "claimcheck:test",
         "--mode",
         mode,
         "--namespace",
