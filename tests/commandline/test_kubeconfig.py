@@ -579,7 +579,7 @@ def test_what_may_be_read_in_a_namespace(
     assert "neither" not in text
     cluster.forbidden.remove(f"{GROUP}/v1/namespaces/team/resourceclaimtemplates")
     assert main([command, "-f", asks, "--kubeconfig", config]) == 2
-    assert "template default/one is not in the files or the cluster" in "".join(capsys.readouterr())
+    assert "waits for template default/one, which does not exist" in "".join(capsys.readouterr())
 
 
 def test_impersonation(cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -157,6 +157,7 @@ def test_misspelt_names(expression: str, text: str) -> None:
         ),
         ('model =~ "A.*"', "match-operator", 'device.attributes["<driver>"].model.matches("^a100")'),
     ],
+    ids=lambda text: text[:40],
 )
 def test_hints_that_name_an_expression(expression: str, name: str, works: str) -> None:
     """The server refuses what people try, and takes what the hint names."""

@@ -29,6 +29,9 @@ _painted = re.compile(r"\x1b\[(\d+)m(.*?)\x1b\[0m")
         ("ResourceClaim a/b (w.yaml:1): not decided within the time limit", ("33", "not decided")),
         ("Pod a/b (w.yaml:1): gets no devices: why", ("33", "gets no devices")),
         ("claim a/b (w.yaml:1): fits", ("32", "fits")),
+        ("Pod a/b (w.yaml:1): waits for claim a/c, which does not exist", ("33", "waits for")),
+        ("Pod a/b (w.yaml:1): binding its devices failed on n1: x", ("31", "binding its devices failed")),
+        ("ResourceClaim a/b (w.yaml:1): is allocated on n1", ("32", "is allocated")),
         (
             "Pod a/b (w.yaml:1): 3 claims from template t: does not fit, only 2 of 3 would",
             ("31", "does not fit"),
