@@ -16,7 +16,11 @@ _HEAD = r"^\S.{0,600}?:\d+(?:, one of \d+ pods)?\): (?:(?:a|\d+) claims? from te
 _VERDICTS = tuple(
     (re.compile(pattern), color)
     for pattern, color in (
-        (_HEAD + r"(fits, but|not decided|is there already|gets no devices|per claim|waits for)", YELLOW),
+        (
+            _HEAD
+            + r"(fits, but|not decided|is there already|gets no devices|per claim|waits for|kube-scheduler does not look at it)",
+            YELLOW,
+        ),
         (_HEAD + r"(fits|is on|is allocated)\b", GREEN),
         (_HEAD + r"(does not fit|cannot be \w+|invalid|binding its devices failed)\b", RED),
         (r"^\s+\S.*?  (not placed)(?=: )", RED),
