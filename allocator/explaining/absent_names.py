@@ -75,9 +75,13 @@ class _Search:
         self.name = name
         self.found = False
         self.devices = 0
-        self.names: set[tuple[str, str]] = set()
+        #: what the devices for each request or subrequest have
+        self.names: dict[Alternative, set[tuple[str, str]]] = {}
 
-    def look_at(self, devices: Iterable[Device], constraint: Constraint | None) -> None:
+    def look_at(
+        self, devices: Iterable[Device], alternative: Alternative, constraint: Constraint | None
+    ) -> None:
+        names = self.names.setdefault(alternative, set())
         for device in devices:
             self.devices += 1
             if self.found:
@@ -86,11 +90,13 @@ class _Search:
             self.found = self.name in entries[self.domain]
             if constraint is not None:
                 self.found = published(device, constraint.attribute) is not None
-            if not self.found and len(self.names) < MAX_NAMES:
-                self.names.update((domain, name) for domain, names in entries.items() for name in names)
+            if not self.found and len(names) < MAX_NAMES:
+                names.update((domain, name) for domain, held in entries.items() for name in held)
 
     def known(self) -> tuple[str, ...]:
-        return tuple(sorted(f"{domain}/{name}" for domain, name in self.names))
+        """What devices for every request have: a constraint compares them all."""
+        names = set.intersection(*self.names.values()) if self.names else set()
+        return tuple(sorted(f"{domain}/{name}" for domain, name in names))
 
 
 class AbsentNames:
@@ -116,10 +122,10 @@ class AbsentNames:
         for (owner, expression), searches in self._searches.items():
             if owner is alternative:
                 for search in searches:
-                    search.look_at(passed.before.get(expression, ()), None)
+                    search.look_at(passed.before.get(expression, ()), alternative, None)
         for place, constraint in alternative.constraints:
             if constraint.attribute not in alternative.derived:
-                self._constraints[alternative.claim, place].look_at(passed.selected, constraint)
+                self._constraints[alternative.claim, place].look_at(passed.selected, alternative, constraint)
 
     def found(self, matching: Mapping[Alternative, int]) -> Iterator[AbsentName]:
         """The names that are absent where nothing is found.

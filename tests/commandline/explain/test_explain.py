@@ -263,3 +263,39 @@ def test_device_that_is_gone(
         "the device has groups {vgpu}; held by pod team-a/mig (claim mig-user)" in text
     )
     assert "if pod team-a/mig ended, which uses claim mig-user (on n1)" in text
+
+
+TWO_KINDS = """\
+{apiVersion: v1, kind: Node, metadata: {name: n1}}
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu},
+ spec: {selectors: [{cel: {expression: device.driver == "gpu.example.com"}}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: nic},
+ spec: {selectors: [{cel: {expression: device.driver == "nic.example.com"}}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: gpus},
+ spec: {driver: gpu.example.com, nodeName: n1, pool: {name: a, generation: 1, resourceSliceCount: 1},
+  devices: [{name: g, attributes: {x.example.com/root: {string: r}}}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: nics},
+ spec: {driver: nic.example.com, nodeName: n1, pool: {name: b, generation: 1, resourceSliceCount: 1},
+  devices: [{name: nic0, attributes: {numa: {int: 0}, x.example.com/root: {string: r}}}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: both, namespace: default},
+ spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}, {name: nic, exactly: {deviceClassName: nic}}],
+  constraints: [{matchAttribute: NAME}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("gpu.example.com/numa", ""), ("x.example.com/roots", "x.example.com/root")]
+)
+def test_a_name_is_suggested_for_a_constraint_only_if_devices_of_every_request_have_it(
+    name: str, meant: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "all.yaml").write_text(TWO_KINDS.replace("NAME", name))
+    assert main(["explain", str(tmp_path / "all.yaml")]) == 1
+    text = capsys.readouterr().out
+    assert f"has the attribute {name}" in text
+    assert (f"did you mean {meant}?" in text) if meant else "did you mean" not in text
