@@ -43,10 +43,15 @@ class Member(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Requirements that cannot be met together on a node, or on any node if `node` is empty."""
+    """Requirements that cannot be met together on a node, or on any node if `node` is empty.
+
+    :param despite_held: whether the requirements cannot be met even if others held no devices, and without one of them the
+        others can only be met then.
+    """
 
     node: str
     members: tuple[Member, ...]
+    despite_held: bool = False
 
 
 def anywhere(trials: Trials) -> Conflict | None:
@@ -56,7 +61,7 @@ def anywhere(trials: Trials) -> Conflict | None:
         released = frozenset[str]() if any(each.kind == ALLOCATED for each in kept) else None
         return trials.fits_anywhere(_claims(trials.claims, kept), released)
 
-    return _conflict("", _members(trials, trials.others), feasible)
+    return _noting_held(_conflict("", _members(trials, trials.others), feasible), trials.others, feasible)
 
 
 def on_node(trials: Trials, node: str) -> Conflict | None:
@@ -67,7 +72,23 @@ def on_node(trials: Trials, node: str) -> Conflict | None:
         released = frozenset() if any(each.kind == ALLOCATED for each in kept) else frozenset(held)
         return trials.surely_fits_on(node, Variation(_claims(trials.claims, kept), released))
 
-    return _conflict(node, _members(trials, held), feasible)
+    return _noting_held(_conflict(node, _members(trials, held), feasible), held, feasible)
+
+
+def _noting_held(
+    conflict: Conflict | None, held: Sequence[str], feasible: Callable[[Sequence[Member]], bool]
+) -> Conflict | None:
+    """Note if others hold devices that had to count as free for the rest of the requirements to be met."""
+    if conflict is None or not held or any(each.kind == ALLOCATED for each in conflict.members):
+        return conflict
+    allocated = Member(ALLOCATED, "", "")
+    with suppress(Undecided):
+        if all(
+            feasible([each for each in conflict.members if each is not member] + [allocated])
+            for member in conflict.members
+        ):
+            return conflict
+    return conflict._replace(despite_held=True)
 
 
 def _members(trials: Trials, held: Sequence[str]) -> list[Member]:

@@ -424,7 +424,10 @@ def _which(conflict: Conflict, nowhere: str) -> str:
     """What makes it a conflict: it is minimal, so that without any one member the others can be met."""
     if len(conflict.members) == 1:
         return f"this cannot be met {nowhere}"
-    return f"these cannot be met together {nowhere}, but without any one of them the {'other' if len(conflict.members) == 2 else 'others'} can"
+    others = "other" if len(conflict.members) == 2 else "others"
+    if conflict.despite_held:
+        return f"these cannot be met together {nowhere}, even if no other claim held devices; without one of them the {others} could be met then"
+    return f"these cannot be met together {nowhere}, but without any one of them the {others} can"
 
 
 def _members(conflict: Conflict) -> Iterator[str]:

@@ -299,3 +299,42 @@ def test_a_name_is_suggested_for_a_constraint_only_if_devices_of_every_request_h
     text = capsys.readouterr().out
     assert f"has the attribute {name}" in text
     assert (f"did you mean {meant}?" in text) if meant else "did you mean" not in text
+
+
+HELD = """\
+{apiVersion: v1, kind: Node, metadata: {name: n1}}
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: gpus},
+ spec: {driver: gpu.example.com, nodeName: n1, pool: {name: a, generation: 1, resourceSliceCount: 1},
+  devices: [{name: g0, attributes: {numa: {int: 0}}}, {name: g1, attributes: {numa: {int: 1}}},
+   {name: g2, attributes: {numa: {int: 2}}}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: other, namespace: default, uid: u, resourceVersion: "1"},
+ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}},
+ status: {allocation: {devices: {results: [{request: r, driver: gpu.example.com, pool: a, device: g0}]}}}}
+"""
+ALIKE = """\
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: alike, namespace: default},
+ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu, count: COUNT}}],
+  constraints: [{matchAttribute: gpu.example.com/numa}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "despite"),
+    [
+        (3, "even if no other claim held devices; without one of them the other could be met then"),
+        (2, "but without any one of them the other can"),
+    ],
+)
+def test_a_conflict_says_if_devices_that_others_hold_count_as_free(
+    count: int, despite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With 3 devices of which one is held, 3 do not fit even without the constraint: it must not seem so."""
+    (tmp_path / "cluster.yaml").write_text(HELD)
+    (tmp_path / "claim.yaml").write_text(ALIKE.replace("COUNT", str(count)))
+    arguments = ["explain", str(tmp_path / "claim.yaml"), "--inventory", str(tmp_path / "cluster.yaml")]
+    assert main(arguments) == 1
+    assert despite in capsys.readouterr().out
