@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from math import inf
 from typing import TYPE_CHECKING
 
+from commandline.chosen_cluster import cluster_or_inventory
 from commandline.errors import UsageError
 from commandline.options import (
     add_cluster,
@@ -13,10 +14,8 @@ from commandline.options import (
     add_namespace,
     add_paths,
     add_server_options,
-    asks_for_cluster,
     insist_on_paths,
     profile_of,
-    settle_namespace,
 )
 from commandline.unknowns import consequences, undecidable
 from resourceapi.manifests import existing_pods, name_of, namespace_of
@@ -138,7 +137,8 @@ def read_scenario(options: Namespace) -> Scenario:
 
     insist_on_paths(options)
     names, options.paths = names_and_files(options.paths)
-    cluster = _cluster(options, named=bool(names))
+    options.live |= bool(names) and not options.inventory  # named objects are in a cluster
+    cluster = cluster_or_inventory(options)
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory)
     state = ClusterState(profile, options.namespace)
@@ -197,23 +197,6 @@ def _in_inventory(name: ObjectName, existing: list[Manifest], namespace: str) ->
         if (value["kind"], name_of(value), namespace_of(value, namespace)) == (*name, namespace):
             return manifest
     raise UsageError(f"{name}: not in the namespace {namespace} of the inventory")
-
-
-def _cluster(options: Namespace, *, named: bool) -> LiveCluster | None:
-    """The live cluster, if the options ask for one; the namespace is known then.
-
-    :param named: whether objects are named that are in a cluster.
-    :raises UsageError: for options that contradict each other.
-    """
-    options.live |= named and not options.inventory
-    if not asks_for_cluster(options):
-        settle_namespace(options)
-        return None
-    if options.inventory:
-        raise UsageError("--inventory and a live cluster: use only one of them")
-    from commandline.live_cluster import cluster_of
-
-    return cluster_of(options)
 
 
 def _live(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from commandline.chosen_cluster import cluster_or_inventory
 from commandline.errors import UsageError
-from commandline.options import asks_for_cluster, insist_on_paths, profile_of, settle_namespace
+from commandline.options import insist_on_paths, profile_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -40,7 +41,7 @@ def charge(options: Namespace) -> Answer:
     from validation.server import Server
 
     insist_on_paths(options)
-    cluster = _cluster(options)
+    cluster = cluster_or_inventory(options)
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory, options.quota)
     context = ClusterContext(options.namespace_labels)
@@ -63,18 +64,6 @@ def charge(options: Namespace) -> Answer:
     account = Account(inventory)
     account.add(new)
     return Answer(account, failures, is_live=cluster is not None)
-
-
-def _cluster(options: Namespace) -> LiveCluster | None:
-    """The live cluster, if the options ask for one; the namespace is known then."""
-    if not asks_for_cluster(options):
-        settle_namespace(options)
-        return None
-    if options.inventory:
-        raise UsageError("--inventory and a live cluster: use only one of them")
-    from commandline.live_cluster import cluster_of
-
-    return cluster_of(options)
 
 
 def _namespaces(given: Iterable[Manifest | Result | Failure], options: Namespace) -> list[str]:
