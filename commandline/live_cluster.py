@@ -15,7 +15,7 @@ from cluster.kubeconfig import VARIABLE, Kubeconfig, KubeconfigError, kubeconfig
 from commandline.errors import UsageError
 from commandline.options import settle_namespace
 from commandline.reports.escaping import complain, on_one_line
-from commandline.results import Failure, Unread
+from commandline.results import Failure, NoAnswer, Unread
 from resourceapi.api_client import Unavailable
 from resourceapi.manifests import entries, text
 from resourceapi.model.versions import GROUP, SCHEMAS
@@ -134,7 +134,7 @@ class LiveCluster:
                 else:
                     yield each
         except Unavailable as error:
-            yield Failure(f"{self.name}/{GROUP}", self.failure(error))
+            yield NoAnswer(f"{self.name}/{GROUP}", self.failure(error))
 
     def object(self, profile: Profile, wanted: ObjectName, namespace: str) -> live.LiveObject:
         """One object, or one workload.

@@ -47,6 +47,12 @@ class Failure:
         self.message = message
 
 
+class NoAnswer(Failure):
+    """A cluster of which nothing could be read, as it does not answer as one."""
+
+    __slots__ = ()
+
+
 class Unread(Failure):
     """A list of a cluster that could not be read, or only in one namespace.
 

@@ -212,11 +212,10 @@ def _live(
     """
     from cluster.live_objects import SCHEDULING
     from commandline.cluster_state import TEMPLATE
-    from commandline.results import Failure, Unread
-    from resourceapi.model.versions import GROUP
+    from commandline.results import NoAnswer, Unread
 
     for each in cluster.objects(profile, kinds=SCHEDULING, at_least=options.namespace):
-        if isinstance(each, Failure) and each.file.endswith(f"/{GROUP}"):
+        if isinstance(each, NoAnswer):
             raise UsageError(f"{cluster.source}: {each.message}")
         if isinstance(each, Unread):
             state.unread[each.kind] = each
