@@ -6,6 +6,9 @@ from collections.abc import Callable
 from math import inf
 from time import monotonic
 
+#: How long commands try to place or explain one pod, in seconds.
+POD_SECONDS = 20.0
+
 
 class OutOfTime(Exception):
     """The time limit is over; nothing can be concluded from what has not been found."""

@@ -21,7 +21,7 @@ from commandline.unknowns import consequences, undecidable
 from resourceapi.manifests import existing_pods, name_of, namespace_of
 
 #: The default of ``--timeout``.
-SECONDS = 300.0
+SECONDS_IN_ALL = 300.0
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -67,8 +67,8 @@ def add_timeout(parser: Arguments, covered: str) -> None:
         "--timeout",
         metavar="SECONDS",
         type=_seconds,
-        default=SECONDS,
-        help=f"time limit for {covered}; default: {SECONDS:g}",
+        default=SECONDS_IN_ALL,
+        help=f"time limit for {covered}; default: {SECONDS_IN_ALL:g}",
     )
 
 

@@ -27,7 +27,7 @@ from allocator.pod_claims import ClaimsOnNodes, node_selector
 from allocator.rules.selector_outcomes import SelectorOutcomes
 from allocator.scheduling_outcome import SchedulingOutcome
 from allocator.selection import Selectors
-from allocator.time_limit import OutOfTime, TimeLimit
+from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 
@@ -36,9 +36,7 @@ FITS, MISFIT, ERROR, CHANCE, UNDECIDED = (each.value for each in SchedulingOutco
 MAX_KINDS, MAX_REMEDIES = 4, 12
 #: The most nodes with errors that are searched for remedies.
 MAX_FAILING = 8
-#: How long an explanation may take, in seconds.
-SECONDS = 20.0
-#: How much of that may be spent on why selectors do not choose devices.
+#: How much of an explanation's time may be spent on why selectors do not choose devices.
 SECONDS_FOR_REASONS = 4.0
 
 
@@ -183,7 +181,7 @@ def explain(
 
     :param claims: the claims of the pod (v1, normal form); those with an allocation keep it.
     :param excluded: the nodes that kube-scheduler rejects before it looks for devices, with the reasons.
-    :param time_limit: how long it may take; SECONDS by default.
+    :param time_limit: how long it may take; POD_SECONDS by default.
     :param instead: what the pod claims on some nodes instead; the first answer is about them as well.
     :param full: those of the excluded nodes that have too little left of CPU and the like: no other node rules open them.
     :param gates: the feature gates that can be turned on, each with all that have to be for it.
@@ -194,7 +192,7 @@ def explain(
     """
     excluded = excluded or {}
     open_nodes = [name for name in snapshot.nodes if name not in excluded]
-    limit = TimeLimit(SECONDS) if time_limit is None else time_limit
+    limit = TimeLimit(POD_SECONDS) if time_limit is None else time_limit
     trials = Trials(snapshot, claims, open_nodes, limit, instead, spared)
     demand = snapshot.demand(claims)
     try:

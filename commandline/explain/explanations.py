@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from allocator.allocated import allocation_of
 from allocator.binding_conditions import OpenCondition, open_conditions
-from allocator.explaining.explanation import FITS, MISFIT, SECONDS, UNDECIDED, Explanation, explain
+from allocator.explaining.explanation import FITS, MISFIT, UNDECIDED, Explanation, explain
 from allocator.explaining.finder import Remedy
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.node_remedies import lower_requests
@@ -31,7 +31,7 @@ from allocator.pod_nodes import (
 )
 from allocator.scheduler_messages import device_reason, refused, unavailable
 from allocator.scheduling_outcome import SchedulingOutcome
-from allocator.time_limit import OutOfTime, TimeLimit
+from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
 from cluster.workloads import Workload
 from commandline.progress import Progress
 from commandline.results import Failure, Unread
@@ -138,7 +138,7 @@ def explain_all(scenario: Scenario, node: str = "", seconds: float = inf) -> Ans
     explained = []
     for workload in scenario.workloads:
         progress.step()
-        explained.append(_explain(scenario, workload, node, limit.part(SECONDS)))
+        explained.append(_explain(scenario, workload, node, limit.part(POD_SECONDS)))
     progress.done()
     notes = [*scenario.checked(), *_late(explained, limit, seconds)]
     failures = scenario.failures

@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 
-#: The time limit of a single pod, in seconds.
-POD_SECONDS = 20.0
-
-
 def run(options: Namespace) -> int:
     """Simulate, and write the report.
 
@@ -24,7 +20,7 @@ def run(options: Namespace) -> int:
     """
     compared = objectives(options.compare)
     from allocator.simulation import Limits
-    from allocator.time_limit import TimeLimit
+    from allocator.time_limit import POD_SECONDS, TimeLimit
     from commandline.progress import Progress
     from commandline.reports.writing import write_answer
     from commandline.simulate import json_report, text_report
