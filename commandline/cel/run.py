@@ -38,14 +38,7 @@ def run(options: Namespace) -> int:
     with_devices = options.device or options.inventory or cluster
     inventory = _devices(options, profile, cluster) if with_devices else None
     answer = evaluate(expression, profile, derived=options.derived, inventory=inventory)
-    write_answer(
-        options.output,
-        answer,
-        sys.stdout,
-        lines=text_report.lines,
-        document=json_report.document,
-        color=options.color,
-    )
+    write_answer(options, answer, lines=text_report.lines, document=json_report.document)
     return SUCCESS if answer.is_good else NEGATIVE
 
 

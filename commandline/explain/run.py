@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
@@ -26,14 +25,7 @@ def run(options: Namespace) -> int:
     if options.node and options.node not in scenario.snapshot.nodes:
         raise UsageError(f"--node {options.node}: there is no such node")
     answer = explain_all(scenario, options.node, options.timeout)
-    write_answer(
-        options.output,
-        answer,
-        sys.stdout,
-        lines=text_report.lines,
-        document=json_report.document,
-        color=options.color,
-    )
+    write_answer(options, answer, lines=text_report.lines, document=json_report.document)
     if answer.failures or any(each.unanswered for each in answer.explained):
         return UNFINISHED
     return SUCCESS if all(each.fits for each in answer.explained) else NEGATIVE

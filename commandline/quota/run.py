@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
@@ -21,14 +20,7 @@ def run(options: Namespace) -> int:
     from commandline.reports.writing import write_answer
 
     answer = charge(options)
-    write_answer(
-        options.output,
-        answer,
-        sys.stdout,
-        lines=text_report.lines,
-        document=json_report.document,
-        color=options.color,
-    )
+    write_answer(options, answer, lines=text_report.lines, document=json_report.document)
     if answer.failures:
         return UNFINISHED
     return NEGATIVE if any(statement.problems for statement in answer.account.statements) else SUCCESS

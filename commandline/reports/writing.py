@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from commandline.color import NEVER, is_colored
+from commandline.color import is_colored
 from commandline.reports.emphasis import emphasized
 from commandline.reports.escaping import write_json, write_lines
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from commandline.results import Failure
 
 Answer = TypeVar("Answer")
 
 
 def write_answer(
-    format: str,
+    options: Namespace,
     answer: Answer,
-    stream: TextIO,
     *,
     lines: Callable[[Answer], Iterable[str]],
     document: Callable[[Answer], dict[str, Any]],
-    color: str = NEVER,
 ) -> None:
-    """Write an answer to a stream.
+    """Write an answer to standard output, in the format and color that the options ask for.
 
-    :param format: ``text`` or ``json``.
     :param lines: the answer as lines for people.
     :param document: the answer as plain data for programs.
-    :param color: the value of ``--color``.
     """
-    if format == "json":
-        write_json(document(answer), stream)
+    if options.output == "json":
+        write_json(document(answer), sys.stdout)
         return
-    buffer = StringIO()  # a stream may be unbuffered
-    write_lines(lines(answer), buffer, emphasized if is_colored(color, stream) else None)
-    stream.write(buffer.getvalue())
+    buffer = StringIO()  # standard output may be unbuffered
+    write_lines(lines(answer), buffer, emphasized if is_colored(options.color, sys.stdout) else None)
+    sys.stdout.write(buffer.getvalue())
 
 
 def failure_lines(failures: Iterable[Failure]) -> Iterator[str]:

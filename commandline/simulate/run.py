@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
@@ -33,14 +32,7 @@ def run(options: Namespace) -> int:
     limits = Limits(TimeLimit(options.timeout, progress.clock), POD_SECONDS, progress.step)
     report = simulate(scenario, compared, batch=options.batch, templates=templates, limits=limits)
     progress.done()
-    write_answer(
-        options.output,
-        report,
-        sys.stdout,
-        lines=text_report.lines,
-        document=json_report.document,
-        color=options.color,
-    )
+    write_answer(options, report, lines=text_report.lines, document=json_report.document)
     if report.failures or report.problems or report.undecided:
         return UNFINISHED
     return SUCCESS if report.all_placed else NEGATIVE

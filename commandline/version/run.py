@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from resourceapi.releases import NEWEST, OLDEST
@@ -17,7 +16,7 @@ def run(options: Namespace) -> int:
     from commandline.distribution import version
     from commandline.reports.writing import write_answer
 
-    write_answer(options.output, version(), sys.stdout, lines=_lines, document=_document)
+    write_answer(options, version(), lines=_lines, document=_document)
     return 0
 
 
