@@ -7,7 +7,7 @@ from itertools import cycle
 from typing import Any, NamedTuple
 
 from advice.afterwards.edits import REMOVED, with_value
-from advice.afterwards.samples import Scalars, empty, filled
+from advice.afterwards.samples import NO_STRUCTS, Scalars, empty, filled
 from advice.hints.schema_walk import fields_of, struct_at, type_at
 from resourceapi.decoding import is_readable
 from resourceapi.field_path import Key, Path
@@ -24,7 +24,6 @@ _PLAIN: dict[str, dict[type, str]] = {
     "DeviceCapacity": {str: "value", int: "value", float: "value"},
     "Counter": {str: "value", int: "value", float: "value"},
 }
-_NO_STRUCTS = Schema("v1", ())
 _MOST_PLACES = 200
 _MOST_PLACES_ALONE = 8
 
@@ -182,7 +181,7 @@ def _all(*guesses: Guess) -> Guess:
 
 def _of_texts(type: Type, texts: list[str]) -> list[Any]:
     """The texts as numbers, where numbers are wanted."""
-    numbers = [text for text in texts if is_readable(_NO_STRUCTS, QUANTITY, text)]
+    numbers = [text for text in texts if is_readable(NO_STRUCTS, QUANTITY, text)]
     if type.kind == "quantity":
         return list(numbers)
     if type.kind in ("int64", "int32", "intorstring"):

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from advice.hints.schema_walk import fields_of
 from resourceapi.schema import Schema, Type
 
+#: For types that are no structs.
+NO_STRUCTS = Schema("v1", ())
 _MOST_LEVELS = 5
 
 
@@ -51,7 +53,4 @@ def empty(type: Type) -> Any:
     """The value of a type with nothing in it."""
     if type.kind == "list":
         return []
-    return {} if type.kind in ("struct", "map") else filled(_NO_STRUCTS, type, Scalars("", 0, False, "0"))
-
-
-_NO_STRUCTS = Schema("v1", ())
+    return {} if type.kind in ("struct", "map") else filled(NO_STRUCTS, type, Scalars("", 0, False, "0"))
