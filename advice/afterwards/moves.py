@@ -42,16 +42,16 @@ def indent(fixed: Fixed, schema: Schema, kind: str, path: Path) -> Fixed | None:
     value = value_at(fixed.value, path)
     taken_away = fixed.with_value(path, REMOVED)
     try:
-        places = _near_places(taken_away.value, schema, kind, path, value)
+        place = _only_place(taken_away.value, schema, kind, path, value)
     except TooManyGuessesError:
         return None
     free = _free_fields(schema, struct_at(schema, kind, path[:-1]), value_at(taken_away.value, path[:-1]))
-    if len(places) != 1 or any(is_readable(schema, each, value) for each in free.values()):
+    if place is None or any(is_readable(schema, each, value) for each in free.values()):
         return None
-    type = type_at(schema, kind, places[0])
+    type = type_at(schema, kind, place)
     if type is None or not is_readable(schema, type, value):
         return None
-    return taken_away.with_moved((places[0], path, value))
+    return taken_away.with_moved((place, path, value))
 
 
 def unwrap(fixed: Fixed, schema: Schema, kind: str, path: Path) -> Fixed | None:
@@ -85,28 +85,30 @@ def reshape(fixed: Fixed, schema: Schema, kind: str, path: Path) -> Fixed | None
     return None
 
 
-def _near_places(obj: Any, schema: Schema, kind: str, path: Path, value: Any) -> list[Path]:
-    """Where an unknown field could stand if only its indentation is wrong.
+def _only_place(obj: Any, schema: Schema, kind: str, path: Path, value: Any) -> Path | None:
+    """Where an unknown field could stand if only its indentation is wrong, if that is but one place.
 
-    Further away is no matter of indentation, but tells that the field can be meant otherwise: then nothing is returned
-    that could be taken for the only place.
+    Further away is no matter of indentation, but tells that the field can be meant otherwise: then there is none.
+
+    :raises TooManyGuessesError: if fields of such a name could be in too many places.
     """
     around = path[:-1]
     outer = around[:-1]
     while outer and isinstance(outer[-1], int):
         outer = outer[:-2]
     near: list[Path] = []
-    far: list[Path] = []
     for place, _ in free_places(schema, kind, obj, str(path[-1]), value):
         is_next_to_it = outer in (place[:-1], place[:-2]) or around in (place[:-1], place[:-2])
         if type(place[-1]) is Key:
-            far += [place, place] if is_next_to_it else []
+            if is_next_to_it:
+                return None
         elif place[-1] == path[-1] and (
             not is_in_another_entry(place, around) or isinstance(value_at(obj, place[:-1]), dict)
         ):
-            is_near = place[:-1] == outer or place[:-2] == around
-            (near if is_near else far).append(place)
-    return near if not far else [*near, *far, *far]
+            if place[:-1] != outer and place[:-2] != around:
+                return None
+            near.append(place)
+    return near[0] if len(near) == 1 else None
 
 
 def _free_fields(schema: Schema, struct: Struct | None, holder: Any) -> dict[str, Type]:
