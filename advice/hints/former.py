@@ -1,6 +1,6 @@
 """Hints for what earlier releases served: the API of classic DRA (1.26 to 1.30), and v1alpha3 (1.31 to 1.33).
 
-The tables are facts of ``k8s.io/api``, from v0.26 to v0.33.
+The fields are those of ``k8s.io/api``, from v0.26 to v0.33.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from advice.hints.changes import changed
 from advice.hints.devices import flat_device
-from advice.hints.group import FORMER_KINDS, is_of_the_group, newest_served
+from advice.hints.group import FORMER_KINDS, LAST_SERVED, is_of_the_group, newest_served
 from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
@@ -19,26 +19,6 @@ from resourceapi.manifests import MISSING, entries, mapping, text, value_at
 from resourceapi.model.versions import GROUP
 from validation.rule_names import NOT_SERVED, UNKNOWN_FIELD
 
-# The kinds of former versions, with the last release (1.x) that served each.
-LAST_SERVED = {
-    "v1alpha1": {"ResourceClass": 26, "ResourceClaim": 26, "ResourceClaimTemplate": 26, "PodScheduling": 26},
-    "v1alpha2": {
-        "ResourceClass": 30,
-        "ResourceClaim": 30,
-        "ResourceClaimTemplate": 30,
-        "ResourceSlice": 30,
-        "ResourceClassParameters": 30,
-        "ResourceClaimParameters": 30,
-        "PodSchedulingContext": 30,
-    },
-    "v1alpha3": {
-        "DeviceClass": 33,
-        "ResourceClaim": 33,
-        "ResourceClaimTemplate": 33,
-        "ResourceSlice": 33,
-        "PodSchedulingContext": 31,
-    },
-}
 CLASSIC = "classic DRA, which Kubernetes had up to 1.30"
 
 

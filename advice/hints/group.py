@@ -7,16 +7,28 @@ from resourceapi.model.versions import GROUP
 from resourceapi.nearness import nearest
 from resourceapi.releases import Profile
 
+#: The kinds of former versions, with the last release (1.x) that served each: facts of ``k8s.io/api``, from v0.26 to v0.33.
+LAST_SERVED = {
+    "v1alpha1": {"ResourceClass": 26, "ResourceClaim": 26, "ResourceClaimTemplate": 26, "PodScheduling": 26},
+    "v1alpha2": {
+        "ResourceClass": 30,
+        "ResourceClaim": 30,
+        "ResourceClaimTemplate": 30,
+        "ResourceSlice": 30,
+        "ResourceClassParameters": 30,
+        "ResourceClaimParameters": 30,
+        "PodSchedulingContext": 30,
+    },
+    "v1alpha3": {
+        "DeviceClass": 33,
+        "ResourceClaim": 33,
+        "ResourceClaimTemplate": 33,
+        "ResourceSlice": 33,
+        "PodSchedulingContext": 31,
+    },
+}
 #: Kinds that no version has any more.
-FORMER_KINDS = frozenset(
-    (
-        "ResourceClass",
-        "PodScheduling",
-        "PodSchedulingContext",
-        "ResourceClassParameters",
-        "ResourceClaimParameters",
-    )
-)
+FORMER_KINDS = frozenset(kind for kinds in LAST_SERVED.values() for kind in kinds if kind not in KINDS)
 KINDS_OF_THE_GROUP = frozenset((*KINDS, *FORMER_KINDS))
 OTHER_GROUPS = ("core.k8s.io", "", "apps", "k8s.io", "resources.k8s.io", "resource.kubernetes.io")
 
