@@ -7,6 +7,7 @@ from typing import Any
 
 from advice.hints import schema_walk
 from advice.hints.hint import Advice, Hint
+from advice.hints.names import ATTRIBUTE_NAME
 from advice.hints.problem import Problem
 from advice.hints.required import wanted_at
 from advice.hints.snippet import scalar, yaml
@@ -17,7 +18,6 @@ from validation.rule_names import WRONG_TYPE
 from validation.version_texts import as_semantic_version
 
 WRONG = (WRONG_TYPE,)
-ATTRIBUTE_NAME = r"(matchAttribute|distinctAttribute)$"
 NAMES_WITH_DOMAIN = r"(matchAttribute|distinctAttribute|extendedResourceName)$"
 _NUMBERS = ("int64", "int32")
 
