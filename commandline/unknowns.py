@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from resourceapi.counting import plural
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE
 from resourceapi.manifests import mapping
 
@@ -28,7 +29,7 @@ def consequences(unread: Mapping[str, Unread]) -> list[str]:
     for kind, consequence in _CONSEQUENCES.items():
         if kind in unread:
             namespace = unread[kind].read_namespace
-            whose = f"{kind}s of other namespaces than {namespace}" if namespace else f"{kind}s"
+            whose = f"{plural(kind)} of other namespaces than {namespace}" if namespace else plural(kind)
             found.append(f"{whose} could not be read: {consequence}.")
     return found
 
@@ -41,7 +42,7 @@ def undecidable(workload: Workload, unread: Mapping[str, Unread]) -> str:
         return ""
     for kind in _ESSENTIAL:
         if kind in unread:
-            return f"{kind}es could not be read" if kind.endswith("s") else f"{kind}s could not be read"
+            return f"{plural(kind)} could not be read"
     selects = workload.pod_spec.get("nodeSelector") or mapping(
         mapping(workload.pod_spec, "affinity"), "nodeAffinity"
     )

@@ -8,6 +8,7 @@ from typing import Any
 from advice.lints.facts import Facts
 from advice.lints.pools import MOST_NODES, Pool, generation_of, pool_id
 from advice.lints.table import BINDING_WITHOUT_NODE, SEVERAL_NODES, SLICE_COUNT, Warning
+from resourceapi.counting import number
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.manifests import devices_of, mapping, text
 
@@ -36,14 +37,10 @@ def _count(manifest: dict[str, Any], pool: Pool, file: str, *, is_complete: bool
     yield Warning(
         SLICE_COUNT.code,
         ("spec", "pool", "resourceSliceCount"),
-        f"resourceSliceCount is {expected}, but generation {pool.newest} of the pool has {_slices(there)}",
+        f"resourceSliceCount is {expected}, but generation {pool.newest} of the pool has {number(there, 'slice')}",
         "kube-scheduler uses no device of such a pool: each slice must state how many slices its generation has",
         is_note=is_note,
     )
-
-
-def _slices(count: int) -> str:
-    return "1 slice" if count == 1 else f"{count:,} slices"
 
 
 def _several_nodes(manifest: dict[str, Any], pool: Pool, file: str, *, is_complete: bool) -> Warning:

@@ -29,8 +29,7 @@ class Objects(NamedTuple):
 
     def counted(self, count: int) -> str:
         """``300 ResourceSlices of driver gpu.example.com``."""
-        plural = self.kind + ("" if count == 1 else "es" if self.kind.endswith("s") else "s")
-        return f"{count:,} {plural}" + (f" of driver {self.driver}" if self.driver else "")
+        return number(count, self.kind) + (f" of driver {self.driver}" if self.driver else "")
 
 
 class Dropped(NamedTuple):
