@@ -13,10 +13,29 @@ from allocator.explaining.trials import Trials, Variation
 from allocator.scheduling_outcome import SchedulingOutcome
 from resourceapi.objects import Object
 
+#: What remedies change, besides the requirements that they leave out (the kinds of :class:`~allocator.explaining.conflicts.Member`).
+NAME, CLASS, COUNT, CAPACITY, SELECTOR, ALTERNATIVE = (
+    "name",
+    "class",
+    "count",
+    "capacity",
+    "selector",
+    "alternative",
+)
+NODE, REQUESTS, TOLERATION, TAINT, RELEASE, GATE = (
+    "node",
+    "requests",
+    "toleration",
+    "taint",
+    "release",
+    "gate",
+)
+
 
 class Remedy(NamedTuple):
     """A change that makes the pod fit.
 
+    :param kind: what changes: one of the kinds above, or a requirement that is left out.
     :param text: completes the sentence "it would fit …".
     :param subject: the name of what changes: a request, claim, taint or gate.
     :param value: the new count, amount or expression.

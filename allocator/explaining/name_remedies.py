@@ -8,12 +8,10 @@ from functools import partial
 
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import details_of, parts, with_constraint, with_details
-from allocator.explaining.finder import Finder, Remedy
+from allocator.explaining.finder import NAME, Finder, Remedy
 from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Variation
 from resourceapi.objects import Object
-
-NAME = "name"
 
 
 def find(finder: Finder, names: Iterable[AbsentName]) -> Iterator[Remedy]:

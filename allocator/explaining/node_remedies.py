@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from allocator.explaining.finder import Remedy
+from allocator.explaining.finder import REQUESTS, Remedy
 from allocator.explaining.snapshot import Snapshot
 from allocator.explaining.trials import Variation
 from allocator.node_resources import PODS, NodeResources, PodNeeds, Shortage, written
@@ -13,7 +13,6 @@ from allocator.pod_nodes import RESOURCES, Refusal
 from allocator.scheduling import Mode
 from resourceapi.objects import Object
 
-REQUESTS = "requests"
 #: The most nodes that are tried, and the most remedies.
 MAX_TRIED, MAX_REMEDIES = 16, 2
 

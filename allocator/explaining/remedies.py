@@ -9,7 +9,7 @@ from allocator.explaining import name_remedies, request_remedies
 from allocator.explaining.absent_names import AbsentName
 from allocator.explaining.changes import parts, with_details, without
 from allocator.explaining.conflicts import CONSTRAINT, REQUEST, demands
-from allocator.explaining.finder import Finder, Remedy
+from allocator.explaining.finder import GATE, NODE, RELEASE, TAINT, TOLERATION, Finder, Remedy
 from allocator.explaining.holders import released
 from allocator.explaining.snapshot import Taint, taint_of
 from allocator.explaining.trials import MAX_NODES, Trials, Variation
@@ -18,17 +18,6 @@ from allocator.pod_nodes import HOSTNAME
 from allocator.rules.taints import blocking_taints, spelled
 from resourceapi.objects import Object
 
-NODE, COUNT, CAPACITY, SELECTOR, TOLERATION, TAINT, RELEASE, GATE, ALTERNATIVE = (
-    "node",
-    "count",
-    "capacity",
-    "selector",
-    "toleration",
-    "taint",
-    "release",
-    "gate",
-    "alternative",
-)
 #: The most nodes that a text names.
 MAX_AVOIDED = 8
 #: The most allocated claims whose release is tried one by one.

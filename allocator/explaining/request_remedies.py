@@ -8,7 +8,7 @@ from functools import cmp_to_key, partial
 from allocator.capacity_requests import CapacityError, consumed
 from allocator.demand import ALL, EXACT_COUNT
 from allocator.explaining.changes import Part, details_of, parts, requests_of, with_alternatives, with_details
-from allocator.explaining.finder import Finder, Remedy
+from allocator.explaining.finder import ALTERNATIVE, CAPACITY, CLASS, COUNT, SELECTOR, Finder, Remedy
 from allocator.explaining.snapshot import full_name
 from allocator.explaining.trials import Variation
 from resourceapi.amounts import value_of
@@ -54,7 +54,7 @@ def _class(finder: Finder, part: Part) -> Iterator[Remedy]:
     changed = with_details(claims, part, lambda each: {**each, "deviceClassName": meant})
     if finder.claims_work(changed):
         text = f"with class {meant} in {finder.title(part)}"
-        yield from finder.confirm("class", text, finder.subject(part), meant, Variation(changed))
+        yield from finder.confirm(CLASS, text, finder.subject(part), meant, Variation(changed))
 
 
 def _count(finder: Finder, part: Part) -> Iterator[Remedy]:
@@ -70,7 +70,7 @@ def _count(finder: Finder, part: Part) -> Iterator[Remedy]:
     if count:
         instead = "all (allocationMode: ExactCount)" if takes_all else details.get("count", 0)
         text = f"with {_at_most(count)} instead of {instead} in {finder.title(part)}"
-        yield from finder.confirm("count", text, finder.subject(part), count, Variation(fewer(count)))
+        yield from finder.confirm(COUNT, text, finder.subject(part), count, Variation(fewer(count)))
 
 
 def common_count(finder: Finder) -> Iterator[Remedy]:
@@ -100,7 +100,7 @@ def _common_count(finder: Finder, claim: str, together: Sequence[Part], most: in
         text = (
             f"with {_at_most(count)} instead of {most + 1} in each of the requests {names} of claim {claim}"
         )
-        yield from finder.confirm("count", text, f"{claim}:{names}", count, Variation(fewer(count)))
+        yield from finder.confirm(COUNT, text, f"{claim}:{names}", count, Variation(fewer(count)))
 
 
 def _at_most(count: int) -> str:
@@ -138,14 +138,14 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
             if finder.claims_work(less(other)):
                 text = f"with at most {other} of {name} instead of {amount} in {finder.title(part)}"
                 yield from finder.confirm(
-                    "capacity", text, finder.subject(part), str(other), Variation(less(other))
+                    CAPACITY, text, finder.subject(part), str(other), Variation(less(other))
                 )
                 break
         else:
             dropped = with_details(claims, part, partial(_without_amount, name))
             if finder.claims_work(dropped):
                 text = f"without requesting the capacity {name} in {finder.title(part)}"
-                yield from finder.confirm("capacity", text, finder.subject(part), None, Variation(dropped))
+                yield from finder.confirm(CAPACITY, text, finder.subject(part), None, Variation(dropped))
 
 
 def _unnamed_capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
@@ -158,7 +158,7 @@ def _unnamed_capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
             if finder.claims_work(changed):
                 text = f"with a request for at most {amount} of {name} in {finder.title(part)}, which names no amount"
                 yield from finder.confirm(
-                    "capacity", text, finder.subject(part), str(amount), Variation(changed)
+                    CAPACITY, text, finder.subject(part), str(amount), Variation(changed)
                 )
                 break
 
@@ -248,12 +248,12 @@ def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
             guarded = _with_selector(claims, part, index, whole)
             if finder.claims_work(guarded):
                 text = f"with `{guard} && …` before the selector `{expression}` in {finder.title(part)}"
-                yield from finder.confirm("selector", text, finder.subject(part), whole, Variation(guarded))
+                yield from finder.confirm(SELECTOR, text, finder.subject(part), whole, Variation(guarded))
         dropped = _with_selector(claims, part, index, "")
         if finder.claims_work(dropped):
             shown = shortened(expression, MAX_EXPRESSION)
             text = f"without the selector `{shown}` in {finder.title(part)}"
-            yield from finder.confirm("selector", text, finder.subject(part), None, Variation(dropped))
+            yield from finder.confirm(SELECTOR, text, finder.subject(part), None, Variation(dropped))
     if len(selectors) > 1:
         bare = with_details(claims, part, lambda each: {**each, "selectors": []})
         singly = any(
@@ -261,7 +261,7 @@ def _selectors(finder: Finder, part: Part) -> Iterator[Remedy]:
         )
         if not singly and finder.claims_work(bare):
             text = f"without the {len(selectors)} selectors in {finder.title(part)}"
-            yield from finder.confirm("selector", text, finder.subject(part), None, Variation(bare))
+            yield from finder.confirm(SELECTOR, text, finder.subject(part), None, Variation(bare))
 
 
 def _with_selector(claims: Claims, part: Part, index: int, expression: str) -> Claims:
@@ -287,7 +287,7 @@ def class_guards(finder: Finder) -> Iterator[Remedy]:
             variation = Variation(claims, class_selector=(name, index, whole))
             if guard and finder.works(variation):
                 text = f"with `{guard} && …` before the selector `{expression}` of DeviceClass {name}"
-                yield from finder.confirm("selector", text, name, whole, variation)
+                yield from finder.confirm(SELECTOR, text, name, whole, variation)
 
 
 def _guarded(finder: Finder, expression: str) -> tuple[str, str]:
@@ -332,4 +332,4 @@ def _without_alternative(finder: Finder, part: Part) -> Iterator[Remedy]:
             text = f"without {finder.title(part)}, which fails with an error"
         if behind:
             text += f", so that {', '.join(behind)} {'is' if len(behind) == 1 else 'are'} never tried"
-        yield from finder.confirm("alternative", text, finder.subject(part), None, Variation(changed))
+        yield from finder.confirm(ALTERNATIVE, text, finder.subject(part), None, Variation(changed))

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from allocator.explaining.conflicts import REQUEST
 from allocator.explaining.explanation import Explanation, NodeKind
-from allocator.explaining.finder import Remedy
+from allocator.explaining.finder import RELEASE, Remedy
 from allocator.explaining.holders import held_by
-from allocator.explaining.remedies import RELEASE
 from resourceapi.counting import number
 
 #: Nodes that are shown, and requests or claims that get a line each.

@@ -14,8 +14,7 @@ from allocator.devices import Device
 from allocator.errors import AllocationError
 from allocator.explaining.conflicts import ALLOCATED, CONSTRAINT, REQUEST, Conflict, Member
 from allocator.explaining.explanation import FITS, Explanation, explain
-from allocator.explaining.finder import Remedy
-from allocator.explaining.remedies import COUNT, RELEASE, TAINT, TOLERATION
+from allocator.explaining.finder import COUNT, RELEASE, TAINT, TOLERATION, Remedy
 from allocator.explaining.snapshot import COUNTERS, GROUPS, Snapshot, full_name
 from allocator.explaining.steps import NodeView
 from allocator.ledgers import Ledger
