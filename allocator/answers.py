@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, overload
 
 from allocator.devices import PoolId, node_name
-from allocator.errors import GAVE_UP
+from allocator.errors import UNDECIDED
 from allocator.nodes import View
 from allocator.plans import Outcome
 from allocator.scheduling_outcome import SchedulingOutcome
@@ -37,8 +37,8 @@ class NodeAnswer(NamedTuple):
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the search was given up."""
-        return self.error == GAVE_UP
+        """Whether the search was given up, or its time was over."""
+        return self.error in UNDECIDED
 
 
 class Answers(Sequence[NodeAnswer]):
@@ -112,7 +112,7 @@ class PodAnswer(NamedTuple):
     :param refusal: why kube-scheduler refuses the pod before it looks at nodes.
     """
 
-    nodes: Sequence[NodeAnswer]
+    nodes: Answers
     placed: str = ""
     outcome: SchedulingOutcome = SchedulingOutcome.MISFIT
     error: NodeAnswer | None = None

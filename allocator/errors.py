@@ -48,6 +48,9 @@ class NodeError(ClaimcheckError):
 
 
 GAVE_UP = "gave up: too many combinations of devices to decide whether the claims fit"
+OUT_OF_TIME = "the time was over before it was decided whether the claims fit"
+#: Said of nodes on which the claims may fit or not.
+UNDECIDED = frozenset({GAVE_UP, OUT_OF_TIME})
 
 
 class SearchLimitError(NodeError):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from allocator.allocation import Allocator, Arrangement
 from allocator.attempt_state import Taken
 from allocator.demand import ClaimDemand
-from allocator.errors import FATAL, GAVE_UP, NODE, AllocationError, NodeError
+from allocator.errors import FATAL, NODE, UNDECIDED, AllocationError, NodeError
 from allocator.node_equivalence import NodeEquivalence
 from allocator.nodes import NodeClass, NodeEntry, Nodes
 from allocator.results import Pick, ResultTemplate, is_ordinary
@@ -44,8 +44,8 @@ class Outcome:
         self.fix = fix
         #: whether the claims fit on the nodes
         self.fits = templates is not None
-        #: whether the search was given up
-        self.is_undecided = error == GAVE_UP
+        #: whether the search was given up, or its time was over
+        self.is_undecided = error in UNDECIDED
 
 
 NO_FIT = Outcome()

@@ -11,8 +11,9 @@ from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.best_fit import BestPlans, Proposal, Rank, best
 from allocator.demand import name_of
 from allocator.devices import PoolId, Slice, node_name
-from allocator.errors import AWAY, FATAL, NODE
+from allocator.errors import FATAL, NODE
 from allocator.features import Features
+from allocator.filtering import AWAY_OUTCOME, Filtering
 from allocator.fitting.waste import Waste
 from allocator.inventory import Inventory
 from allocator.node_resources import NodeResources
@@ -26,8 +27,6 @@ from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
 
 __all__ = ["FATAL", "NODE", "Mode", "NodeAnswer", "PodAnswer", "SchedulingState", "feasible_nodes"]
-
-_AWAY = Outcome(error=AWAY, error_kind=NODE)
 
 
 class Mode(Enum):
@@ -84,7 +83,7 @@ class SchedulingState:
 
     @property
     def time_limit(self) -> TimeLimit:
-        """How long questions may take from now on; they raise OutOfTime then, with nothing kept."""
+        """How long questions may take from now on; except `filter`, they raise OutOfTime then, with nothing kept."""
         return self._allocator.time_limit
 
     @time_limit.setter
@@ -199,9 +198,7 @@ class SchedulingState:
             entries = [entry for entry in entries if entry.name not in closed]
         answers = Answers(self._allocator.new_share_id)
         if mode in _FILTERING and (refused := self.refusal(pod.elsewhere.unallocated)):
-            for entry in entries:
-                answers.add(entry.name, Outcome(error=refused, error_kind=NODE))
-            return PodAnswer(answers, refusal=refused)
+            return self._refused(entries, refused)
         if mode is Mode.SCHEDULER:
             chosen = self._choose(entries, pod, answers)
         elif mode is Mode.BEST_FIT:
@@ -224,6 +221,38 @@ class SchedulingState:
         assert answer.result is not None
         self._keep(pod.on.get(answer.node, pod.elsewhere).unallocated, answer.result)
         return PodAnswer(answers, answer.node, outcome, answers.first_error(FATAL))
+
+    def filter(
+        self,
+        claims: Sequence[Object],
+        candidates: Iterable[str] | None = None,
+        instead: Sequence[ClaimsOnNodes] = (),
+        *,
+        best_fit: bool = False,
+    ) -> PodAnswer:
+        """The answers of nodes as in mode FILTER, as far as `time_limit` lets them be found; the others are undecided.
+
+        :param claims: the claims of the pod.
+        :param candidates: the names of the nodes to ask, if not all; nodes that are not known have no answer.
+        :param instead: what the pod claims on some nodes instead.
+        :param best_fit: waste as little as possible on each node that fits; its outcome is a
+            :class:`~allocator.best_fit.Proposal` where there was time to find out.
+        """
+        pod = PodClaims(claims, instead)
+        entries: Sequence[NodeEntry] = self._known.settled()
+        if candidates is not None:
+            entries = [entry for name in candidates if (entry := self._known.entry(name)) is not None]
+        if refused := self.refusal(pod.elsewhere.unallocated):
+            return self._refused(entries, refused)
+        best_plans = self._best_plans if best_fit else None
+        answers = Filtering(self._allocator, self._known, self._plans, best_plans).run(entries, pod)
+        return PodAnswer(answers, "", self._outcome(answers), answers.first_error(FATAL))
+
+    def _refused(self, entries: Iterable[NodeEntry], refused: str) -> PodAnswer:
+        answers = Answers(self._allocator.new_share_id)
+        for entry in entries:
+            answers.add(entry.name, Outcome(error=refused, error_kind=NODE))
+        return PodAnswer(answers, refusal=refused)
 
     def refusal(self, claims: Iterable[Object]) -> str:
         """Why kube-scheduler refuses a pod with these unallocated claims before it looks at nodes, if it does."""
@@ -314,7 +343,7 @@ class SchedulingState:
             claims = pod.on.get(entry.name, pod.elsewhere)
             away = claims.selectors and claims.is_away_from(entry.node)
             if away and not (filters and claims.unallocated):
-                answers.add(entry.name, _AWAY)
+                answers.add(entry.name, AWAY_OUTCOME)
                 continue
             what = asked.get(id(claims))
             if what is None:
@@ -326,7 +355,7 @@ class SchedulingState:
                 outcome = what.outcomes[node_class] = plans.outcome(what.plan, entry, node_class)
                 answers.remember(node_class.shared)
             if away and outcome.error_kind != FATAL:
-                answers.add(entry.name, _AWAY)
+                answers.add(entry.name, AWAY_OUTCOME)
                 continue
             if outcome.fits:
                 fitting.append(len(answers))

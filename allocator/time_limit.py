@@ -41,5 +41,11 @@ class TimeLimit:
         part._end = min(part._end, self._end)
         return part
 
+    def share(self, parts: int) -> TimeLimit:
+        """A limit of one of so many equal parts of what is left of this one."""
+        share = TimeLimit(0, self._clock)
+        share._end += (self._end - share._end) / parts
+        return share
+
 
 UNLIMITED = TimeLimit()

@@ -1,0 +1,128 @@
+"""The nodes on which a pod's claims fit, as far as that is decided within a time limit.
+
+Nodes of a kind (`allocator.nodes`) have one outcome. Each kind gets an equal part of the time that is left, so a hard one
+does not keep the easy ones waiting. Kinds that need longer are asked again with what the others did not need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from allocator.allocation import Allocator
+from allocator.answers import Answers
+from allocator.best_fit import BestPlans
+from allocator.errors import AWAY, FATAL, NODE, OUT_OF_TIME
+from allocator.nodes import NodeClass, NodeEntry, Nodes
+from allocator.plans import Outcome, Plan, Plans
+from allocator.pod_claims import ClaimsOnNode, PodClaims
+from allocator.time_limit import OutOfTime
+
+AWAY_OUTCOME = Outcome(error=AWAY, error_kind=NODE)
+_LATE = Outcome(error=OUT_OF_TIME, error_kind=NODE)
+
+
+class Question:
+    """What a pod claims on a kind of nodes, and the outcome there once it is known."""
+
+    __slots__ = ("claims", "entry", "node_class", "outcome")
+
+    def __init__(self, claims: ClaimsOnNode, entry: NodeEntry, node_class: NodeClass) -> None:
+        """`entry`: any node of the kind."""
+        self.claims = claims
+        self.entry = entry
+        self.node_class = node_class
+        self.outcome = _LATE
+
+
+class Filtering:
+    """Finds nodes for one pod; the allocator's time limit says how long that may take."""
+
+    def __init__(
+        self, allocator: Allocator, nodes: Nodes, plans: Plans, best_plans: BestPlans | None
+    ) -> None:
+        """`best_plans`: if given, then what fits is served with less waste where there is time to look for that."""
+        self._allocator = allocator
+        self._nodes = nodes
+        self._plans = plans
+        self._best_plans = best_plans
+
+    def run(self, entries: Sequence[NodeEntry], pod: PodClaims) -> Answers:
+        """The answers of these nodes, in order."""
+        places, questions = self._questions(entries, pod)
+        self._decide(questions, self._plans)
+        answers = Answers(self._allocator.new_share_id)
+        for question in questions:
+            answers.remember(question.node_class.shared)
+        if self._best_plans is not None:
+            self._best_plans.begin()
+            self._decide([each for each in questions if each.outcome.fits], self._best_plans)
+        for entry, asked in zip(entries, places, strict=True):
+            self._answer(entry, pod.on.get(entry.name, pod.elsewhere), asked, answers)
+        return answers
+
+    def _questions(
+        self, entries: Iterable[NodeEntry], pod: PodClaims
+    ) -> tuple[list[Question | None], list[Question]]:
+        """The question for each node, None where there is none or no time to find out which; and all of them once."""
+        limit = self._allocator.time_limit
+        found: dict[tuple[int, NodeClass], Question] = {}
+        places: list[Question | None] = []
+        for entry in entries:
+            claims = pod.on.get(entry.name, pod.elsewhere)
+            node_class = entry.node_class
+            if not claims.unallocated and claims.is_away_from(entry.node):
+                places.append(None)
+                continue
+            if node_class is None:
+                if limit.is_over:
+                    places.append(None)
+                    continue
+                node_class = self._nodes.class_of(entry)
+            key = (id(claims), node_class)
+            if key not in found:
+                found[key] = Question(claims, entry, node_class)
+            places.append(found[key])
+        return places, list(found.values())
+
+    def _decide(self, questions: Collection[Question], plans: Plans) -> None:
+        """Ask each kind of nodes, and again those that have not had enough time."""
+        whole = self._allocator.time_limit
+        made: dict[int, Plan] = {}
+        waiting = list(questions)
+        try:
+            while waiting:
+                late = []
+                for place, question in enumerate(waiting):
+                    if whole.is_over:
+                        return
+                    claims = question.claims.unallocated
+                    plan = made.get(id(claims)) or made.setdefault(id(claims), plans.plan(claims))
+                    self._allocator.time_limit = whole.share(len(waiting) - place)
+                    try:
+                        question.outcome = plans.outcome(plan, question.entry, question.node_class)
+                    except OutOfTime:
+                        late.append(question)
+                waiting = late
+        finally:
+            self._allocator.time_limit = whole
+
+    def _answer(
+        self, entry: NodeEntry, claims: ClaimsOnNode, question: Question | None, answers: Answers
+    ) -> None:
+        outcome = _LATE if question is None else question.outcome
+        if claims.selectors and outcome.error_kind != FATAL and claims.is_away_from(entry.node):
+            answers.add(entry.name, AWAY_OUTCOME)
+        elif outcome.error_kind == FATAL:
+            answers.add(entry.name, self._fatal(entry, claims))
+        elif outcome.fits:
+            assert entry.view is not None
+            answers.add(entry.view, outcome)
+        else:
+            answers.add(entry.name, outcome)
+
+    def _fatal(self, entry: NodeEntry, claims: ClaimsOnNode) -> Outcome:
+        """An error that ends the attempt; each node has a text of its own."""
+        try:
+            return self._plans.fatal_outcome(entry, claims.unallocated)
+        except OutOfTime:
+            return _LATE

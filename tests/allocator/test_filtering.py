@@ -1,0 +1,220 @@
+"""The answers of nodes as far as a time limit lets them be found.
+
+The clock of these tests counts how often it is looked at, as in test_limits.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from random import Random
+
+import pytest
+
+from allocator.answers import NodeAnswer
+from allocator.best_fit import Proposal
+from allocator.errors import FATAL, OUT_OF_TIME
+from allocator.scheduling import Mode, SchedulingState
+from allocator.scheduling_outcome import SchedulingOutcome
+from allocator.time_limit import TimeLimit
+from resourceapi.objects import Object
+from tests.allocator import scenes
+from tests.allocator.objects import (
+    DRIVER,
+    claim,
+    cluster,
+    device,
+    device_class,
+    exactly,
+    held,
+    node,
+    slice_of,
+)
+from tests.allocator.random_clusters import NODES, random_claim, random_node, random_slice
+
+#: Checks of the time that are enough for an easy node, and for a node on which the search is hard.
+EASY, HARD = 30, 3_000
+
+
+def looks(number: float) -> TimeLimit:
+    """A time limit that is over after a number of checks."""
+    clock = count()
+    return TimeLimit(number, lambda: float(next(clock)))
+
+
+def on_node(slices: list[Object], name: str) -> list[Object]:
+    """These slices on one node, in a pool of its own."""
+    found = []
+    for each in slices:
+        spec = {key: value for key, value in each["spec"].items() if key != "allNodes"}
+        spec |= {"nodeName": name, "pool": {**spec["pool"], "name": name}}
+        found.append({"metadata": {"name": f"{name}-{each['metadata']['name']}"}, "spec": spec})
+    return found
+
+
+def mixed(*hard: str, easy: int = 5) -> tuple[SchedulingState, list[Object]]:
+    """Nodes on which the search for the claims takes many steps, then nodes of other kinds, with too few devices."""
+    scene = scenes.partitions(3, Random(1))
+    slices = [part for name in hard for part in on_node(slices_of(scene, name), name)]
+    names = [f"easy-{number}" for number in range(easy)]
+    for number, name in enumerate(names):
+        slices.append(
+            slice_of(*(f"d{each}" for each in range(number + 1)), name=name, pool=name, nodeName=name)
+        )
+    return cluster(*slices, nodes=[node(name) for name in [*hard, *names]]), scenes.claims_of(scene)
+
+
+def slices_of(scene: scenes.Scene, name: str) -> list[Object]:
+    """The slices of a scene with an attribute more, so that nodes are not of one kind."""
+    slices = scenes.slices_of(scene)
+    for each in slices:
+        for part in each["spec"].get("devices", ()):
+            part["attributes"] = {**part.get("attributes", {}), "node": {"string": name}}
+    return slices
+
+
+def decided(answers: list[NodeAnswer]) -> list[str]:
+    return [each.node for each in answers if not each.is_undecided]
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_as_without_a_limit(block: int) -> None:
+    """In random clusters, with time enough the answers are those of mode FILTER."""
+    for seed in range(block * 50, (block + 1) * 50):
+        draw = Random(f"filtering {seed}")
+        nodes = [random_node(draw, name) for name in NODES]
+        slices = {each["metadata"]["name"]: each for each in (random_slice(draw) for _ in range(6))}
+        state = cluster(*slices.values(), nodes=nodes, holders=[held("d0", pool=draw.choice(NODES))])
+        asked = [random_claim(draw, "c")]
+        if draw.random() < 0.3:
+            other = random_claim(draw, "other")
+            state.place([other], Mode.FIRST_FIT)
+            asked.append(other)
+        expected = state.place(asked, Mode.FILTER)
+        found = state.filter(asked)
+        assert list(map(comparable, found.nodes)) == list(map(comparable, expected.nodes))
+        assert (found.outcome, found.refusal) == (expected.outcome, expected.refusal)
+
+
+def comparable(answer: NodeAnswer) -> object:
+    """An answer without the IDs of shares, which are random."""
+    devices = None
+    if answer.result is not None:
+        devices = [
+            [{**each, "shareID": ""} for each in result["devices"].get("results", ())]
+            for result in answer.result
+        ]
+    return answer._replace(result=None), devices
+
+
+def test_hard_node_does_not_delay_others() -> None:
+    """Of a hard node and easy ones, all easy ones are decided before the time is over."""
+    state, asked = mixed("hard")
+    state.time_limit = looks(EASY)
+    found = state.filter(asked)
+    assert decided(list(found.nodes)) == [f"easy-{number}" for number in range(5)]
+    first = found.nodes[0]
+    assert (first.node, first.error, first.is_undecided) == ("hard", OUT_OF_TIME, True)
+    assert found.outcome is SchedulingOutcome.UNDECIDED
+
+
+def test_hard_node_gets_what_others_leave() -> None:
+    """What the easy nodes do not need goes to the hard one, though that is more than an equal part."""
+    state, asked = mixed("hard", easy=50)
+    alone, _ = mixed("hard", easy=0)
+    needed = next(number for number in count(10, 10) if enough(alone, asked, number))
+    state.time_limit = looks(5 * needed + 500)
+    assert len(decided(list(state.filter(asked).nodes))) == 51
+
+
+def enough(state: SchedulingState, asked: list[Object], number: int) -> bool:
+    """Whether so many checks are enough on a single node."""
+    state.time_limit = looks(number)
+    return not state.filter(asked).nodes[0].is_undecided
+
+
+def test_hard_nodes_share_the_time() -> None:
+    """Where the time is not enough for any of several hard nodes, it ends all the same."""
+    state, asked = mixed("one", "two", "three")
+    state.time_limit = looks(2 * EASY)
+    assert decided(list(state.filter(asked).nodes)) == [f"easy-{number}" for number in range(5)]
+    state.time_limit = looks(3 * HARD)
+    assert len(decided(list(state.filter(asked).nodes))) == 8
+
+
+def test_no_time_at_all() -> None:
+    """Nothing is decided, and the next question has its own time."""
+    state, asked = mixed("hard", easy=2)
+    state.time_limit = looks(-1)
+    assert decided(list(state.filter(asked).nodes)) == []
+    state.time_limit = looks(HARD)
+    assert len(decided(list(state.filter(asked).nodes))) == 3
+
+
+def test_time_limit_stays() -> None:
+    """The parts of kinds are no limit for later questions."""
+    state, asked = mixed("hard")
+    limit = state.time_limit = looks(EASY)
+    state.filter(asked)
+    assert state.time_limit is limit
+
+
+def test_candidates() -> None:
+    """Only these nodes are asked, in their order; nodes that nobody knows have no answer."""
+    state = cluster(slice_of("d"), nodes=[node(name) for name in "abc"])
+    found = state.filter([claim(exactly())], ["c", "gone", "a"])
+    assert [(each.node, each.fits) for each in found.nodes] == [("c", True), ("a", True)]
+    assert found.outcome is SchedulingOutcome.FITS
+
+
+def test_nothing_is_kept() -> None:
+    """The same question has the same answer."""
+    state, asked = cluster(slice_of("d")), claim(exactly())
+    for _ in range(2):
+        assert state.filter([asked]).nodes[0].fits
+    assert "status" not in asked
+
+
+def test_refused() -> None:
+    """What kube-scheduler refuses before it looks at nodes is said of each candidate."""
+    state = cluster(slice_of("d"), nodes=[node("a"), node("b")])
+    found = state.filter([claim(exactly(device_class="gone"))], ["b"])
+    expected = state.place([claim(exactly(device_class="gone"))], Mode.FILTER, "b")
+    assert (found.refusal, list(found.nodes)) == (expected.refusal, list(expected.nodes))
+
+
+def test_fatal_error() -> None:
+    """An error that ends the attempt has the text of each node."""
+    slices = [slice_of("d", name=name, pool=name, nodeName=name) for name in "ab"]
+    state = cluster(*slices, nodes=[node("a"), node("b")])
+    bad = claim(exactly(selectors=[f"device.attributes['{DRIVER}'].gone == 1"]))
+    found = state.filter([bad])
+    assert [each.error_kind for each in found.nodes] == [FATAL, FATAL]
+    assert ["a/d" in each.error for each in found.nodes] == [True, False]
+    assert found.error == found.nodes[0]
+
+
+def sizes(*memory: str, name: str) -> Object:
+    """A node's devices of these sizes."""
+    devices = [device(f"d{each}", capacity={"memory": {"value": each}}) for each in memory]
+    return slice_of(*devices, name=name, pool=name, nodeName=name)
+
+
+def test_best_fit() -> None:
+    """Each node proposes what wastes least on it, and says how much that is."""
+    state = cluster(sizes("80", "40", name="a"), sizes("80", name="b"), nodes=[node("a"), node("b")])
+    found = state.filter([claim(exactly())], best_fit=True)
+    assert [each.result[0]["devices"]["results"][0]["device"] for each in found.nodes if each.result] == [
+        "d40",
+        "d80",
+    ]
+    small, large = (each for each in found.nodes.outcomes if isinstance(each, Proposal))
+    assert small.waste < large.waste
+
+
+def test_best_fit_out_of_time() -> None:
+    """Where there is no time to look for less waste, the first solution stands."""
+    state = cluster(sizes("80", "40", name="a"), classes=[device_class()], nodes=[node("a")])
+    state.time_limit = looks(3)
+    found = state.filter([claim(exactly())], best_fit=True)
+    assert found.nodes[0].fits
+    assert not isinstance(found.nodes.outcomes[0], Proposal)
