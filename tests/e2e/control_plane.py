@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -16,9 +15,9 @@ from typing import NamedTuple
 from tests.conformance.profiles import PROFILES
 from tests.e2e.binaries import binaries, tool
 from tests.e2e.client import Client
+from tests.e2e.programs import Program, running
 
 _START_SECONDS = 300
-_STOP_SECONDS = 20
 _TOKEN = "claimcheck-e2e"
 _NODE = {
     "apiVersion": "v1",
@@ -49,6 +48,12 @@ class ApiServer(NamedTuple):
     client: Client
     kubeconfig: Path
     etcd: str
+    program: Program
+
+    def start(self) -> None:
+        """Start it again after it has been killed, ready for requests."""
+        self.program.start()
+        _wait_until_ready(self.program, self.client)
 
 
 @contextlib.contextmanager
@@ -66,28 +71,27 @@ def control_plane(profile: str, etcd: str = "", flags: Sequence[str] | None = No
         shared = bool(etcd)
         if not shared:
             etcd = f"http://127.0.0.1:{etcd_port}"
-            stack.enter_context(_running(_etcd(directory, run, etcd, peer_port), run / "etcd.log"))
+            stack.enter_context(running(_etcd(directory, run, etcd, peer_port), run / "etcd.log"))
         command = _kube_apiserver(
             directory, run, etcd, port, PROFILES[profile].flags if flags is None else flags
         )
-        log = run / "kube-apiserver.log"
-        process = stack.enter_context(_running(command, log))
-        client = _when_ready(process, log, run / "certs" / "apiserver.crt", port)
+        program = stack.enter_context(running(command, run / "kube-apiserver.log"))
+        client = _when_ready(program, run / "certs" / "apiserver.crt", port)
         stack.callback(client.close)
         answer = client.ask("POST", "/api/v1/nodes", _NODE)
         if answer.code != 201 and not shared:
             raise RuntimeError(f"no Node: {answer.body}")
         _wait_for_node(client)
-        yield ApiServer(profile, client, _kubeconfig(run, port), etcd)
+        yield ApiServer(profile, client, kubeconfig(run / "kubeconfig", port, _TOKEN), etcd, program)
 
 
 @contextlib.contextmanager
-def component(server: ApiServer, name: str, flags: Sequence[str]) -> Iterator[None]:
+def component(server: ApiServer, name: str, flags: Sequence[str]) -> Iterator[Program]:
     """kube-scheduler or kube-controller-manager beside a server, with these flags; stopped at the end."""
     with tempfile.TemporaryDirectory(prefix="claimcheck-e2e-") as run:
         command = [str(tool(name)), f"--kubeconfig={server.kubeconfig}", "--leader-elect=false"]
-        with _running([*command, "--secure-port=0", *flags], Path(run) / f"{name}.log"):
-            yield
+        with running([*command, "--secure-port=0", *flags], Path(run) / f"{name}.log") as program:
+            yield program
 
 
 def free_port() -> int:
@@ -140,41 +144,32 @@ def _kube_apiserver(directory: Path, run: Path, etcd: str, port: int, flags: Seq
     ]
 
 
-@contextlib.contextmanager
-def _running(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    # Not even a killed test run is to leave servers behind.
-    setpriv = shutil.which("setpriv")
-    guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
-    with open(log, "wb") as output:
-        process = subprocess.Popen([*guard, *command], stdout=output, stderr=subprocess.STDOUT)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _when_ready(process: subprocess.Popen[bytes], log: Path, certificate: Path, port: int) -> Client:
+def _when_ready(program: Program, certificate: Path, port: int) -> Client:
     deadline = time.monotonic() + _START_SECONDS
-    client = None
-    while time.monotonic() < deadline and process.poll() is None:
+    while time.monotonic() < deadline and program.is_running():
         time.sleep(0.2)
         if not certificate.exists():
             continue
         try:
-            client = client or Client(port, _TOKEN, str(certificate))
-            if client.ask("GET", "/readyz").code != 200:
-                continue
-            if client.ask("GET", "/api/v1/namespaces/default").code == 200:
-                return client
+            client = Client(port, _TOKEN, str(certificate))
         except OSError:
-            continue  # not listening yet, or the certificate is half written
-    tail = "\n".join(log.read_text(errors="replace").splitlines()[-10:])
-    raise RuntimeError(f"kube-apiserver did not become ready:\n{tail}")
+            continue  # the certificate is half written
+        _wait_until_ready(program, client)
+        return client
+    raise RuntimeError(f"kube-apiserver did not become ready:\n{program.last_words()}")
+
+
+def _wait_until_ready(program: Program, client: Client) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline and program.is_running():
+        with contextlib.suppress(OSError):  # not listening yet
+            if (
+                client.ask("GET", "/readyz").code == 200
+                and client.ask("GET", "/api/v1/namespaces/default").code == 200
+            ):
+                return
+        time.sleep(0.1)
+    raise RuntimeError(f"kube-apiserver did not become ready:\n{program.last_words()}")
 
 
 def _wait_for_node(client: Client) -> None:
@@ -187,19 +182,19 @@ def _wait_for_node(client: Client) -> None:
         time.sleep(0.1)
 
 
-def _kubeconfig(run: Path, port: int) -> Path:
+def kubeconfig(path: Path, port: int, token: str) -> Path:
+    """Write a kubeconfig for somebody with a token; `path` is in the directory of the server."""
     server = {
         "server": f"https://127.0.0.1:{port}",
-        "certificate-authority": str(run / "certs" / "apiserver.crt"),
+        "certificate-authority": str(path.parent / "certs" / "apiserver.crt"),
     }
     config = {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": "e2e", "cluster": server}],
-        "users": [{"name": "e2e", "user": {"token": _TOKEN}}],
+        "users": [{"name": "e2e", "user": {"token": token}}],
         "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": "e2e"}}],
         "current-context": "e2e",
     }
-    path = run / "kubeconfig"
     path.write_text(json.dumps(config))
     return path

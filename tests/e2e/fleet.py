@@ -1,0 +1,232 @@
+"""Nodes with GPUs, and pods that ask for them in every way: what a scheduler is put to.
+
+A node has 8 GPUs, h100 or a100 by turns, two at a PCIe root. Every fifth node's GPUs can be cut in quarters, and every node
+has a network device that many claims share (20 units of bandwidth).
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from resourceapi.objects import Object
+from tests.e2e.client import Client
+
+DRIVER, NETWORK = "gpu.example.com", "net.example.com"
+GROUP = "/apis/resource.k8s.io/v1"
+NAMESPACE = "fleet"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+CLAIMS = f"{GROUP}/namespaces/{NAMESPACE}/resourceclaims"
+PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
+GPUS = 8
+BANDWIDTH = 20
+THREADS = 8
+SHARED_BY = 4
+"""How many pods use one claim of the kind `shared`."""
+
+MIX = ("one",) * 5 + ("fast",) * 2 + ("pair", "shared", "part", "net")
+HARD = "hard"
+"""9 GPUs as 9 requests: no node has them."""
+
+
+def prepare(client: Client, nodes: int) -> None:
+    """Make the nodes, their slices, the classes and the templates."""
+    post(client, "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    for each in device_classes():
+        post(client, f"{GROUP}/deviceclasses", each)
+    for each in templates():
+        post(client, f"{GROUP}/namespaces/{NAMESPACE}/resourceclaimtemplates", each)
+
+    def make(number: int) -> None:
+        post(client, "/api/v1/nodes", node(number))
+        # Admission taints what is new and not reported on.
+        name = node_name(number)
+        answer = client.ask(
+            "PATCH",
+            f"/api/v1/nodes/{name}",
+            {"spec": {"taints": None}},
+            content_type="application/merge-patch+json",
+        )
+        assert answer.code == 200, answer.body
+        for each in slices(number):
+            post(client, f"{GROUP}/resourceslices", each)
+
+    _for_each(make, range(nodes))
+
+
+def kinds(count: int, *, seed: int = 1, hard: int = 0, mix: Sequence[str] = MIX) -> list[str]:
+    """Kinds of pods at random; `hard` is the percentage of impossible ones."""
+    chance = random.Random(seed)
+    return [HARD if chance.randrange(100) < hard else chance.choice(mix) for _ in range(count)]
+
+
+def submit(
+    client: Client, asked: Iterable[tuple[int, str]], scheduler: str, created: Callable[[str], object] = str
+) -> None:
+    """Create pods by number and kind, some at a time; `created` is told each name just before."""
+
+    def make(each: tuple[int, str]) -> None:
+        number, kind = each
+        if kind == "shared":
+            post(client, CLAIMS, shared_claim(number), again=True)
+        body = pod(number, kind, scheduler)
+        created(body["metadata"]["name"])
+        post(client, PODS, body)
+
+    _for_each(make, asked)
+
+
+def post(client: Client, path: str, body: Object, *, again: bool = False) -> None:
+    """Create an object; `again`: it may be there already."""
+    answer = client.ask("POST", path, body)
+    assert answer.code == 201 or (again and answer.code == 409), (path, answer.body)
+
+
+def _for_each(make: Callable[[Any], None], asked: Iterable[Any]) -> None:
+    with ThreadPoolExecutor(THREADS) as threads:
+        for _ in threads.map(make, asked):
+            pass
+
+
+# --- objects
+
+
+def node_name(number: int) -> str:
+    return f"n{number:04}"
+
+
+def node(number: int) -> Object:
+    name = node_name(number)
+    resources = {"cpu": "64", "memory": "512Gi", "pods": "110"}
+    ready = {"type": "Ready", "status": "True", "reason": "r", "message": "m"}
+    return {
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "status": {"capacity": resources, "allocatable": resources, "conditions": [ready]},
+    }
+
+
+def slices(number: int) -> list[Object]:
+    """Of one node: the GPUs' counters, the GPUs, the network device."""
+    name = node_name(number)
+    model = ("h100", "a100")[number % 2]
+    pool = {"name": name, "generation": 1, "resourceSliceCount": 2}
+    counters = [{"name": f"gpu-{gpu}", "counters": {"units": {"value": "8"}}} for gpu in range(GPUS)]
+    devices = [_gpu(f"gpu-{gpu}", gpu, model, "full", 8) for gpu in range(GPUS)]
+    if number % 5 == 0:
+        devices += [
+            _gpu(f"gpu-{gpu}-{quarter}", gpu, model, "quarter", 2)
+            for gpu, quarter in itertools.product(range(GPUS), range(4))
+        ]
+    return [
+        _slice(f"{name}-counters", name, DRIVER, pool, sharedCounters=counters),
+        _slice(f"{name}-devices", name, DRIVER, pool, devices=devices),
+        _slice(
+            f"{name}-net",
+            name,
+            NETWORK,
+            {"name": name, "generation": 1, "resourceSliceCount": 1},
+            devices=[
+                {
+                    "name": "nic",
+                    "allowMultipleAllocations": True,
+                    "capacity": {"bandwidth": {"value": str(BANDWIDTH), "requestPolicy": {"default": "1"}}},
+                }
+            ],
+        ),
+    ]
+
+
+def _gpu(name: str, gpu: int, model: str, profile: str, units: int) -> Object:
+    attributes = {"model": model, "profile": profile, PCIE_ROOT: f"pci{gpu // 2}"}
+    return {
+        "name": name,
+        "attributes": {key: {"string": value} for key, value in attributes.items()},
+        "consumesCounters": [{"counterSet": f"gpu-{gpu}", "counters": {"units": {"value": str(units)}}}],
+    }
+
+
+def _slice(name: str, node: str, driver: str, pool: Object, **spec: Any) -> Object:
+    return {"metadata": {"name": name}, "spec": {"driver": driver, "nodeName": node, "pool": pool, **spec}}
+
+
+def device_classes() -> list[Object]:
+    own = f'device.driver == "{DRIVER}" && device.attributes["{DRIVER}"]'
+    selectors = {
+        "gpu": f'{own}.profile == "full"',
+        "part": f'{own}.profile == "quarter"',
+        "net": f'device.driver == "{NETWORK}"',
+    }
+    return [
+        {"metadata": {"name": name}, "spec": {"selectors": [{"cel": {"expression": expression}}]}}
+        for name, expression in selectors.items()
+    ]
+
+
+def templates() -> list[Object]:
+    """One for each kind of pod that has claims from a template."""
+    return [
+        {"metadata": {"name": kind}, "spec": {"spec": claim_spec(kind)}}
+        for kind in dict.fromkeys((*MIX, HARD))
+        if kind != "shared"
+    ]
+
+
+def claim_spec(kind: str) -> Object:
+    """What a pod of a kind asks for."""
+    requests: dict[str, list[Object]] = {
+        "one": [_exactly("g")],
+        "shared": [_exactly("g")],
+        "fast": [
+            {
+                "name": "g",
+                "firstAvailable": [
+                    {"name": "h", "deviceClassName": "gpu", "selectors": _model("h100")},
+                    {"name": "a", "deviceClassName": "gpu", "count": 2, "selectors": _model("a100")},
+                ],
+            }
+        ],
+        "pair": [_exactly("g", count=2)],
+        "part": [_exactly("g", deviceClassName="part")],
+        "net": [_exactly("n", deviceClassName="net", capacity={"requests": {"bandwidth": "3"}})],
+        HARD: [_exactly(f"g{number}") for number in range(GPUS + 1)],
+    }
+    spec: Object = {"devices": {"requests": requests[kind]}}
+    if kind == "pair":
+        spec["devices"]["constraints"] = [{"requests": ["g"], "matchAttribute": PCIE_ROOT}]
+    return spec
+
+
+def _exactly(name: str, **more: Any) -> Object:
+    return {"name": name, "exactly": {"deviceClassName": "gpu", **more}}
+
+
+def _model(name: str) -> list[Object]:
+    return [{"cel": {"expression": f'device.attributes["{DRIVER}"].model == "{name}"'}}]
+
+
+def pod_name(number: int) -> str:
+    return f"p{number:05}"
+
+
+def shared_claim(number: int) -> Object:
+    """The claim of a pod of the kind `shared`, and of others with numbers near."""
+    return {"metadata": {"name": f"shared-{number // SHARED_BY}"}, "spec": claim_spec("shared")}
+
+
+def pod(number: int, kind: str, scheduler: str) -> Object:
+    if kind == "shared":
+        source = {"resourceClaimName": shared_claim(number)["metadata"]["name"]}
+    else:
+        source = {"resourceClaimTemplateName": kind}
+    return {
+        "metadata": {"name": pod_name(number), "labels": {"kind": kind}},
+        "spec": {
+            "schedulerName": scheduler,
+            "terminationGracePeriodSeconds": 0,
+            "resourceClaims": [{"name": "d", **source}],
+            "containers": [{"name": "c", "image": "x", "resources": {"claims": [{"name": "d"}]}}],
+        },
+    }

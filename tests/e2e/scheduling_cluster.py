@@ -1,0 +1,208 @@
+"""A control plane with kube-scheduler and the scheduling sidecar, as they are deployed; every program can be killed.
+
+kube-scheduler reaches the sidecar by a balancer that plays the Service.  Nodes are plain objects, so no pod ever runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.e2e.balancer import Balancer
+from tests.e2e.binaries import tool
+from tests.e2e.control_plane import ApiServer, control_plane, free_port
+from tests.e2e.etcd_history import KEEPS_HISTORY, STORES_JSON
+from tests.e2e.programs import Program, running
+from tests.e2e.ready_service import is_ready, ready_service
+
+SCHEDULER_NAME = "claimcheck"
+PATIENCE_SECONDS = 120.0
+QUERIES_PER_SECOND = 1000
+"""What clients may ask of the API server, kube-scheduler's and kube-controller-manager's, with or without the sidecar."""
+
+# Nodes that no kubelet reports on would be tainted after a minute, so there is no node lifecycle controller.
+CONTROLLERS = (
+    "resourceclaim-controller",
+    "garbage-collector-controller",
+    "namespace-controller",
+    "device-taint-eviction-controller",
+)
+CONTROLLER_FLAGS = [
+    f"--controllers={','.join(CONTROLLERS)}",
+    f"--kube-api-qps={QUERIES_PER_SECOND}",
+    f"--kube-api-burst={QUERIES_PER_SECOND}",
+    "--concurrent-resourceclaim-syncs=50",
+]
+SERVER_FLAGS = [STORES_JSON, KEEPS_HISTORY]
+
+
+class Sidecar(Program):
+    """A replica of the sidecar, on a port that it keeps."""
+
+    def __init__(self, command: Sequence[str], log: Path, port: int, authority: Path) -> None:
+        super().__init__(command, log)
+        self.port = port
+        self._authority = authority
+
+    def leads(self) -> bool:
+        """Whether it is ready for kube-scheduler."""
+        return is_ready(self.port, self._authority)
+
+    def logged(self) -> list[dict[str, Any]]:
+        """The entries of its log so far."""
+        entries = []
+        for line in self.log.read_text(errors="replace").splitlines():
+            with contextlib.suppress(ValueError):
+                entries.append(json.loads(line))
+        return entries
+
+
+class SchedulingCluster:
+    """The programs of the cluster, by what they are for."""
+
+    def __init__(
+        self,
+        server: ApiServer,
+        controllers: Program,
+        scheduler: Program,
+        sidecars: Sequence[Sidecar],
+        service: Balancer | None,
+    ) -> None:
+        self.server = server
+        self.client = server.client
+        self.controllers = controllers
+        self.scheduler = scheduler
+        self.sidecars = list(sidecars)
+        self.service = service
+
+    def leader(self) -> Sidecar:
+        """The sidecar that leads; waits for one."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            for each in self.sidecars:
+                if each.is_running() and each.leads():
+                    return each
+            time.sleep(0.02)
+        raise AssertionError(f"no sidecar leads: {[each.last_words(3) for each in self.sidecars]}")
+
+
+def until(done: Callable[[], bool], otherwise: str, seconds: float = PATIENCE_SECONDS) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() > deadline:
+            raise AssertionError(otherwise)
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def scheduling_cluster(
+    *,
+    replicas: int = 2,
+    flags: Sequence[str] = (),
+    config: dict[str, Any] | None = None,
+    address: Callable[[ApiServer, int], str] | None = None,
+) -> Iterator[SchedulingCluster]:
+    """Start all of it, ready to schedule; stop it at the end.
+
+    :param replicas: how many sidecars; none for kube-scheduler with its own plugin.
+    :param flags: more flags of kube-apiserver.
+    :param config: what the sidecars' configuration says besides.
+    :param address: where a replica, by its number, is to reach the API server, if not directly.
+    """
+    with contextlib.ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-scheduling-")))
+        server = stack.enter_context(control_plane("1.37", flags=[*SERVER_FLAGS, *flags]))
+        common = [f"--kubeconfig={server.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
+        controllers = stack.enter_context(
+            running(
+                [str(tool("kube-controller-manager")), *common, *CONTROLLER_FLAGS],
+                directory / "controllers.log",
+            )
+        )
+        sidecars = []
+        for number in range(replicas):
+            reached = address(server, number) if address else ""
+            sidecars.append(_sidecar(directory, server, number, config or {}, reached))
+            stack.callback(sidecars[-1].stop)
+            sidecars[-1].start()
+        service = None
+        if sidecars:
+            authority = directory / "certificates" / "current" / "ca.crt"
+            until(authority.exists, "no sidecar has made a certificate")
+            service = stack.enter_context(ready_service([each.port for each in sidecars], authority))
+        whole = scheduler_configuration(server.kubeconfig, service.port if service else 0, directory)
+        file = directory / "scheduler.yaml"
+        file.write_text(yaml.safe_dump(whole))
+        command = [str(tool("kube-scheduler")), f"--config={file}", "--secure-port=0"]
+        scheduler = stack.enter_context(running(command, directory / "scheduler.log"))
+        cluster = SchedulingCluster(server, controllers, scheduler, sidecars, service)
+        if sidecars:
+            cluster.leader()
+        yield cluster
+
+
+def scheduler_configuration(kubeconfig: Path, port: int, directory: Path) -> dict[str, Any]:
+    """kube-scheduler's configuration; without a port of the sidecar, its own plugin allocates under the same name."""
+    limits = {"qps": QUERIES_PER_SECOND, "burst": QUERIES_PER_SECOND}
+    whole: dict[str, Any] = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": {"kubeconfig": str(kubeconfig), **limits},
+        "leaderElection": {"leaderElect": False},
+        "percentageOfNodesToScore": 100,
+        "profiles": [{"schedulerName": SCHEDULER_NAME}],
+    }
+    if port:
+        plugins = {"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}
+        plugins["preEnqueue"] = {"enabled": [{"name": "DynamicResources"}]}
+        whole["profiles"][0]["plugins"] = plugins
+        authority = directory / "certificates" / "current" / "ca.crt"
+        whole["extenders"] = [
+            {
+                "urlPrefix": f"https://127.0.0.1:{port}",
+                "filterVerb": "filter",
+                "prioritizeVerb": "prioritize",
+                "bindVerb": "bind",
+                "preemptVerb": "preempt",
+                "weight": 2,
+                "enableHTTPS": True,
+                "tlsConfig": {"caFile": str(authority)},
+                "nodeCacheCapable": True,
+                "httpTimeout": "10s",
+            }
+        ]
+    return whole
+
+
+def _sidecar(directory: Path, server: ApiServer, number: int, more: dict[str, Any], address: str) -> Sidecar:
+    access = json.loads(server.kubeconfig.read_text())
+    reached = access["clusters"][0]["cluster"]
+    token = directory / "token"
+    token.write_text(access["users"][0]["user"]["token"])
+    port = free_port()
+    config = {
+        "listen": {"port": port},
+        "tls": {"directory": str(directory / "certificates")},
+        "apiServer": {
+            "address": address or reached["server"],
+            "tokenFile": str(token),
+            "caFile": reached["certificate-authority"],
+        },
+        "leaderElection": {"enabled": True, "namespace": "kube-system", "identity": f"sidecar-{number}"},
+        "scheduling": {"schedulerName": SCHEDULER_NAME},
+        **more,
+    }
+    file = directory / f"sidecar-{number}.yaml"
+    file.write_text(yaml.safe_dump(config))
+    command = [str(Path(sys.executable).with_name("claimcheck")), "schedule", "--config", str(file)]
+    authority = directory / "certificates" / "current" / "ca.crt"
+    return Sidecar(command, directory / f"sidecar-{number}.log", port, authority)
