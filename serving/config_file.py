@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,33 @@ class Config:
         default = " (the default)" if given is None else ""
         reason = (error.strerror or str(error)).lower()
         return self.error(path, f"{'.'.join(path)}: cannot use {file}{default}: {reason}")
+
+
+def assembled(schema: dict[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of a service's configuration, with the sections that all services have.
+
+    :param schema: of the service; a property with ``$extends`` is the section of that name, with what is written beside
+        it added: to texts and lists in place of the section's, to objects member by member.
+    """
+    sections = json.loads(files("serving").joinpath("config.sections.json").read_text("utf-8"))
+    properties = {
+        name: _merged(
+            sections[member["$extends"]], {key: each for key, each in member.items() if key != "$extends"}
+        )
+        if "$extends" in member
+        else member
+        for name, member in schema["properties"].items()
+    }
+    return {**schema, "properties": properties}
+
+
+def _merged(section: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    return section | {
+        key: _merged(section[key], value)
+        if isinstance(value, dict) and isinstance(section.get(key), dict)
+        else value
+        for key, value in more.items()
+    }
 
 
 def read_config(file: str, schema: dict[str, Any]) -> Config:

@@ -11,21 +11,15 @@ from deviceselectors.runtime import compilation
 from serving import supervisor
 from serving.application import Settings
 from serving.bodies import Limits
+from serving.certificate_setup import certificates_are_own, make_tls, require_given_files
 from serving.certificate_store import Keeper
 from serving.clients import Clients
 from serving.config_file import Config, ConfigError
 from serving.routes import Route
 from serving.tls import ServerTLS
 from webhook.assembly import make_cluster, make_context, watched_files
-from webhook.certificate_setup import (
-    certificates_are_own,
-    injects_itself,
-    make_injection,
-    make_keeper,
-    make_tls,
-    require_given_files,
-)
 from webhook.config import load_config
+from webhook.injection_setup import injects_itself, make_injection, make_keeper
 from webhook.routes import ReviewLimits, deadline, make_routes
 from webhook.warmup import warm_up
 

@@ -19,10 +19,10 @@ from resourceapi.manifests import group_of, name_of, text
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
+from serving.api_server import make_client, make_profile
 from serving.config_file import Config, ConfigError
 from validation.server import Server
 from webhook.cluster import DEVICES, PARTS, Cluster, WatchedCluster, with_inventory
-from webhook.cluster_setup import make_client, make_profile
 from webhook.context import OFF, WARN, Context
 from webhook.feasibility import Feasibility
 from webhook.object_cache import host_name_of

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from serving.config_file import Config, read_config
+from serving.config_file import Config, assembled, read_config
 
 
 def load_config(file: str) -> Config:
@@ -21,5 +21,4 @@ def load_config(file: str) -> Config:
 @cache
 def schema_of_config() -> dict[str, Any]:
     """The published JSON Schema of the file."""
-    schema: dict[str, Any] = json.loads(files("webhook").joinpath("config.schema.json").read_text("utf-8"))
-    return schema
+    return assembled(json.loads(files("webhook").joinpath("config.schema.json").read_text("utf-8")))

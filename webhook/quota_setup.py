@@ -12,10 +12,10 @@ from quota.reservations import Reservations
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import log
 from resourceapi.releases import Profile
+from serving.api_server import make_client, own_namespace
 from serving.config_file import Config
 from validation.server import Server
 from webhook.cluster import WatchedCluster
-from webhook.cluster_setup import make_client, own_namespace
 from webhook.context import OFF
 
 _NO_CLIENTS = (

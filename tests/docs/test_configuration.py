@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from webhook.config import schema_of_config
+
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "webhook" / "config.schema.json").read_text("utf-8"))
+SCHEMA = schema_of_config()
 GUIDES = [ROOT / "docs" / "how-to" / name for name in ("webhook.md", "quota.md", "deploy.md")]
 
 

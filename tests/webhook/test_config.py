@@ -11,11 +11,11 @@ import jsonschema
 import pytest
 
 from commandline.main import main
+from serving.api_server import own_namespace
 from serving.config_file import ConfigError
 from tests.webhook.examples import admission
 from webhook.application import check
 from webhook.assembly import make_context, watched_files
-from webhook.cluster_setup import own_namespace
 from webhook.config import load_config, schema_of_config
 from webhook.label_guard import BUILT_IN, LabelGuard
 from webhook.labels import LabelRule
