@@ -56,7 +56,7 @@ class ClusterObjects:
         self.pods = Collection(self._read_pod)
         #: answers requests for new objects, in these namespaces
         self.server = Server(profile, namespaces=self.namespaces.objects)
-        self._of_kind = {kind: Collection(partial(self._read_stored, kind)) for kind in KINDS}
+        self._of_kind = {kind: Collection(partial(self.read_stored, kind)) for kind in KINDS}
 
     def collection(self, kind: str) -> Collection[Any]:
         """The collection of a kind of the group, Node, Pod or Namespace; objects that a server has stored can be put into it."""
@@ -89,7 +89,7 @@ class ClusterObjects:
         kept = profile.gates | known(profile.minor) if stored else profile.gates
         return without_disabled(profile.schemas["v1"], kind, obj, None, kept)
 
-    def _read_stored(self, kind: str, value: Object) -> Object | None:
+    def read_stored(self, kind: str, value: Object) -> Object | None:
         """An object of a list, which may leave out kind and version; None for one that no API server can have stored."""
         try:
             return self.normal_form({"apiVersion": f"{GROUP}/v1", "kind": kind, **value}, stored=True)

@@ -63,7 +63,7 @@ class Collection(Generic[Value]):
         with self._lock:
             changes = [Change(key, before, None) for key, before in self.objects.items() if key not in found]
             changes += [Change(key, self.objects.get(key), value) for key, value in found.items()]
-            self._apply(changes)
+            self._apply_all(changes)
             self.is_listed = True
 
     def put(self, obj: Object) -> None:
@@ -94,6 +94,10 @@ class Collection(Generic[Value]):
             log(logging.WARNING, "object ignored", kind=text(obj, "kind"), name=key_of(obj), reason=reason)
             return None
 
+    def _apply_all(self, changes: Iterable[Change[Value]]) -> None:
+        """Apply the changes that a list of all objects makes."""
+        self._apply(changes)
+
     def _apply(self, changes: Iterable[Change[Value]]) -> None:
         real = [change for change in changes if change.before != change.after]
         for key, _, after in real:  # key by key, since others read meanwhile
@@ -104,6 +108,55 @@ class Collection(Generic[Value]):
         if real:
             for listener in self._listeners:
                 listener(real)
+
+
+class VersionedCollection(Collection[Object]):
+    """A collection of objects with resourceVersions, into which answers to own writes may be put, too.
+
+    Of two versions of an object the newer one counts, whichever comes first: an answer to a write may come before or after
+    the watch event about it.  What is held keeps ``metadata.uid`` and ``metadata.resourceVersion``.
+    """
+
+    def put(self, obj: Object) -> None:
+        """Add an object, or replace an older version of it."""
+        value = self._value_of(obj)
+        with self._lock:
+            self._apply_newer([Change(key_of(obj), self.objects.get(key_of(obj)), value)])
+
+    def remove(self, obj: Object) -> None:
+        """Remove an object that has been deleted, unless there is another one of its name by now."""
+        key = key_of(obj)
+        with self._lock:
+            held = self.objects.get(key)
+            if held is not None and (
+                not text(mapping(obj, "metadata"), "uid") or uid_of(held) == uid_of(obj)
+            ):
+                self._apply([Change(key, held, None)])
+
+    def _apply_all(self, changes: Iterable[Change[Object]]) -> None:
+        self._apply_newer(changes)
+
+    def _apply_newer(self, changes: Iterable[Change[Object]]) -> None:
+        self._apply([change for change in changes if not _is_older(change)])
+
+
+def uid_of(obj: Object) -> str:
+    """``metadata.uid``, or an empty text."""
+    return text(mapping(obj, "metadata"), "uid")
+
+
+def version_of(obj: Object) -> int:
+    """``metadata.resourceVersion`` as a number, which grows with every write in a cluster; 0 if it is none."""
+    version = text(mapping(obj, "metadata"), "resourceVersion")
+    return int(version) if version.isascii() and version.isdigit() else 0
+
+
+def _is_older(change: Change[Object]) -> bool:
+    """Whether what would be put is an older version of what is there."""
+    before, after = change.before, change.after
+    if before is None or after is None or uid_of(before) != uid_of(after):
+        return False
+    return 0 < version_of(after) < version_of(before)
 
 
 def key_of(obj: Object) -> str:

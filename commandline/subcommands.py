@@ -25,7 +25,8 @@ GROUPS = {
         "explain": "explain why pods and claims get no devices, and what would help",
         "simulate": "show where pods would be placed, what is left, and which new nodes they need",
     },
-    "webhooks": {
+    "services": {
+        "schedule": "give devices to the claims of pods, as the extender of a kube-scheduler",
         SERVE: "serve admission and conversion webhooks for kube-apiserver",
         "inject-ca": "keep the webhooks' certificate authority up to date in webhook configurations and CRDs",
         "manifests": "print the manifests that deploy the webhooks",

@@ -1,0 +1,1 @@
+"""``claimcheck schedule``: the scheduling sidecar."""

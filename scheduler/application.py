@@ -1,0 +1,178 @@
+"""The scheduling sidecar as an application for :mod:`serving`: settings, certificates, and its worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+
+from scheduler.assembly import Sidecar, make_client, make_sidecar
+from scheduler.config import load_config
+from scheduler.routes import make_routes
+from serving import supervisor
+from serving.api_server import make_profile
+from serving.application import Settings
+from serving.bodies import Limits
+from serving.certificate_setup import certificates_are_own, make_keeper, make_tls, require_given_files
+from serving.certificate_store import Keeper
+from serving.clients import Clients
+from serving.config_file import Config, ConfigError
+from serving.routes import Route
+from serving.tls import ServerTLS
+
+# Sections that take effect at the start only: all of them but the level of logging.
+_LOGGING = "logging"
+
+
+def check(config: Config) -> None:
+    """Check whether the sidecar can start with a configuration, as far as the files tell.
+
+    :raises ConfigError: if not.
+    """
+    runtime = Path()  # not read
+    make_profile(config)
+    make_client(config)
+    make_keeper(config, runtime)
+    require_given_files(config)
+    if not certificates_are_own(config):
+        make_tls(config, runtime)
+
+
+def serve(config: Config) -> None:
+    """Serve as an extender until SIGTERM or SIGINT.
+
+    :raises ConfigError: if the configuration turns out to be unusable before anything is served.
+    """
+    supervisor.serve(Scheduler(config))
+
+
+class Scheduler:
+    """The sidecar in the process that starts its worker (a :class:`serving.application.Application`)."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the server; there is one worker, as there is one picture of the cluster."""
+        get = self._config.get
+        return Settings(
+            address=get("listen", "address"),
+            port=get("listen", "port"),
+            workers=1,
+            connections=get("limits", "connections"),
+            idle_seconds=get("timeouts", "idle"),
+            drain_grace_seconds=get("timeouts", "lameDuck"),
+            drain_seconds=get("timeouts", "drain"),
+        )
+
+    @property
+    def log_level(self) -> str:
+        """The name of the least level of log lines."""
+        level: str = self._config.get("logging", "level")
+        return level
+
+    def prepare(self) -> None:
+        """Check the configuration."""
+        check(self._config)
+
+    def certificates(self, runtime: Path) -> Keeper | None:
+        """What makes and renews own certificates."""
+        return make_keeper(self._config, runtime)
+
+    def tls(self, runtime: Path) -> ServerTLS:
+        """The certificate to serve with."""
+        return make_tls(self._config, runtime)
+
+    def config_error(self, section: str, message: str) -> ConfigError:
+        """An error about a section of the configuration."""
+        return self._config.error((section,), message)
+
+    def worker(self, runtime: Path, *, is_first: bool) -> SchedulerWorker:
+        """The sidecar in this process."""
+        return SchedulerWorker(self._config)
+
+
+class Deadline:
+    """How long kube-scheduler waits (a :class:`serving.callers.Deadline`)."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = monotonic() + seconds
+        self._stopped = Event()
+
+    def stop(self) -> None:
+        """Note that the client no longer waits."""
+        self._stopped.set()
+
+    def is_open(self) -> bool:
+        """Whether the client still waits."""
+        return not self._stopped.is_set() and monotonic() < self._end
+
+    def seconds_left(self) -> float:
+        """Seconds until the client gives up."""
+        return max(0.0, self._end - monotonic())
+
+
+class SchedulerWorker:
+    """The sidecar in its worker process (a :class:`serving.application.WorkerApplication`)."""
+
+    def __init__(self, config: Config) -> None:
+        # imported here, since the metrics' files are opened with the import
+        from scheduler.metrics import Metrics
+
+        self.metrics = Metrics()
+        self._config = config
+        self._sidecar: Sidecar = make_sidecar(config, self.metrics)
+        self._ending = Event()
+
+    @property
+    def limits(self) -> Limits:
+        """What requests may take."""
+        get = self._config.get
+        return Limits(get("timeouts", "body"), get("timeouts", "answer"), get("limits", "request"))
+
+    @property
+    def clients(self) -> Clients | None:
+        """Which clients are kube-scheduler; None if they are not identified."""
+        get = self._config.get
+        if get("tls", "clientAuthorityFile") is None:
+            return None
+        return Clients(tuple(get("tls", "clientNames") or ()), for_all_requests=True)
+
+    def deadline(self, seconds: float) -> Deadline:
+        """The deadline of a request that begins now."""
+        return Deadline(seconds)
+
+    def routes(self) -> Iterator[Route]:
+        """The extender's verbs."""
+        return make_routes(self._sidecar.verbs, self.metrics, self._config.get("limits", "request"))
+
+    def is_ready(self) -> bool:
+        """Whether this replica leads, and knows the cluster."""
+        return self._sidecar.is_ready()
+
+    def start(self) -> None:
+        """Follow the cluster, and try to lead."""
+        for run in self._sidecar.background:
+            Thread(target=run, args=(self._ending,), daemon=True).start()
+
+    def stop(self) -> None:
+        """End the work in the background; another replica may lead at once."""
+        self._ending.set()
+        self._sidecar.stop()
+
+    def watched_files(self) -> list[Path]:
+        """The configuration."""
+        return [Path(self._config.document.file)]
+
+    def reload(self) -> list[str]:
+        """Read the configuration again; the names of changed sections that take effect with the next start."""
+        config = load_config(self._config.document.file)
+        before, after = self._config.document.value, config.document.value
+        return [name for name in self._schema_names() if before.get(name) != after.get(name)]
+
+    def _schema_names(self) -> list[str]:
+        from scheduler.config import schema_of_config
+
+        return list(schema_of_config()["properties"])

@@ -1,0 +1,67 @@
+"""From a configuration to the parts of the sidecar, each knowing only those that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from threading import Event
+from typing import TYPE_CHECKING, NamedTuple
+
+from cluster.client import Client
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.decisions import Decisions
+from scheduler.extender_api import MIN_SCORE, BindingRequest, CandidateNodes
+from scheduler.filtering import Filter
+from scheduler.routes import Verbs
+from serving import api_server
+from serving.api_server import make_profile
+from serving.config_file import Config
+
+if TYPE_CHECKING:  # metrics' files are opened with the import
+    from scheduler.metrics import Metrics
+
+
+class Sidecar(NamedTuple):
+    """What serves kube-scheduler.
+
+    :param background: each runs in a thread of its own until the event is set.
+    :param is_ready: whether requests are answered.
+    :param stop: lets go of what other replicas wait for.
+    """
+
+    verbs: Verbs
+    background: Sequence[Callable[[Event], None]]
+    is_ready: Callable[[], bool]
+    stop: Callable[[], None]
+
+
+def make_client(config: Config) -> Client:
+    """A client of the cluster's API server.
+
+    :raises ConfigError: if the CA certificates cannot be read.
+    """
+    return api_server.make_client(config)
+
+
+def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
+    """All parts, connected; nothing is asked of the API server yet."""
+    client = make_client(config)
+    picture = ClusterPicture(make_profile(config))
+    decisions = Decisions()
+    reflectors = picture.reflectors(client)
+    filtering = Filter(picture, decisions, config.get("scheduling", "filterMilliseconds") / 1000)
+    return Sidecar(
+        verbs=Verbs(filtering, _no_scores, _NoBinder()),
+        background=[each.run for each in reflectors.values()],
+        is_ready=lambda: all(each.synced.is_set() for each in reflectors.values()),
+        stop=lambda: None,
+    )
+
+
+def _no_scores(candidates: CandidateNodes) -> Mapping[str, int]:
+    return dict.fromkeys(candidates.nodes, MIN_SCORE)
+
+
+class _NoBinder:
+    def bind(self, request: BindingRequest) -> str:
+        """Bind nothing."""
+        return "binding is not possible yet"

@@ -1,0 +1,123 @@
+"""The one picture that the sidecar has of the cluster; it follows watch events, and filters answer from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import RLock
+from typing import Any, NamedTuple
+
+from allocator.features import Features
+from allocator.scheduling import SchedulingState
+from cluster.client import Client
+from cluster.objects import ClusterObjects, read_node
+from cluster.reflector import Reflector
+from cluster.store import Change, Collection, VersionedCollection
+from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE
+from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
+from resourceapi.releases import Profile
+from scheduler.claim_ledger import ClaimLedger
+from scheduler.pods import PodRecord, read_pod
+
+_V1 = f"/apis/{GROUP}/v1"
+
+
+class Source(NamedTuple):
+    """A collection of the picture, and the path at which the API server has it."""
+
+    path: str
+    collection: Collection[Any]
+
+
+class ClusterPicture:
+    """Nodes, ResourceSlices, DeviceClasses, DeviceTaintRules, claims and pods, ready for the allocator.
+
+    ``state`` and ``claims`` are for one thread at a time: whoever uses them holds ``lock``, which is taken after those of
+    collections. So nobody may put anything into a collection while holding it.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        """Make an empty picture.
+
+        :param profile: the release and gates of the scheduler.
+        """
+        self.profile = profile
+        self.features = Features(profile.gates)
+        self.lock = RLock()
+        self.state = SchedulingState(self.features, (), {}, ())
+        objects = ClusterObjects(profile)
+
+        def read(kind: str) -> Callable[[Object], Object | None]:
+            return lambda value: objects.read_stored(kind, _without_managers(value))
+
+        self.nodes = Collection(read_node)
+        self.slices = Collection(read(RESOURCE_SLICE.name))
+        self.classes = Collection(read(DEVICE_CLASS.name))
+        self.rules = Collection(read(DEVICE_TAINT_RULE.name))
+        self.pods: Collection[PodRecord] = Collection(read_pod)
+        self.claim_objects = VersionedCollection(read(CLAIM.name))
+        self.claims = ClaimLedger(self.state, self.claim_objects)
+        state = self.state
+        self._follow(self.nodes, state.put_node, state.remove_node)
+        self._follow(self.slices, state.put_slice, state.remove_slice)
+        self._follow(self.classes, state.put_class, state.remove_class)
+        if self.features.device_taints:
+            self._follow(self.rules, state.put_rule, state.remove_rule)
+        self.claim_objects.listen(self._locked(self.claims.changed))
+
+    def sources(self) -> list[Source]:
+        """What is to be watched; what others depend on comes first."""
+        return [
+            Source("/api/v1/nodes", self.nodes),
+            Source(f"{_V1}/{RESOURCE_SLICE.resource}", self.slices),
+            Source(f"{_V1}/{DEVICE_CLASS.resource}", self.classes),
+            *self._rules(),
+            Source(f"{_V1}/{CLAIM.resource}", self.claim_objects),
+            Source("/api/v1/pods", self.pods),
+        ]
+
+    def _rules(self) -> list[Source]:
+        """DeviceTaintRules in the newest version that the release serves."""
+        served = [
+            each for each in DEVICE_TAINT_RULE.versions if DEVICE_TAINT_RULE.served_by(each, self.profile)
+        ]
+        return [
+            Source(f"/apis/{GROUP}/{version}/{DEVICE_TAINT_RULE.resource}", self.rules)
+            for version in served[:1]
+        ]
+
+    def reflectors(self, client: Client) -> dict[str, Reflector]:
+        """What keeps the collections as the cluster has them, by path; nothing is asked yet."""
+        return {each.path: Reflector(client, each.path, each.collection) for each in self.sources()}
+
+    def _follow(
+        self, collection: Collection[Object], put: Callable[[Object], None], remove: Callable[[str], None]
+    ) -> None:
+        def changed(changes: Sequence[Change[Object]]) -> None:
+            for key, _, after in changes:
+                if after is None:
+                    remove(key)
+                else:
+                    put(after)
+
+        collection.listen(self._locked(changed))
+
+    def _locked(
+        self, listener: Callable[[Sequence[Change[Any]]], None]
+    ) -> Callable[[Sequence[Change[Any]]], None]:
+        return partial(self._with_lock, listener)
+
+    def _with_lock(
+        self, listener: Callable[[Sequence[Change[Any]]], None], changes: Sequence[Change[Any]]
+    ) -> None:
+        with self.lock:
+            listener(changes)
+
+
+def _without_managers(value: Object) -> Object:
+    """An object without `metadata.managedFields`, which may be as large as the rest and is of no use here."""
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict) or "managedFields" not in metadata:
+        return value
+    return {**value, "metadata": {key: each for key, each in metadata.items() if key != "managedFields"}}

@@ -1,0 +1,28 @@
+"""The configuration of ``claimcheck schedule``; its schema is ``config.schema.json``."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from serving.config_file import Config, assembled, read_config
+
+
+def load_config(file: str) -> Config:
+    """Read a configuration.
+
+    :raises ConfigError: with everything that is wrong, in the order of the file.
+    """
+    config = read_config(file, schema_of_config())
+    if config.get("leaderElection", "renewSeconds") * 3 > config.get("leaderElection", "leaseSeconds"):
+        message = "leaderElection.renewSeconds: must be at most a third of leaderElection.leaseSeconds"
+        raise config.error(("leaderElection", "renewSeconds"), message)
+    return config
+
+
+@cache
+def schema_of_config() -> dict[str, Any]:
+    """The published JSON Schema of the file."""
+    return assembled(json.loads(files("scheduler").joinpath("config.schema.json").read_text("utf-8")))

@@ -1,0 +1,95 @@
+"""What filter found for pods, until they are bound: bind writes that and nothing else."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from threading import Condition
+from time import monotonic
+from typing import NamedTuple
+
+from allocator.answers import NodeAnswer
+from resourceapi.objects import Object
+from scheduler.pod_claims import ClaimOfPod
+
+#: How many decisions are kept; those of pods that are refused, deleted or bound by others are pushed out in time.
+MOST_DECISIONS = 10_000
+#: How long the bind of a pod is waited for after its filter, in seconds, before the next pod is filtered.
+IN_FLIGHT_SECONDS = 0.05
+
+
+class Decision(NamedTuple):
+    """What filter found for one pod.
+
+    :param claims: the claims that are to be allocated, in the order of the results.
+    :param allocated: those that had devices already.
+    :param answers: what was found on the nodes, made when it is read; only for the thread that holds the picture's lock.
+    :param places: where in ``answers`` each node is that fits.
+    """
+
+    uid: str
+    claims: Sequence[ClaimOfPod]
+    allocated: Sequence[ClaimOfPod]
+    answers: Sequence[NodeAnswer]
+    places: Mapping[str, int]
+
+    def results(self, node: str) -> Sequence[Object] | None:
+        """An AllocationResult (v1, normal form) for each of the ``claims``; None if the pod does not fit on the node."""
+        place = self.places.get(node)
+        return None if place is None else self.answers[place].result
+
+
+class Decisions:
+    """The latest decision about each pod, by its uid; may be used by many threads.
+
+    kube-scheduler begins with the next pod while it sends the bind of the one before. Until that has come, filter does not
+    know which of the nodes the pod gets, and would find the same devices for the next one; so it waits for a moment.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._decisions: OrderedDict[str, Decision] = OrderedDict()
+        self._in_flight: dict[str, float] = {}
+        self._settled = Condition()
+
+    def put(self, decision: Decision) -> None:
+        """Keep a decision in place of an earlier one about the pod; its bind may come now."""
+        with self._settled:
+            self._decisions.pop(decision.uid, None)
+            self._decisions[decision.uid] = decision
+            if len(self._decisions) > MOST_DECISIONS:
+                self._decisions.popitem(last=False)
+            if decision.places:
+                self._in_flight[decision.uid] = self._clock() + IN_FLIGHT_SECONDS
+
+    def get(self, uid: str) -> Decision | None:
+        """The decision about a pod, if there is one."""
+        return self._decisions.get(uid)
+
+    def take(self, uid: str) -> Decision | None:
+        """Take out the decision about a pod, if there is one."""
+        with self._settled:
+            return self._decisions.pop(uid, None)
+
+    def bound(self, uid: str) -> None:
+        """Note that the bind of a pod has come, and the picture has its devices."""
+        with self._settled:
+            if self._in_flight.pop(uid, None) is not None:
+                self._settled.notify_all()
+
+    def wait_for_binds(self, uid: str) -> None:
+        """Wait until the binds of other pods have come, each as long as it may be on its way.
+
+        :param uid: of the pod that is going to be filtered: kube-scheduler has given up on its own bind.
+        """
+        with self._settled:
+            self._in_flight.pop(uid, None)
+            while self._in_flight:
+                now = self._clock()
+                self._in_flight = {other: end for other, end in self._in_flight.items() if end > now}
+                if self._in_flight:
+                    self._settled.wait(max(self._in_flight.values()) - now)
+
+    def __len__(self) -> int:
+        """How many decisions are kept."""
+        return len(self._decisions)

@@ -1,0 +1,93 @@
+"""The bodies of the extender protocol, as kube-scheduler sends and expects them.
+
+Source: Kubernetes, `k8s.io/kube-scheduler/extender/v1`. Go matches the names of members without regard to case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from resourceapi.manifests import mapping, name_of, text
+from resourceapi.objects import Object
+from serving.routes import HTTPError, decode_json
+
+#: The scores that an extender may give.
+MIN_SCORE, MAX_SCORE = 0, 10
+
+
+class CandidateNodes(NamedTuple):
+    """ExtenderArgs: a pod, and the nodes in question.
+
+    :param pod: as kube-scheduler has it.
+    """
+
+    pod: Object
+    nodes: Sequence[str]
+
+
+class BindingRequest(NamedTuple):
+    """ExtenderBindingArgs: which pod is to be bound to which node."""
+
+    namespace: str
+    name: str
+    uid: str
+    node: str
+
+
+class Verdicts(NamedTuple):
+    """ExtenderFilterResult: the nodes that fit, and why others do not.
+
+    :param failed: nodes on which preemption might help.
+    :param beyond_preemption: nodes on which it cannot.
+    """
+
+    fitting: Sequence[str]
+    failed: Mapping[str, str]
+    beyond_preemption: Mapping[str, str]
+
+
+def read_candidates(body: bytes) -> CandidateNodes:
+    """Read ExtenderArgs with node names.
+
+    :raises HTTPError: for anything else.
+    """
+    value = decode_json(body)
+    pod, nodes = mapping(value, "Pod"), mapping(value).get("NodeNames")
+    if not name_of(pod) or not isinstance(nodes, list) or not all(isinstance(each, str) for each in nodes):
+        raise HTTPError("expected ExtenderArgs with Pod and NodeNames (nodeCacheCapable: true)")
+    return CandidateNodes(pod, nodes)
+
+
+def read_binding(body: bytes) -> BindingRequest:
+    """Read ExtenderBindingArgs.
+
+    :raises HTTPError: for anything else.
+    """
+    value = decode_json(body)
+    request = BindingRequest(
+        text(value, "PodNamespace"), text(value, "PodName"), text(value, "PodUID"), text(value, "Node")
+    )
+    if not all(request):
+        raise HTTPError("expected ExtenderBindingArgs")
+    return request
+
+
+def filter_result(verdicts: Verdicts) -> Object:
+    """An ExtenderFilterResult."""
+    return {
+        "NodeNames": list(verdicts.fitting),
+        "FailedNodes": dict(verdicts.failed),
+        "FailedAndUnresolvableNodes": dict(verdicts.beyond_preemption),
+        "Error": "",
+    }
+
+
+def host_priorities(scores: Mapping[str, int]) -> list[Object]:
+    """A HostPriorityList."""
+    return [{"Host": node, "Score": score} for node, score in scores.items()]
+
+
+def binding_result(error: str = "") -> Object:
+    """An ExtenderBindingResult; the pod is bound if there is no error."""
+    return {"Error": error}

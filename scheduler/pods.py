@@ -1,0 +1,97 @@
+"""What is kept of pods: those that reference ResourceClaims."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cluster.store import uid_of
+from resourceapi.manifests import entries, has_ended, mapping, name_of, text
+from resourceapi.objects import Object
+
+
+class PodClaim(NamedTuple):
+    """An entry of ``spec.resourceClaims``.
+
+    :param entry: its name in the pod.
+    :param claim: the name of the ResourceClaim; empty while one from a template does not exist, and if none is needed.
+    :param is_generated: whether the claim comes from a template.
+    :param is_needed: False if kube-controller-manager found that the pod needs no claim for this entry.
+    """
+
+    entry: str
+    claim: str
+    is_generated: bool
+    is_needed: bool = True
+
+
+class PodRecord(NamedTuple):
+    """A pod that references claims.
+
+    :param node: the node that it is on; empty if it has none yet.
+    :param priority: of two pods, the one with less may be preempted.
+    :param is_leaving: whether it is being deleted.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    node: str
+    scheduler_name: str
+    priority: int
+    claims: tuple[PodClaim, ...]
+    is_leaving: bool
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def claim_keys(self) -> list[str]:
+        """The claims that exist, as ``namespace/name``."""
+        return [f"{self.namespace}/{each.claim}" for each in self.claims if each.claim]
+
+
+def read_pod(pod: Object) -> PodRecord | None:
+    """What is kept of a pod; None for one that references no claims, or has ended."""
+    spec = mapping(pod, "spec")
+    if has_ended(pod) or not entries(spec, "resourceClaims"):
+        return None
+    return pod_record(pod)
+
+
+def pod_record(pod: Object) -> PodRecord:
+    """What matters of a pod here."""
+    metadata, spec = mapping(pod, "metadata"), mapping(pod, "spec")
+    priority = spec.get("priority")
+    return PodRecord(
+        namespace=text(metadata, "namespace"),
+        name=name_of(pod),
+        uid=uid_of(pod),
+        node=text(spec, "nodeName"),
+        scheduler_name=text(spec, "schedulerName"),
+        priority=priority if isinstance(priority, int) else 0,
+        claims=tuple(claims_of(pod)),
+        is_leaving=bool(metadata.get("deletionTimestamp")),
+    )
+
+
+def claims_of(pod: Object) -> list[PodClaim]:
+    """The claims that a pod references.
+
+    Of those from templates, kube-controller-manager writes the names into ``status.resourceClaimStatuses``; an entry there
+    without a name says that the pod needs none.
+    """
+    generated = {
+        text(each, "name"): each for each in entries(mapping(pod, "status"), "resourceClaimStatuses")
+    }
+    found = []
+    for each in entries(mapping(pod, "spec"), "resourceClaims"):
+        entry, named = text(each, "name"), text(each, "resourceClaimName")
+        if named:
+            found.append(PodClaim(entry, named, is_generated=False))
+            continue
+        status = generated.get(entry)
+        claim = text(status, "resourceClaimName")
+        found.append(PodClaim(entry, claim, is_generated=True, is_needed=status is None or bool(claim)))
+    return found

@@ -1,0 +1,105 @@
+"""The verbs of the extender as routes of a server: ``/filter``, ``/prioritize``, ``/bind`` and ``/preempt``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from resourceapi.objects import Object
+from scheduler.extender_api import (
+    BindingRequest,
+    CandidateNodes,
+    binding_result,
+    filter_result,
+    host_priorities,
+    read_binding,
+    read_candidates,
+)
+from scheduler.filtering import Filter
+from serving.callers import Caller
+from serving.routes import Route, Waiting
+
+if TYPE_CHECKING:  # metrics' files are opened with the import
+    from scheduler.metrics import Metrics
+
+BINDING_BYTES = 64 * 1024 - 1
+
+
+class Binder(Protocol):
+    """What binds pods."""
+
+    def bind(self, request: BindingRequest) -> str:
+        """Bind a pod to a node, with its claims allocated and reserved.
+
+        :returns: why that failed; empty if the pod is bound.
+        """
+
+
+class Verbs(NamedTuple):
+    """What answers each verb."""
+
+    filter: Filter
+    prioritize: Callable[[CandidateNodes], Mapping[str, int]]
+    binder: Binder
+
+
+def make_routes(verbs: Verbs, metrics: Metrics, most_bytes: int) -> Iterator[Route]:
+    """The routes of the extender.
+
+    :param most_bytes: of a request.
+    """
+    yield Route(
+        "/filter",
+        partial(_filter, verbs.filter, metrics),
+        most_bytes,
+        may_block=lambda decoded, size: True,
+        decode=read_candidates,
+        lane="filter",
+        log_fields=_pod_fields,
+    )
+    yield Route(
+        "/prioritize",
+        partial(_prioritize, verbs),
+        most_bytes,
+        may_block=lambda decoded, size: True,
+        decode=read_candidates,
+        lane="prioritize",
+        log_fields=_pod_fields,
+    )
+    yield Route(
+        "/bind",
+        partial(_bind, verbs.binder, metrics),
+        BINDING_BYTES,
+        decode=read_binding,
+        lane="bind",
+        log_fields=lambda request: {"pod": f"{request.namespace}/{request.name}"},
+    )
+
+
+def _filter(filtering: Filter, metrics: Metrics, candidates: CandidateNodes, caller: Caller) -> Object:
+    verdicts = filtering.answer(candidates)
+    metrics.count("filter", "fits" if verdicts.fitting else "refused")
+    return filter_result(verdicts)
+
+
+def _prioritize(verbs: Verbs, candidates: CandidateNodes, caller: Caller) -> list[Object]:
+    return host_priorities(verbs.prioritize(candidates))
+
+
+def _bind(binder: Binder, metrics: Metrics, request: BindingRequest, caller: Caller) -> Waiting:
+    def finish() -> Object:
+        error = binder.bind(request)
+        metrics.count("bind", "failed" if error else "bound")
+        return binding_result(error)
+
+    return Waiting(
+        finish,
+        too_late="the pod could not be bound in time; it may still be",
+        too_many="too many pods are being bound",
+    )
+
+
+def _pod_fields(candidates: CandidateNodes) -> Mapping[str, str]:
+    metadata = candidates.pod["metadata"]
+    return {"pod": f"{metadata.get('namespace', '')}/{metadata['name']}"}
