@@ -1,0 +1,205 @@
+"""Which of the replicas allocates: it alone, and never on what it decided before another one led.
+
+Every write that gives or takes devices is preceded by :meth:`Leadership.insist` with the term in which it was decided. A
+process that was stopped in between goes on with its write, but the API server refuses it: who led next has by then changed
+the claim (:mod:`scheduler.take_over`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from threading import Event, Thread
+from typing import NamedTuple, Protocol
+
+from cluster.lease import Clock, boot_clock
+from resourceapi.api_client import Unavailable
+from resourceapi.errors import ClaimcheckError
+from resourceapi.logs import LOGGER, log
+
+# The part of the Lease's duration for which its holder relies on it: clocks do not run equally fast.
+RELIABLE = 0.9
+RETRY_SECONDS = 0.5
+LEAST_PAUSE_SECONDS = 0.01
+
+
+Fence = Callable[[], None]
+"""Called right before a write; raises :class:`NotLeading`."""
+
+
+class NotLeading(ClaimcheckError):
+    """Another process leads, or has led since something was decided."""
+
+
+class Candidate(Protocol):
+    """What :class:`Leadership` needs of an election (:class:`cluster.lease.Election`)."""
+
+    identity: str
+    seconds: int
+
+    def attempt(self) -> float | None:
+        """When the last successful renewal was sent; None if another process leads."""
+        ...
+
+    def seconds_left(self) -> float:
+        """For how long the Lease still counts."""
+        ...
+
+    def release(self) -> None:
+        """Let another process lead."""
+        ...
+
+
+class _Hold(NamedTuple):
+    """A term in which this process holds the Lease, and when it sent the last renewal that succeeded."""
+
+    term: int
+    renewed: float
+
+
+class Leadership:
+    """Takes part in an election for as long as the process runs; a term begins with a take-over and ends with a loss.
+
+    Any thread may ask. ``take_over`` runs in a thread of its own while the Lease is being renewed, and is called again if
+    it fails; this process leads as soon as it has returned.
+    """
+
+    def __init__(
+        self,
+        candidate: Candidate,
+        *,
+        renew_seconds: float,
+        take_over: Callable[[Fence], None],
+        lose: Callable[[], None] = lambda: None,
+        clock: Clock = boot_clock,
+    ) -> None:
+        """Make it ready; :meth:`run` begins.
+
+        :param renew_seconds: between two renewals, and between two attempts to take the Lease.
+        :param take_over: called before anything is decided in a term, with what insists on the term before each write;
+            raises if it cannot be done now.
+        :param lose: called when a term has ended, whether or not its take-over had.
+        :param clock: that of the candidate.
+        """
+        self.identity = candidate.identity
+        self._candidate = candidate
+        self._renew_seconds = renew_seconds
+        self._take_over = take_over
+        self._lose = lose
+        self._clock = clock
+        self._hold: _Hold | None = None
+        self._terms = 0
+        self._ready = 0
+        self._ending = Event()
+        self._failing = False
+        self._thread = Thread(target=self.run, name="leadership", daemon=True)
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether this process leads, and has taken over."""
+        hold = self._hold
+        return hold is not None and hold.term == self._ready and self._is_reliable(hold)
+
+    @property
+    def term(self) -> int:
+        """The term in which this process leads; what is decided now is decided in it.
+
+        :raises NotLeading: if it does not, or has not taken over yet.
+        """
+        hold = self._hold
+        if hold is None or hold.term != self._ready:
+            raise NotLeading("another replica leads")
+        self.insist(hold.term)
+        return hold.term
+
+    def insist(self, term: int) -> None:
+        """Make sure, right before a write, that no other replica leads, nor has led since the term began.
+
+        :raises NotLeading: unless the Lease has been renewed recently enough, by the time when the renewal was sent.
+        """
+        hold = self._hold
+        if hold is None or hold.term != term:
+            raise NotLeading("another replica has led since this was decided")
+        if not self._is_reliable(hold):
+            raise NotLeading("the Lease was not renewed in time")
+
+    def start(self) -> None:
+        """Take part from now on, in a thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop to lead, and let another replica do so at once."""
+        self._ending.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def run(self) -> None:
+        """Take part until :meth:`stop`."""
+        while not self._ending.is_set():
+            self.step()
+            self._ending.wait(self._pause())
+        self._end_term()
+        try:
+            self._candidate.release()
+        except Unavailable as error:
+            log(logging.WARNING, "the Lease was not released", reason=error.reason)
+
+    def step(self) -> None:
+        """Renew the Lease or try to take it, once."""
+        try:
+            renewed = self._candidate.attempt()
+        except Unavailable as error:
+            if not self._failing:
+                log(logging.WARNING, "the Lease cannot be renewed", reason=error.reason)
+            self._failing = True
+            return
+        except Exception:  # noqa: BLE001 - whatever it is, this process goes on as a candidate
+            LOGGER.exception("the Lease cannot be renewed")
+            return
+        self._failing = False
+        if renewed is None:
+            self._end_term()
+        elif self._hold is None:
+            self._begin_term(renewed)
+        else:
+            self._hold = _Hold(self._hold.term, renewed)
+
+    def _begin_term(self, renewed: float) -> None:
+        self._terms += 1
+        self._hold = _Hold(self._terms, renewed)
+        Thread(target=self._begin, args=(self._terms,), name="take-over", daemon=True).start()
+
+    def _end_term(self) -> None:
+        hold, self._hold = self._hold, None
+        if hold is not None:
+            log(logging.WARNING, "no longer leading", identity=self.identity)
+            self._lose()
+
+    def _begin(self, term: int) -> None:
+        """Take over; try again until that is done, or the term has ended."""
+        began = self._clock()
+        while self._holds(term):
+            try:
+                self._take_over(partial(self.insist, term))
+                self._ready = term
+                log(logging.INFO, "leading", identity=self.identity, seconds=round(self._clock() - began, 3))
+                return
+            except (NotLeading, Unavailable) as error:
+                log(logging.WARNING, "take-over failed", reason=str(error))
+            except Exception:  # noqa: BLE001 - whatever it is, nobody else leads meanwhile
+                LOGGER.exception("take-over failed")
+            self._ending.wait(RETRY_SECONDS)
+
+    def _holds(self, term: int) -> bool:
+        hold = self._hold
+        return hold is not None and hold.term == term
+
+    def _is_reliable(self, hold: _Hold) -> bool:
+        return self._clock() - hold.renewed < RELIABLE * self._candidate.seconds
+
+    def _pause(self) -> float:
+        """Seconds until the next attempt, which is not later than when another one's Lease expires."""
+        if self._hold is not None:
+            return self._renew_seconds
+        return max(LEAST_PAUSE_SECONDS, min(self._renew_seconds, self._candidate.seconds_left()))

@@ -1,0 +1,118 @@
+"""What a new leader does before it allocates anything: see all claims, and have late writes of the leader before refused.
+
+The leader before may have been stopped anywhere, and may go on at any time; its requests may still be on their way. Each
+write of its was, or will be, preceded by :meth:`scheduler.leading.Leadership.insist`, so only those matter whose claims it
+had read before the Lease expired: they name a resourceVersion that the claim has no longer once it is changed here. Those
+claims are
+
+- with the finalizer, but not allocated: devices may be about to be written;
+- reserved for a pod that is not on a node: they may be about to be taken from the pod, which this leader will rely on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from resourceapi.api_client import Api, Unavailable, expect, expect_object
+from resourceapi.logs import log
+from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.objects import Object
+from scheduler.leading import Fence
+
+FINALIZER = "resource.kubernetes.io/delete-protection"
+SEEN_BY = "claimcheck/seen-by"
+"""The annotation with the identity of the leader that found the claim unfinished; nothing reads it."""
+CLAIMS = "/apis/resource.k8s.io/v1"
+OK, NOT_FOUND, CONFLICT = 200, 404, 409
+WRITERS = 8
+ATTEMPTS = 10
+
+
+class TakeOver:
+    """Brings the memory of claims up to date, and writes those that the leader before may be writing."""
+
+    def __init__(
+        self,
+        api: Api,
+        identity: str,
+        *,
+        relist: Callable[[], None],
+        claims: Callable[[], Iterable[Object]],
+        seen: Callable[[Object], None],
+        is_on_node: Callable[[str, str, str], bool],
+    ) -> None:
+        """Describe the memory.
+
+        :param identity: of this process.
+        :param relist: returns once the memory has a list of all claims that was read after the call; raises Unavailable.
+        :param claims: those in memory, with all of their metadata.
+        :param seen: puts a claim as the API server answered it into the memory.
+        :param is_on_node: whether the memory has the pod with this namespace, name and uid on a node.
+        """
+        self._api = api
+        self._identity = identity
+        self._relist = relist
+        self._claims = claims
+        self._seen = seen
+        self._is_on_node = is_on_node
+
+    def __call__(self, insist: Fence) -> None:
+        """Take over.
+
+        :param insist: called before each write.
+        :raises NotLeading: if another replica leads meanwhile; Unavailable if the API server does not answer.
+        """
+        insist()
+        self._relist()
+        unfinished = [claim for claim in self._claims() if self._change(claim)]
+        with ThreadPoolExecutor(WRITERS) as pool:
+            for written in [pool.submit(self._settle, claim, insist) for claim in unfinished]:
+                written.result()
+        if unfinished:
+            log(logging.INFO, "claims that the leader before had not finished", count=len(unfinished))
+
+    def _settle(self, claim: Object | None, insist: Fence) -> None:
+        """Change a claim until no late write can succeed on it."""
+        for _ in range(ATTEMPTS):
+            if claim is None:
+                return
+            change = self._change(claim)
+            if not change:
+                self._seen(claim)
+                return
+            insist()
+            path, metadata = _path(claim), mapping(claim, "metadata")
+            current = {"resourceVersion": text(metadata, "resourceVersion"), "uid": text(metadata, "uid")}
+            answer = self._api.request("PATCH", path, {"metadata": {**current, **change}})
+            if answer[0] == OK:
+                self._seen(expect(answer, f"PATCH {path}", OK))
+                return
+            if answer[0] not in (NOT_FOUND, CONFLICT):
+                expect(answer, f"PATCH {path}", OK)
+            claim = self._read(path, name_of(claim))
+        raise Unavailable(f"{path}: the claim changes all the time")
+
+    def _read(self, path: str, name: str) -> Object | None:
+        answer = self._api.request("GET", path)
+        return None if answer[0] == NOT_FOUND else expect_object(answer, f"GET {path}", "ResourceClaim", name)
+
+    def _change(self, claim: Object) -> dict[str, Any]:
+        """The metadata to change; empty for a claim that no late write can harm."""
+        finalizers = entries(mapping(claim, "metadata"), "finalizers")
+        if not mapping(claim, "status", "allocation"):
+            others = [name for name in finalizers if name != FINALIZER]
+            return {"finalizers": others} if others != finalizers else {}
+        namespace = text(mapping(claim, "metadata"), "namespace")
+        for consumer in entries(mapping(claim, "status"), "reservedFor"):
+            is_pod = text(consumer, "resource") == "pods"
+            if is_pod and not self._is_on_node(namespace, text(consumer, "name"), text(consumer, "uid")):
+                return {"annotations": {SEEN_BY: self._identity}}
+        return {}
+
+
+def _path(claim: Object) -> str:
+    namespace = text(mapping(claim, "metadata"), "namespace")
+    return f"{CLAIMS}/namespaces/{namespace}/resourceclaims/{name_of(claim)}"

@@ -1,0 +1,178 @@
+"""What a new leader writes before it allocates: the claims on which writes of the leader before may still come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from resourceapi.api_client import Listing, Unavailable
+from resourceapi.objects import Object
+from scheduler.leading import NotLeading
+from scheduler.take_over import CLAIMS, FINALIZER, TakeOver
+from tests.scheduler.fake_api import FakeApi
+from tests.scheduler.fake_faults import Request
+
+POD = "uid-of-pod"
+ALLOCATION: Object = {"allocation": {"devices": {"results": []}}}
+PATH = f"{CLAIMS}/namespaces/ns/resourceclaims"
+
+
+def claim(name: str, **status: Any) -> Object:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": name, "namespace": "ns", "finalizers": ["other", FINALIZER]},
+        "spec": {},
+        "status": status,
+    }
+
+
+def reserved(*uids: str) -> list[Object]:
+    return [{"resource": "pods", "name": "pod", "uid": uid} for uid in uids]
+
+
+def nothing() -> None:
+    """Insist on nothing."""
+
+
+class Replica:
+    """A replica that knows what it has listed and seen, and that a pod is on a node."""
+
+    def __init__(self, api: FakeApi, *on_nodes: str) -> None:
+        self.known: dict[str, Object] = {}
+        self.api = api
+        self.take_over = TakeOver(
+            api,
+            "me",
+            relist=self._relist,
+            claims=lambda: list(self.known.values()),
+            seen=self._see,
+            is_on_node=lambda namespace, name, uid: (namespace, name) == ("ns", "pod") and uid in on_nodes,
+        )
+
+    def _relist(self) -> None:
+        self.known = {obj["metadata"]["name"]: obj for obj in Listing(self.api, f"{CLAIMS}/resourceclaims")}
+
+    def _see(self, obj: Object) -> None:
+        self.known[obj["metadata"]["name"]] = obj
+
+
+@pytest.mark.parametrize(
+    ("status", "finalizers", "is_changed"),
+    [
+        ({}, ["other"], True),
+        ({**ALLOCATION, "reservedFor": reserved("elsewhere")}, ["other", FINALIZER], True),
+        ({**ALLOCATION, "reservedFor": reserved(POD, "elsewhere")}, ["other", FINALIZER], True),
+        ({**ALLOCATION, "reservedFor": reserved(POD)}, ["other", FINALIZER], False),
+        (ALLOCATION, ["other", FINALIZER], False),
+        (
+            {**ALLOCATION, "reservedFor": [{"apiGroup": "a.b", "resource": "jobs", "name": "j", "uid": "u"}]},
+            ["other", FINALIZER],
+            False,
+        ),
+    ],
+)
+def test_unfinished(status: Object, finalizers: list[str], is_changed: bool) -> None:
+    """Devices may be about to be written, or taken from a pod that waits for its node: then the claim changes."""
+    api = FakeApi([claim("one", **status)])
+    before = api.get(f"{PATH}/one")
+    replica = Replica(api, POD)
+    replica.take_over(nothing)
+    after = api.get(f"{PATH}/one")
+    assert after["metadata"]["finalizers"] == finalizers
+    assert after.get("status", {}) == status
+    assert (after != before) is is_changed
+    assert replica.known == {"one": after}
+    late = {**before, "status": {**ALLOCATION, "reservedFor": reserved("late")}}
+    assert api.request("PUT", f"{PATH}/one/status", late)[0] == (409 if is_changed else 200)
+
+
+def test_another_leader_changes_it_again() -> None:
+    """The third leader in a row changes what the second one had changed."""
+    api = FakeApi([claim("one", **ALLOCATION, reservedFor=reserved("elsewhere"))])
+    Replica(api).take_over(nothing)
+    before = api.get(f"{PATH}/one")
+    second = Replica(api)
+    second.take_over._identity = "another"
+    second.take_over(nothing)
+    assert api.get(f"{PATH}/one") != before
+
+
+def at(api: FakeApi, verb: str, action: Callable[[], object]) -> None:
+    """Do something right before the first request with this verb."""
+
+    def hook(request: Request) -> None:
+        if request.verb == verb:
+            api.hooks.clear()
+            action()
+
+    api.hooks.append(hook)
+
+
+def test_late_write_before_the_sweep() -> None:
+    """The write that was feared comes first: what it wrote is what this leader knows."""
+    api = FakeApi([claim("one")])
+    at(
+        api,
+        "PATCH",
+        lambda: api.change(f"{PATH}/one", {"status": {**ALLOCATION, "reservedFor": reserved(POD)}}),
+    )
+    replica = Replica(api, POD)
+    replica.take_over(nothing)
+    assert replica.known["one"] == api.get(f"{PATH}/one")
+    assert replica.known["one"]["status"]["allocation"]
+
+
+def test_deleted_meanwhile() -> None:
+    """A claim that is gone needs no change; one with no other finalizer goes with it."""
+    api = FakeApi([claim("one"), claim("two")])
+    api.change(f"{PATH}/two", {"metadata": {"finalizers": [FINALIZER], "deletionTimestamp": "now"}})
+    at(api, "PATCH", lambda: api.remove(f"{PATH}/one"))
+    Replica(api).take_over(nothing)
+    assert api.all("resourceclaims") == []
+
+
+def test_insists_before_each_write() -> None:
+    """Who no longer leads changes nothing: another leader may be writing by now."""
+    api = FakeApi([claim(f"c{number}") for number in range(20)])
+    calls: list[int] = []
+
+    def insist() -> None:
+        calls.append(0)
+        if len(calls) > 1:
+            raise NotLeading("over")
+
+    with pytest.raises(NotLeading):
+        Replica(api).take_over(insist)
+    assert [request.verb for request in api.requests if request.verb != "GET"] == []
+
+
+@pytest.mark.parametrize("code", [403, 500])
+def test_refused(code: int) -> None:
+    """Without the change there is no safety."""
+    api = FakeApi([claim("one")])
+    api.fail(1, code, lambda request: request.verb == "PATCH")
+    with pytest.raises(Unavailable, match=f"PATCH {PATH}/one: {code} injected"):
+        Replica(api).take_over(nothing)
+
+
+def test_changes_all_the_time() -> None:
+    """Somebody who changes a claim for ever is given up on; take-over is tried again later."""
+    api = FakeApi([claim("one")])
+
+    def change(request: Request) -> None:
+        api.change(f"{PATH}/one", {"metadata": {"annotations": {"n": str(len(api.requests))}}})
+
+    api.hooks.append(change)
+    with pytest.raises(Unavailable, match="changes all the time"):
+        Replica(api).take_over(nothing)
+
+
+def test_many_claims() -> None:
+    """Claims of running pods cost no request each."""
+    settled = [claim(f"c{number}", **ALLOCATION, reservedFor=reserved(POD)) for number in range(2_000)]
+    api = FakeApi([*settled, claim("one")])
+    Replica(api, POD).take_over(nothing)
+    assert [request.verb for request in api.requests if request.verb != "GET"] == ["PATCH"]
