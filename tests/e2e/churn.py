@@ -1,0 +1,86 @@
+"""Pods that come and go at random, whatever happens to the cluster meanwhile."""
+
+from __future__ import annotations
+
+import http.client
+import random
+import threading
+import time
+from typing import Any, Self
+
+from tests.e2e import fleet
+from tests.e2e.client import Answer, Client
+
+_AGAIN_SECONDS = 0.1
+_BUSY = (429, 500, 503, 504)
+
+
+class Churn:
+    """In the background: so many pods a second come while there are fewer than `alive`, else as many go.
+
+    Those that go may be bound, or still wait.
+    """
+
+    def __init__(self, client: Client, scheduler: str, *, alive: int, rate: float, seed: int = 1) -> None:
+        self.created = 0
+        self.deleted = 0
+        self.problems: list[str] = []
+        self._client = client
+        self._scheduler = scheduler
+        self._alive = alive
+        self._rate = rate
+        self._random = random.Random(seed)
+        self._names: list[str] = []
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while not self._ending.wait(max(0.0, due - time.monotonic())):
+            due = max(due + 1 / self._rate, time.monotonic() - 1)
+            if len(self._names) >= self._alive:
+                self._remove()
+            else:
+                self._add()
+
+    def _add(self) -> None:
+        number, kind = self.created, self._random.choice(fleet.MIX)
+        self.created += 1
+        if kind == "shared":
+            self._insist("POST", fleet.CLAIMS, fleet.shared_claim(number))
+        body = fleet.pod(number, kind, self._scheduler)
+        self._insist("POST", fleet.PODS, body)
+        self._names.append(body["metadata"]["name"])
+
+    def _remove(self) -> None:
+        name = self._names.pop(self._random.randrange(len(self._names)))
+        self.deleted += 1
+        self._insist("DELETE", f"{fleet.PODS}/{name}")
+
+    def _insist(self, verb: str, path: str, body: object = None) -> None:
+        answer = insist(self._client, verb, path, body)
+        # What was asked for twice may be done already.
+        if answer.code >= 300 and answer.code != (404 if verb == "DELETE" else 409):
+            self.problems.append(f"{verb} {path}: {answer.code} {answer.body}")
+
+
+def insist(client: Client, verb: str, path: str, body: Any = None) -> Answer:
+    """Ask until there is an answer, for as long as a server may be away."""
+    deadline = time.monotonic() + 300
+    while True:
+        try:
+            answer = client.ask(verb, path, body)
+            if answer.code not in _BUSY or time.monotonic() > deadline:
+                return answer
+        except (OSError, http.client.HTTPException):
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_AGAIN_SECONDS)
