@@ -159,6 +159,8 @@ def scheduler_configuration(kubeconfig: Path, port: int, directory: Path) -> dic
         "clientConnection": {"kubeconfig": str(kubeconfig), **limits},
         "leaderElection": {"leaderElect": False},
         "percentageOfNodesToScore": 100,
+        "podInitialBackoffSeconds": 1,
+        "podMaxBackoffSeconds": 1,
         "profiles": [{"schedulerName": SCHEDULER_NAME}],
     }
     if port:
