@@ -79,6 +79,11 @@ class Answers(Sequence[NodeAnswer]):
             return [self._answer(each) for each in numbers]
         return self._answer(numbers)
 
+    def node(self, index: int) -> str:
+        """The name of the node that gave an answer, without making that."""
+        place = self._places[index]
+        return place if isinstance(place, str) else node_name(place.node)
+
     def first_error(self, kind: str) -> NodeAnswer | None:
         """The first answer that is an error of this kind."""
         found = (index for index, outcome in enumerate(self.outcomes) if outcome.error_kind == kind)

@@ -124,7 +124,7 @@ class VersionedCollection(Collection[Object]):
             self._apply_newer([Change(key_of(obj), self.objects.get(key_of(obj)), value)])
 
     def remove(self, obj: Object) -> None:
-        """Remove an object that has been deleted, unless there is another one of its name by now."""
+        """Remove an object that has been deleted, unless another one of its name, or a newer version, is there by now."""
         key = key_of(obj)
         with self._lock:
             held = self.objects.get(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -148,9 +148,10 @@ class SchedulerWorker:
         """The extender's verbs."""
         return make_routes(self._sidecar.verbs, self.metrics, self._config.get("limits", "request"))
 
-    def is_ready(self) -> bool:
-        """Whether this replica leads, and knows the cluster."""
-        return self._sidecar.is_ready()
+    @property
+    def checks(self) -> Mapping[str, Callable[[], bool]]:
+        """Whether this replica knows the cluster (``cluster``), and leads (``leader``)."""
+        return self._sidecar.checks
 
     def start(self) -> None:
         """Follow the cluster, and try to lead."""

@@ -24,13 +24,13 @@ class Sidecar(NamedTuple):
     """What serves kube-scheduler.
 
     :param background: each runs in a thread of its own until the event is set.
-    :param is_ready: whether requests are answered.
+    :param checks: what has to be so before requests are answered.
     :param stop: lets go of what other replicas wait for.
     """
 
     verbs: Verbs
     background: Sequence[Callable[[Event], None]]
-    is_ready: Callable[[], bool]
+    checks: Mapping[str, Callable[[], bool]]
     stop: Callable[[], None]
 
 
@@ -48,11 +48,16 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
     picture = ClusterPicture(make_profile(config))
     decisions = Decisions()
     reflectors = picture.reflectors(client)
-    filtering = Filter(picture, decisions, config.get("scheduling", "filterMilliseconds") / 1000)
+    filtering = Filter(
+        picture,
+        decisions,
+        seconds=config.get("scheduling", "filterMilliseconds") / 1000,
+        best_fit=config.get("scheduling", "objective") == "BestFit",
+    )
     return Sidecar(
         verbs=Verbs(filtering, _no_scores, _NoBinder()),
         background=[each.run for each in reflectors.values()],
-        is_ready=lambda: all(each.synced.is_set() for each in reflectors.values()),
+        checks={"cluster": lambda: all(each.synced.is_set() for each in reflectors.values())},
         stop=lambda: None,
     )
 

@@ -39,6 +39,8 @@ class ClaimLedger:
         self._state = state
         self._claims = claims
         self._assumed: dict[str, Assumed] = {}
+        #: grows whenever a claim lets go of devices
+        self.releases = 0
         #: told of each claim that has changed, with the claim before and after
         self.listeners: list[Callable[[Change[Object]], None]] = []
 
@@ -74,6 +76,7 @@ class ClaimLedger:
     def forget(self, key: str) -> None:
         """Let an assumed allocation count no longer: it was not written, or has been taken back."""
         if self._assumed.pop(key, None) is not None:
+            self.releases += 1
             self._tell(key)
 
     def seen(self, claim: Object) -> None:
@@ -89,6 +92,7 @@ class ClaimLedger:
                 after is None or uid_of(after) != assumed.uid or allocation_of(after) is not None
             ):
                 del self._assumed[change.key]
+            self.releases += _lets_go(change)
             self._tell(change.key)
             for listener in self.listeners:
                 listener(change)
@@ -100,3 +104,9 @@ class ClaimLedger:
             self._state.remove_claim(namespace, name)
         else:
             self._state.put_claim(claim)
+
+
+def _lets_go(change: Change[Object]) -> bool:
+    """Whether a claim has other devices than before, or none any more."""
+    held = change.before and allocation_of(change.before)
+    return held is not None and held != (change.after and allocation_of(change.after))

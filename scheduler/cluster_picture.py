@@ -45,6 +45,7 @@ class ClusterPicture:
         self.profile = profile
         self.features = Features(profile.gates)
         self.lock = RLock()
+        self._changes = 0
         self.state = SchedulingState(self.features, (), {}, ())
         objects = ClusterObjects(profile)
 
@@ -65,6 +66,14 @@ class ClusterPicture:
         if self.features.device_taints:
             self._follow(self.rules, state.put_rule, state.remove_rule)
         self.claim_objects.listen(self._locked(self.claims.changed))
+
+    @property
+    def gains(self) -> int:
+        """Grows with each change by which a pod might fit that did not before.
+
+        Devices that are given away are no such change: whoever found none among more finds none among less.
+        """
+        return self._changes + self.claims.releases
 
     def sources(self) -> list[Source]:
         """What is to be watched; what others depend on comes first."""
@@ -95,6 +104,7 @@ class ClusterPicture:
         self, collection: Collection[Object], put: Callable[[Object], None], remove: Callable[[str], None]
     ) -> None:
         def changed(changes: Sequence[Change[Object]]) -> None:
+            self._changes += 1
             for key, _, after in changes:
                 if after is None:
                     remove(key)

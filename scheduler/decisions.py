@@ -21,6 +21,7 @@ IN_FLIGHT_SECONDS = 0.05
 class Decision(NamedTuple):
     """What filter found for one pod.
 
+    :param term: the leader's term in which it was found.
     :param claims: the claims that are to be allocated, in the order of the results.
     :param allocated: those that had devices already.
     :param answers: what was found on the nodes, made when it is read; only for the thread that holds the picture's lock.
@@ -28,6 +29,7 @@ class Decision(NamedTuple):
     """
 
     uid: str
+    term: int
     claims: Sequence[ClaimOfPod]
     allocated: Sequence[ClaimOfPod]
     answers: Sequence[NodeAnswer]
@@ -76,6 +78,13 @@ class Decisions:
         with self._settled:
             if self._in_flight.pop(uid, None) is not None:
                 self._settled.notify_all()
+
+    def clear(self) -> None:
+        """Drop all decisions: the next leader may decide otherwise."""
+        with self._settled:
+            self._decisions.clear()
+            self._in_flight.clear()
+            self._settled.notify_all()
 
     def wait_for_binds(self, uid: str) -> None:
         """Wait until the binds of other pods have come, each as long as it may be on its way.

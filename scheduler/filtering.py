@@ -2,45 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import repeat
+from collections.abc import Callable
+from typing import NamedTuple
 
-from allocator.answers import NodeAnswer
-from allocator.errors import FATAL
+from allocator.errors import AWAY, FATAL, OUT_OF_TIME
+from allocator.plans import Outcome
 from allocator.scheduler_messages import device_reason
-from allocator.scheduling import Mode, PodAnswer
-from allocator.time_limit import OutOfTime, TimeLimit
+from allocator.scheduling import PodAnswer
+from allocator.time_limit import TimeLimit
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import CandidateNodes, Verdicts
-from scheduler.pod_claims import ClaimProblem, claims_for
+from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for
 from scheduler.pods import PodRecord, pod_record
+from scheduler.refusals import Refusals
 
 UNKNOWN_NODE = "node is not known to the scheduling sidecar yet"
 
-Refusal = Callable[[PodRecord, CandidateNodes, PodAnswer | ClaimProblem], None]
-"""Is told of a pod that fits on none of the nodes, and why."""
+
+class Refused(NamedTuple):
+    """A pod that fits on none of the nodes in question.
+
+    :param problem: what keeps its claims from every node; empty if the nodes have been looked at.
+    :param claims: its claims, as far as they exist.
+    :param answer: what the allocator found; None with a problem.
+    """
+
+    pod: PodRecord
+    candidates: CandidateNodes
+    verdicts: Verdicts
+    problem: str = ""
+    claims: tuple[ClaimOfPod, ...] = ()
+    answer: PodAnswer | None = None
 
 
 class Filter:
-    """Answers from the picture, and keeps what it finds as decisions."""
+    """Answers from the picture, and keeps what it finds as decisions.
+
+    A refusal is found once: as long as nothing changes that could help the pod, it is answered from memory, in the same
+    words, since kube-scheduler takes other words for a change of the pod, and asks again.
+    """
 
     def __init__(
         self,
         picture: ClusterPicture,
         decisions: Decisions,
+        *,
         seconds: float,
-        refused: Refusal = lambda pod, candidates, why: None,
+        term: Callable[[], int] = lambda: 0,
+        best_fit: bool = False,
+        refused: Callable[[Refused], None] = lambda refused: None,
     ) -> None:
         """Make a filter.
 
-        :param seconds: how long an answer may take.
-        :param refused: told of pods that fit nowhere, without the picture's lock.
+        :param seconds: how long the allocator may take for one answer.
+        :param term: the present term of the leader; raises an error on a replica that does not lead.
+        :param best_fit: whether devices are chosen that waste least.
+        :param refused: told of pods that fit nowhere, each time that has been found out; without the picture's lock.
         """
         self._picture = picture
         self._decisions = decisions
         self._seconds = seconds
+        self._term = term
+        self._best_fit = best_fit
         self._refused = refused
+        self._refusals = Refusals()
 
     def answer(self, candidates: CandidateNodes) -> Verdicts:
         """On which nodes a pod fits; without claims on all of them."""
@@ -49,66 +75,67 @@ class Filter:
             return Verdicts(candidates.nodes, {}, {})
         self._decisions.wait_for_binds(pod.uid)
         with self._picture.lock:
-            found = self._find(pod, candidates.nodes)
-            verdicts = self._verdicts(found, candidates.nodes)
-        if not verdicts.fitting:
-            self._refused(pod, candidates, found)
-        return verdicts
+            try:
+                claims = claims_for(pod, self._picture.claims)
+            except ClaimProblem as problem:
+                refused = _refused_by_claims(pod, candidates, problem)
+            else:
+                gains = self._picture.gains
+                known = self._refusals.get(pod.uid, gains, claims, candidates)
+                if known is not None:
+                    return known
+                answer = self._decide(pod, claims, candidates)
+                verdicts = self._verdicts(answer, candidates)
+                if verdicts.fitting:
+                    return verdicts
+                if not any(map(_is_late, answer.nodes.outcomes)):
+                    self._refusals.put(pod.uid, gains, claims, candidates, verdicts)
+                refused = Refused(pod, candidates, verdicts, "", tuple(claims), answer)
+        self._refused(refused)
+        return refused.verdicts
 
-    def _find(self, pod: PodRecord, nodes: Sequence[str]) -> PodAnswer | ClaimProblem:
-        try:
-            return self._place(pod, nodes)
-        except ClaimProblem as problem:
-            return problem
-
-    def _place(self, pod: PodRecord, nodes: Sequence[str]) -> PodAnswer:
-        """Ask the allocator, and keep its answer.
-
-        :raises ClaimProblem: if the pod cannot be on any node.
-        """
-        claims = claims_for(pod, self._picture.claims)
+    def _decide(self, pod: PodRecord, claims: list[ClaimOfPod], candidates: CandidateNodes) -> PodAnswer:
+        """Ask the allocator, and keep its answer."""
+        term = self._term()
         state = self._picture.state
         state.time_limit = TimeLimit(self._seconds)
-        try:
-            found = state.place(
-                [each.claim for each in claims], Mode.FILTER, closed=state.nodes.keys() - set(nodes)
-            )
-        except OutOfTime:
-            raise ClaimProblem(self._undecided) from None
-        places = {each.node: place for place, each in enumerate(found.nodes) if each.fits}
-        self._decisions.put(
-            Decision(
-                pod.uid,
-                [each for each in claims if not each.is_allocated],
-                [each for each in claims if each.is_allocated],
-                found.nodes,
-                places,
-            )
-        )
-        return found
+        answer = state.filter([each.claim for each in claims], candidates.nodes, best_fit=self._best_fit)
+        outcomes = answer.nodes.outcomes
+        places = {answer.nodes.node(place): place for place, each in enumerate(outcomes) if each.fits}
+        unallocated = [each for each in claims if not each.is_allocated]
+        allocated = [each for each in claims if each.is_allocated]
+        self._decisions.put(Decision(pod.uid, term, unallocated, allocated, answer.nodes, places))
+        return answer
 
-    def _verdicts(self, found: PodAnswer | ClaimProblem, nodes: Sequence[str]) -> Verdicts:
-        if isinstance(found, ClaimProblem):
-            return Verdicts((), {}, dict(zip(nodes, repeat(str(found)))))
-        answers = {answer.node: answer for answer in found.nodes}
+    def _verdicts(self, answer: PodAnswer, candidates: CandidateNodes) -> Verdicts:
+        outcomes = {answer.nodes.node(place): each for place, each in enumerate(answer.nodes.outcomes)}
         fitting: list[str] = []
         failed: dict[str, str] = {}
-        beyond_preemption: dict[str, str] = {}
-        for node in nodes:
-            answer = answers.get(node)
-            if answer is None:
-                beyond_preemption[node] = UNKNOWN_NODE
-            elif answer.fits:
+        beyond: dict[str, str] = {}
+        for node in candidates.nodes:
+            found = outcomes.get(node)
+            if found is None:
+                beyond[node] = UNKNOWN_NODE
+            elif found.fits:
                 fitting.append(node)
+            elif answer.refusal or found.error_kind == FATAL or found.error == AWAY:
+                beyond[node] = device_reason(found.error)
             else:
-                (beyond_preemption if answer.error_kind == FATAL or found.refusal else failed)[node] = (
-                    self._reason(answer)
-                )
-        return Verdicts(fitting, failed, beyond_preemption)
+                failed[node] = self._reason(found)
+        return Verdicts(fitting, failed, beyond)
 
-    def _reason(self, answer: NodeAnswer) -> str:
-        return self._undecided if answer.is_undecided else device_reason(answer.error)
+    def _reason(self, outcome: Outcome) -> str:
+        return (
+            f"undecided in {self._seconds * 1000:g} ms" if _is_late(outcome) else device_reason(outcome.error)
+        )
 
-    @property
-    def _undecided(self) -> str:
-        return f"undecided in {self._seconds * 1000:g} ms"
+
+def _is_late(outcome: Outcome) -> bool:
+    """Whether there was no time to decide: there may be at the next try."""
+    return outcome.error == OUT_OF_TIME
+
+
+def _refused_by_claims(pod: PodRecord, candidates: CandidateNodes, problem: ClaimProblem) -> Refused:
+    reason = str(problem)
+    verdicts = Verdicts((), {}, dict.fromkeys(candidates.nodes, reason))
+    return Refused(pod, candidates, verdicts, problem=reason)

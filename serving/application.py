@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -66,8 +66,9 @@ class WorkerApplication(Protocol):
         """The routes, as configured now."""
         ...
 
-    def is_ready(self) -> bool:
-        """Whether everything is there that handlers need."""
+    @property
+    def checks(self) -> Mapping[str, Callable[[], bool]]:
+        """What has to be so before requests are answered, by name; ``/readyz/NAME`` tells it."""
         ...
 
     def start(self) -> None:

@@ -6,7 +6,9 @@ Independent of TLS, sockets and processes (:mod:`serving.worker`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from aiohttp import web
@@ -27,11 +29,12 @@ from serving.slots import Slots
 class Server:
     """Answers requests to routes, which may be replaced at any time.
 
-    While ``draining``, each connection is closed with its next answer, and ``/readyz`` fails.
+    While ``draining``, each connection is closed with its next answer, and ``/readyz`` fails. ``/readyz/NAME`` tells one of the
+    checks, whatever the others are.
 
     :param deadline: makes the deadline of a request that begins now, from the seconds that the client waits.
     :param clients: which clients may ask for what; None if clients are not identified.
-    :param is_ready: whether everything is there that handlers need.
+    :param checks: what has to be so before requests are answered, by name.
     :param connections: the open connections.
     :param huge_slot: the slot for huge bodies that all processes share.
     """
@@ -44,7 +47,7 @@ class Server:
         deadline: Callable[[float], Deadline],
         *,
         clients: Clients | None = None,
-        is_ready: Callable[[], bool] = lambda: True,
+        checks: Mapping[str, Callable[[], bool]] = MappingProxyType({}),
         connections: Connections | None = None,
         huge_slot: SharedSlot | None = None,
     ) -> None:
@@ -57,13 +60,14 @@ class Server:
         self._limits = limits
         self._deadline = deadline
         self._clients = clients
-        self._is_ready = is_ready
+        self._checks = checks
         self._bodies = Bodies(limits)
         self._general: GeneralHTTP | None = None
         self._pages: dict[str, Callable[[], web.Response]] = {
             "/healthz": lambda: text(200, "ok"),
             "/readyz": self._readiness,
             "/metrics": self._metrics_page,
+            **{f"/readyz/{name}": partial(_checked, check) for name, check in checks.items()},
         }
 
     def set_routes(self, routes: Iterable[Route]) -> None:
@@ -145,10 +149,13 @@ class Server:
             response.force_close()
         return response
 
+    def _is_ready(self) -> bool:
+        return all(check() for check in self._checks.values())
+
     def _readiness(self) -> web.Response:
         if self.draining:
             return text(503, "shutting down")
-        return text(200, "ok") if self._is_ready() else text(503, "not ready")
+        return _checked(self._is_ready)
 
     def _metrics_page(self) -> web.Response:
         body, content_type = self.metrics.exposition()
@@ -196,3 +203,7 @@ class Server:
         doubt = NO_CERTIFICATE if self._clients is None else self._clients.check(certificate)
         deadline = self._deadline(seconds_to_answer(query, self._limits.answer_seconds))
         return Caller(doubt, deadline, size, self._clients is not None and bool(doubt))
+
+
+def _checked(check: Callable[[], bool]) -> web.Response:
+    return text(200, "ok") if check() else text(503, "not ready")

@@ -62,7 +62,7 @@ class _Worker:
             self.application.limits,
             self.application.deadline,
             clients=self.application.clients,
-            is_ready=self.application.is_ready,
+            checks=self.application.checks,
             connections=self.connections,
             huge_slot=SharedSlot(place.runtime / "huge"),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import Event, Thread
 
@@ -149,9 +149,10 @@ class WebhookWorker:
         limits = ReviewLimits(get("limits", "review"), get("limits", "conversion"))
         return make_routes(self._context, self.metrics, limits)
 
-    def is_ready(self) -> bool:
+    @property
+    def checks(self) -> Mapping[str, Callable[[], bool]]:
         """Whether everything that is watched of the cluster has been listed."""
-        return self._cluster.is_synced()
+        return {"cluster": self._cluster.is_synced}
 
     def start(self) -> None:
         """Watch the cluster; in the first worker also recount quotas, and inject the authority where that is configured."""

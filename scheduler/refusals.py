@@ -1,0 +1,63 @@
+"""Refusals that still hold: kube-scheduler asks about a refused pod again with almost every event of the cluster."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+from scheduler.extender_api import CandidateNodes, Verdicts
+from scheduler.pod_claims import ClaimOfPod
+
+#: How many refusals are remembered.
+MOST_REFUSALS = 10_000
+
+
+class Refusal(NamedTuple):
+    """Why a pod fits on none of some nodes.
+
+    :param gains: as :attr:`scheduler.cluster_picture.ClusterPicture.gains` was.
+    :param claims: what the pod's claims were: uid, and whether they were allocated.
+    """
+
+    gains: int
+    claims: tuple[tuple[str, bool], ...]
+    nodes: frozenset[str]
+    verdicts: Verdicts
+
+
+class Refusals:
+    """The latest refusal of each pod, by its uid; for one thread at a time."""
+
+    def __init__(self) -> None:
+        self._refusals: OrderedDict[str, Refusal] = OrderedDict()
+
+    def put(
+        self, uid: str, gains: int, claims: list[ClaimOfPod], candidates: CandidateNodes, verdicts: Verdicts
+    ) -> None:
+        """Remember that a pod fits on none of the candidates."""
+        self._refusals.pop(uid, None)
+        self._refusals[uid] = Refusal(gains, _state_of(claims), frozenset(candidates.nodes), verdicts)
+        if len(self._refusals) > MOST_REFUSALS:
+            self._refusals.popitem(last=False)
+
+    def get(
+        self, uid: str, gains: int, claims: list[ClaimOfPod], candidates: CandidateNodes
+    ) -> Verdicts | None:
+        """The verdicts about the same nodes or more of them, if nothing has changed since that could help the pod."""
+        known = self._refusals.get(uid)
+        if known is None or known.gains != gains or known.claims != _state_of(claims):
+            return None
+        if not known.nodes.issuperset(candidates.nodes):
+            return None
+        if len(known.nodes) == len(candidates.nodes):
+            return known.verdicts
+        asked = set(candidates.nodes)
+        failed, beyond = (
+            {node: why for node, why in each.items() if node in asked}
+            for each in (known.verdicts.failed, known.verdicts.beyond_preemption)
+        )
+        return Verdicts((), failed, beyond)
+
+
+def _state_of(claims: list[ClaimOfPod]) -> tuple[tuple[str, bool], ...]:
+    return tuple((each.uid, each.is_allocated) for each in claims)

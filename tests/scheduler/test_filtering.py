@@ -1,0 +1,244 @@
+"""What filter answers, from a picture that is made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from resourceapi.objects import Object
+from resourceapi.releases import Profile
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.decisions import Decisions
+from scheduler.extender_api import CandidateNodes
+from scheduler.filtering import UNKNOWN_NODE, Filter, Refused
+
+DRIVER = "gpu.example.com"
+NODES = ("n1", "n2")
+
+
+def node(name: str) -> Object:
+    return {"metadata": {"name": name}}
+
+
+def slice_of(name: str, gpus: int) -> Object:
+    """A node's only slice."""
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": name},
+        "spec": {
+            "driver": DRIVER,
+            "nodeName": name,
+            "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": f"gpu-{index}"} for index in range(gpus)],
+        },
+    }
+
+
+def claim(name: str, count: int = 1, version: int = 1, **more: Any) -> Object:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {
+            "name": name,
+            "namespace": "ns",
+            "uid": f"uid-{name}",
+            "resourceVersion": str(version),
+            **more,
+        },
+        "spec": {
+            "devices": {"requests": [{"name": "g", "exactly": {"deviceClassName": "gpu", "count": count}}]}
+        },
+    }
+
+
+def pod(name: str, *claims: str) -> Object:
+    return {
+        "metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}"},
+        "spec": {"resourceClaims": [{"name": each, "resourceClaimName": each} for each in claims]},
+    }
+
+
+def allocation(node_name: str, *devices: str) -> Object:
+    results = [{"request": "g", "driver": DRIVER, "pool": node_name, "device": each} for each in devices]
+    selector = {"key": "metadata.name", "operator": "In", "values": [node_name]}
+    return {
+        "devices": {"results": results},
+        "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [selector]}]},
+    }
+
+
+class Cluster:
+    """A picture with a filter."""
+
+    def __init__(self, gpus: int = 1) -> None:
+        self.picture = ClusterPicture(Profile("1.37", {}))
+        self.decisions = Decisions(clock=lambda: 1e9)
+        self.refused: list[Refused] = []
+        self.filter = Filter(self.picture, self.decisions, seconds=5.0, refused=self.refused.append)
+        self.picture.classes.put(
+            {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "DeviceClass",
+                "metadata": {"name": "gpu"},
+                "spec": {},
+            }
+        )
+        for name in NODES:
+            self.picture.nodes.put(node(name))
+            self.picture.slices.put(slice_of(name, gpus))
+
+    def ask(
+        self, asked: Object, nodes: tuple[str, ...] = NODES
+    ) -> tuple[list[str], dict[str, str], dict[str, str]]:
+        self.decisions.clear()  # no bind is on its way
+        verdicts = self.filter.answer(CandidateNodes(asked, nodes))
+        return list(verdicts.fitting), dict(verdicts.failed), dict(verdicts.beyond_preemption)
+
+
+def test_pod_without_claims_fits_everywhere() -> None:
+    assert Cluster().ask({"metadata": {"name": "p"}, "spec": {}}) == (["n1", "n2"], {}, {})
+
+
+def test_pod_fits_where_devices_are() -> None:
+    """A node with too few devices is refused in kube-scheduler's words, one that is unknown in ours."""
+    cluster = Cluster()
+    cluster.picture.slices.put(slice_of("n2", 2))
+    cluster.picture.claim_objects.put(claim("c", count=2))
+    fitting, failed, beyond = cluster.ask(pod("p", "c"), ("n1", "n2", "n3"))
+    assert (fitting, failed, beyond) == (["n2"], {"n1": "cannot allocate all claims"}, {"n3": UNKNOWN_NODE})
+    decision = cluster.decisions.get("uid-p")
+    assert decision is None or decision.results("n1") is None
+
+
+def test_decision_has_the_devices() -> None:
+    cluster = Cluster()
+    cluster.picture.claim_objects.put(claim("c"))
+    cluster.filter.answer(CandidateNodes(pod("p", "c"), NODES))
+    decision = cluster.decisions.take("uid-p")
+    assert decision is not None
+    assert [each.key for each in decision.claims] == ["ns/c"]
+    results = decision.results("n2")
+    assert results is not None
+    assert [each["device"] for each in results[0]["devices"]["results"]] == ["gpu-0"]
+    assert cluster.decisions.take("uid-p") is None
+
+
+PROBLEMS: dict[str, tuple[Object | None, str]] = {
+    "missing": (None, "waiting for ResourceClaim 'c', which does not exist"),
+    "deleted": (claim("c", deletionTimestamp="2026-01-01T00:00:00Z"), "ResourceClaim 'c' is being deleted"),
+    "full": (
+        {
+            **claim("c"),
+            "status": {
+                "allocation": allocation("n1", "gpu-0"),
+                "reservedFor": [{"resource": "pods", "name": f"p{n}", "uid": f"u{n}"} for n in range(256)],
+            },
+        },
+        "ResourceClaim 'c' is in use by 256 consumers already",
+    ),
+}
+
+
+@pytest.mark.parametrize(("stored", "reason"), PROBLEMS.values(), ids=PROBLEMS)
+def test_claim_keeps_pod_from_all_nodes(stored: Object | None, reason: str) -> None:
+    """No preemption helps then."""
+    cluster = Cluster()
+    if stored is not None:
+        cluster.picture.claim_objects.put(stored)
+    assert cluster.ask(pod("p", "c")) == ([], {}, {"n1": reason, "n2": reason})
+    assert [each.problem for each in cluster.refused] == [reason]
+
+
+def test_claim_has_place_for_one_more() -> None:
+    """The limit is 256 pods; one that has a place already needs none."""
+    cluster = Cluster()
+    for others in (255, 256):
+        users = [{"resource": "pods", "name": f"p{n}", "uid": f"u{n}"} for n in range(others)]
+        if others == 256:
+            users[0]["uid"] = "uid-p"
+        status = {"allocation": allocation("n1", "gpu-0"), "reservedFor": users}
+        cluster.picture.claim_objects.put({**claim("c", version=others), "status": status})
+        assert cluster.ask(pod("p", "c"))[0] == ["n1"]
+
+
+def test_generated_claim_belongs_to_the_pod() -> None:
+    """Not to an earlier pod of the same name."""
+    cluster = Cluster()
+    asked = pod("p")
+    asked["spec"]["resourceClaims"] = [{"name": "x", "resourceClaimTemplateName": "t"}]
+    waiting = "waiting for the ResourceClaim of 'x' to be created from its template"
+    assert cluster.ask(asked)[2]["n1"] == waiting
+    asked["status"] = {"resourceClaimStatuses": [{"name": "x", "resourceClaimName": "p-x"}]}
+    for version, owner in enumerate(("uid-other", "uid-p")):
+        owners = [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": owner, "controller": True}]
+        cluster.picture.claim_objects.put(claim("p-x", version=version + 1, ownerReferences=owners))
+        fitting, _, beyond = cluster.ask(asked)
+        if owner == "uid-p":
+            assert fitting == ["n1", "n2"]
+        else:
+            assert beyond["n1"] == "ResourceClaim 'p-x' was not created for this pod"
+    asked["status"] = {"resourceClaimStatuses": [{"name": "x"}]}  # none is needed
+    assert cluster.ask(asked)[0] == ["n1", "n2"]
+
+
+def test_allocated_claim_is_where_its_devices_are() -> None:
+    cluster = Cluster()
+    cluster.picture.claim_objects.put({**claim("c"), "status": {"allocation": allocation("n2", "gpu-0")}})
+    away = "resourceclaim not available on the node"
+    assert cluster.ask(pod("p", "c")) == (["n2"], {}, {"n1": away})
+
+
+def test_assumed_allocation_counts() -> None:
+    """Until it is forgotten; events that come meanwhile do not change that."""
+    cluster = Cluster()
+    for name in ("c", "d"):
+        cluster.picture.claim_objects.put(claim(name))
+    with cluster.picture.lock:
+        cluster.picture.claims.assume("ns/c", "uid-c", allocation("n1", "gpu-0"))
+    cluster.picture.claim_objects.put(
+        claim("c", version=2, finalizers=["resource.kubernetes.io/delete-protection"])
+    )
+    assert cluster.ask(pod("q", "d"))[0] == ["n2"]
+    with cluster.picture.lock:
+        cluster.picture.claims.forget("ns/c")
+    assert cluster.ask(pod("q", "d"))[0] == ["n1", "n2"]
+
+
+def test_refusal_holds_until_something_helps() -> None:
+    """kube-scheduler asks again with nearly every event; only a gain makes the allocator look again."""
+    cluster = Cluster()
+    for name in ("big", "small", "held"):
+        cluster.picture.claim_objects.put(claim(name, count=2 if name == "big" else 1))
+    asked = pod("p", "big")
+    first = cluster.ask(asked)
+    assert first[0] == []
+    assert len(cluster.refused) == 1
+    held = {**claim("held", version=2), "status": {"allocation": allocation("n1", "gpu-0")}}
+    cluster.picture.claim_objects.put(held)
+    assert cluster.ask(asked) == first
+    assert cluster.ask(asked, ("n2",)) == ([], {"n2": first[1]["n2"]}, {})
+    assert len(cluster.refused) == 1
+    cluster.picture.claim_objects.put(claim("held", version=3))  # lets go
+    cluster.ask(asked)
+    assert len(cluster.refused) == 2
+    cluster.picture.slices.put(slice_of("n2", 2))
+    assert cluster.ask(asked)[0] == ["n2"]
+
+
+def test_filter_waits_for_a_bind_that_is_on_its_way() -> None:
+    """And no longer than that may take."""
+    now = [0.0]
+    decisions = Decisions(clock=lambda: now[0])
+    cluster = Cluster()
+    cluster.picture.claim_objects.put(claim("c"))
+    filtering = Filter(cluster.picture, decisions, seconds=5.0)
+    filtering.answer(CandidateNodes(pod("p", "c"), NODES))
+    decisions.bound("uid-p")
+    decisions.wait_for_binds("uid-q")  # returns, as the clock stands still
+    filtering.answer(CandidateNodes(pod("p", "c"), NODES))
+    decisions.wait_for_binds("uid-p")  # its own does not count
+    filtering.answer(CandidateNodes(pod("p", "c"), NODES))
+    now[0] = 1.0
+    decisions.wait_for_binds("uid-q")
