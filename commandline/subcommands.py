@@ -29,7 +29,7 @@ GROUPS = {
         "schedule": "give devices to the claims of pods, as the extender of a kube-scheduler",
         SERVE: "serve admission and conversion webhooks for kube-apiserver",
         "inject-ca": "keep the webhooks' certificate authority up to date in webhook configurations and CRDs",
-        "manifests": "print the manifests that deploy the webhooks",
+        "manifests": "print the manifests that deploy the webhooks or the scheduler",
         "migrate-storage": "move a cluster's DRA objects when CRDs start or stop serving them",
     },
     "about claimcheck": {

@@ -1,1 +1,1 @@
-"""``claimcheck manifests``: the manifests that deploy the webhooks."""
+"""``claimcheck manifests``: the manifests that deploy the webhooks, or a second scheduler."""

@@ -1,14 +1,24 @@
-"""The objects that deploy the webhooks: the kustomizations in ``manifests/``, changed as the options say."""
+"""The objects that deploy a component: the kustomizations in ``manifests/``, changed as the options say."""
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
-from commandline.manifests.options import BUILT_IN_GUARD, CERT_MANAGER, CRD_SERVED, NAMESPACE, OWN, SECRET
+from commandline.manifests import scheduler
+from commandline.manifests.images import image_entry
+from commandline.manifests.namespaces import renamed
+from commandline.manifests.options import (
+    BUILT_IN_GUARD,
+    CERT_MANAGER,
+    CRD_SERVED,
+    NAMESPACE,
+    OWN,
+    SCHEDULER,
+    SECRET,
+)
 from resourceapi.objects import Object
 
 if TYPE_CHECKING:
@@ -28,6 +38,10 @@ def objects_of(options: Namespace) -> list[Object]:
     """
     from manifests.kustomize import DIRECTORY, render_value
 
+    if options.component == SCHEDULER:
+        return scheduler.objects_of(options)
+    if options.kube_scheduler_image is not None:
+        raise UsageError("manifests: --kube-scheduler-image is only for --component scheduler")
     objects = render_value(kustomization(options), DIRECTORY / "overlays")
     if options.config:
         from commandline.manifests.config_map import use_config
@@ -43,7 +57,7 @@ def objects_of(options: Namespace) -> list[Object]:
     if options.no_network_policy:
         objects = [obj for obj in objects if obj["kind"] != "NetworkPolicy"]
     if options.namespace != NAMESPACE:
-        objects = [_renamed(obj, options.namespace) for obj in objects]
+        objects = [renamed(obj, options.namespace) for obj in objects]
     return objects
 
 
@@ -103,19 +117,8 @@ def kustomization(options: Namespace) -> Object:
         "replicas": [{"name": "claimcheck", "count": options.replicas}],
     }
     if options.image is not None:
-        content["images"] = [{"name": IMAGE, **_image(options.image)}]
+        content["images"] = [image_entry("--image", IMAGE, options.image)]
     return content
-
-
-def _image(image: str) -> Object:
-    name, at, digest = image.partition("@")
-    head, slash, last = name.rpartition("/")
-    base, colon, tag = last.partition(":")
-    if not base or (colon and not tag) or re.search(r"\s", image):
-        raise UsageError(f"manifests: --image {image}: expected NAME[:TAG|@DIGEST]")
-    if at:
-        return {"newName": name, "digest": digest}
-    return {"newName": head + slash + base, "newTag": tag or "latest"}
 
 
 def _set_failure_policies(objects: list[Object], wanted: list[tuple[str, str]]) -> None:
@@ -129,14 +132,3 @@ def _set_failure_policies(objects: list[Object], wanted: list[tuple[str, str]]) 
         for webhook in webhooks:
             if name in ("", webhook["name"].partition(".")[0]):
                 webhook["failurePolicy"] = policy
-
-
-def _renamed(value: Any, namespace: str) -> Any:
-    """A value with another namespace in references, selectors and names of certificates."""
-    if isinstance(value, str):
-        return value.replace(NAMESPACE, namespace)
-    if isinstance(value, list):
-        return [_renamed(item, namespace) for item in value]
-    if isinstance(value, dict):
-        return {key: _renamed(item, namespace) for key, item in value.items()}
-    return value

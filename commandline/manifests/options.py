@@ -10,19 +10,21 @@ from commandline.options import add_output, describe
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-DESCRIPTION = "Print the manifests that deploy the webhooks in a cluster."
+DESCRIPTION = "Print the manifests that deploy the webhooks, or a second scheduler, in a cluster."
 EXAMPLES = """examples:
   claimcheck manifests --image registry.example.com/claimcheck:0.1.0 | kubectl apply --server-side -f -
   claimcheck manifests --image IMAGE --mode crd-served --certificates cert-manager --service-monitor
   claimcheck manifests --image IMAGE --client-authority front-proxy-ca.crt
   claimcheck manifests --image IMAGE --config webhook.yaml --failure-policy classes=Fail
   claimcheck manifests --mode crd-served --url https://127.0.0.1:8443 --authority certificates/current/ca.crt
+  claimcheck manifests --component scheduler --image IMAGE --kube-scheduler-image KUBE_SCHEDULER_IMAGE
 
 Without --namespace, --config, --failure-policy and --url, the result is what kustomize makes of manifests/overlays/MODE
-with the components that the options choose.
+(manifests/overlays/scheduler for the scheduler) with the components that the options choose.
 """
 BUILT_IN_GUARD, CRD_SERVED = MODES = ("built-in-guard", "crd-served")
 OWN, SECRET, CERT_MANAGER = CERTIFICATES = ("own", "secret", "cert-manager")
+WEBHOOKS, SCHEDULER = COMPONENTS = ("webhooks", "scheduler")
 FAILURE_POLICIES = ("Fail", "Ignore")
 #: The namespace in the kustomizations.
 NAMESPACE = "claimcheck-system"
@@ -31,6 +33,13 @@ NAMESPACE = "claimcheck-system"
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the subcommand to its parser."""
     describe(parser, DESCRIPTION, EXAMPLES)
+    parser.add_argument(
+        "--component",
+        choices=COMPONENTS,
+        default=WEBHOOKS,
+        help="what to deploy: `claimcheck serve`, or a kube-scheduler with `claimcheck schedule` as its extender, for pods "
+        f"with schedulerName claimcheck; default: {WEBHOOKS}",
+    )
     parser.add_argument(
         "--mode",
         choices=MODES,
@@ -49,8 +58,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="what happens to requests while no webhook answers, for one webhook (the first part of its name) or all; "
         "can be repeated",
     )
-    parser.add_argument("--service-monitor", action="store_true", help="add a ServiceMonitor for Prometheus")
-    parser.add_argument("--no-network-policy", action="store_true", help="leave out the NetworkPolicy")
+    parser.add_argument(
+        "--service-monitor",
+        action="store_true",
+        help="add a ServiceMonitor for Prometheus (a PodMonitor for the scheduler)",
+    )
+    parser.add_argument("--no-network-policy", action="store_true", help="leave out NetworkPolicies")
     add_output(parser, ("yaml", "json"))
 
 
@@ -68,7 +81,16 @@ def _add_service(parser: ArgumentParser) -> None:
         help="image that your nodes can pull, with tag or digest; required without --url",
     )
     parser.add_argument(
-        "--replicas", metavar="N", type=_positive, default=2, help="number of pods; default: 2"
+        "--kube-scheduler-image",
+        metavar="IMAGE",
+        help="image of kube-scheduler, of your cluster's release; required with --component scheduler",
+    )
+    parser.add_argument(
+        "--replicas",
+        metavar="N",
+        type=_positive,
+        default=2,
+        help="number of pods; default: 2",
     )
     parser.add_argument(
         "--config",
@@ -82,7 +104,8 @@ def _add_certificates(parser: ArgumentParser) -> None:
         "--certificates",
         choices=CERTIFICATES,
         default=OWN,
-        help="issued and renewed by the service itself, in a Secret claimcheck-tls that you create, or by cert-manager; "
+        help="issued and renewed by the service itself, in a Secret claimcheck-tls that you create (for the scheduler: "
+        "claimcheck-scheduler-tls and claimcheck-kube-scheduler-tls), or by cert-manager; "
         f"default: {OWN}",
     )
     parser.add_argument(

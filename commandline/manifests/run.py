@@ -1,4 +1,4 @@
-"""Runs ``claimcheck manifests``: prints the manifests that deploy the webhooks."""
+"""Runs ``claimcheck manifests``: prints the manifests that deploy a component."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from commandline.errors import UsageError
 from commandline.manifests.deployment import objects_of
+from commandline.manifests.options import SCHEDULER
 from resourceapi.objects import Object
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ def run(options: Namespace) -> int:
     if options.image is None and options.url is None:
         raise UsageError(
             "manifests: --image IMAGE is needed: one that your nodes can pull, such as registry.example.com/claimcheck:0.1.0"
+        )
+    if options.component == SCHEDULER and options.kube_scheduler_image is None:
+        raise UsageError(
+            "manifests: --kube-scheduler-image IMAGE is needed: kube-scheduler of your cluster's release"
         )
     if options.output == "json":
         print(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=2))

@@ -21,7 +21,7 @@ import yaml
 from commandline.distribution import version
 from commandline.manifests.config_map import CONDITION, FIXED_LINES, NAME, QUOTA_ROLES
 from commandline.manifests.deployment import objects_of
-from commandline.manifests.options import CERTIFICATES, MODES, NAMESPACE
+from commandline.manifests.options import CERTIFICATES, MODES, NAMESPACE, WEBHOOKS
 from resourceapi.objects import Object
 
 DIRECTORY = Path(__file__).parents[2] / "manifests" / "chart"
@@ -92,6 +92,8 @@ def _description() -> str:
 def _objects(case: Case) -> Iterator[Object]:
     """What is deployed in a case, but for the namespace, which helm makes."""
     options = Namespace(
+        component=WEBHOOKS,
+        kube_scheduler_image=None,
         mode=case.mode,
         certificates=case.certificates,
         client_authority=None,

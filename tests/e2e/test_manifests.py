@@ -46,7 +46,7 @@ def server(
 ) -> ApiServer:
     """The server that an overlay is for, with the service's namespace."""
     server = api_server("1.37") if request.param == "built-in-guard" else without_group
-    (namespace,) = yaml.safe_load_all((MANIFESTS / "base" / "namespace.yaml").read_text())
+    (namespace,) = yaml.safe_load_all((MANIFESTS / "namespace" / "namespace.yaml").read_text())
     assert apply(server.client, namespace).code in (200, 201)
     return server
 
