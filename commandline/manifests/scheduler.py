@@ -19,7 +19,13 @@ COMPONENTS = "../components/scheduler"
 CERTIFICATE_COMPONENTS = {OWN: ["own-certificates"], SECRET: [], CERT_MANAGER: ["cert-manager"]}
 MODE_COMPONENTS = {BUILT_IN_GUARD: [], CRD_SERVED: ["crd-served"]}
 #: Options that are about the webhooks alone, with what they are if they are not given.
-OF_WEBHOOKS = {"config": None, "client_authority": None, "url": None, "authority": None, "failure_policy": []}
+OF_WEBHOOKS: dict[str, object] = {
+    "config": None,
+    "client_authority": None,
+    "url": None,
+    "authority": None,
+    "failure_policy": [],
+}
 
 
 def objects_of(options: Namespace) -> list[Object]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from commandline.manifests import deployment, options
+from commandline.manifests import deployment, options, scheduler
 from resourceapi.objects import Object
 from tests.e2e.binaries import tool
 from tests.e2e.control_plane import ApiServer, control_plane
@@ -52,9 +52,10 @@ def server(
 
 
 OVERLAYS = [pytest.param(name, name, id=name) for name in ("built-in-guard", "crd-served")]
+WITH_SCHEDULER = [*OVERLAYS, pytest.param("scheduler", "built-in-guard", id="scheduler")]
 
 
-@pytest.mark.parametrize(("overlay", "server"), OVERLAYS, indirect=["server"])
+@pytest.mark.parametrize(("overlay", "server"), WITH_SCHEDULER, indirect=["server"])
 def test_api_server_takes_them(overlay: str, server: ApiServer) -> None:
     """Every object, with no unknown field and no warning; an eye is kept on pod security, too."""
     for obj in render(MANIFESTS / "overlays" / overlay):
@@ -83,17 +84,39 @@ def test_kubectl_applies_what_the_command_prints(overlay: str, server: ApiServer
     assert len(done.text.splitlines()) == len(list(yaml.safe_load_all(text)))
 
 
-@pytest.mark.parametrize(("overlay", "server"), OVERLAYS, indirect=["server"])
+@pytest.mark.parametrize(("overlay", "server"), WITH_SCHEDULER, indirect=["server"])
 def test_pod_is_admitted(overlay: str, server: ApiServer) -> None:
-    """The pod of the Deployment fulfils the restricted standard, which its namespace enforces; others do not."""
-    (deployment,) = (obj for obj in render(MANIFESTS / "overlays" / overlay) if obj["kind"] == "Deployment")
-    pod = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(deployment["spec"]["template"])}
-    pod["metadata"] = {"name": "claimcheck", "namespace": NAMESPACE}
-    answer = apply(server.client, pod, dryRun="All")
-    assert (answer.code, answer.warnings) == (201, []), answer.body
-    assert answer.body["spec"]["priority"] > 1_000_000_000
-    del pod["spec"]["securityContext"]
-    assert apply(server.client, pod, dryRun="All").code == 403
+    """The pods of Deployments fulfil the restricted standard, which their namespace enforces; others do not."""
+    deployments = [obj for obj in render(MANIFESTS / "overlays" / overlay) if obj["kind"] == "Deployment"]
+    assert deployments
+    for each in deployments:
+        pod = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(each["spec"]["template"])}
+        pod["metadata"] = {"name": "claimcheck", "namespace": NAMESPACE}
+        answer = apply(server.client, pod, dryRun="All")
+        assert (answer.code, answer.warnings) == (201, []), answer.body
+        assert answer.body["spec"]["priority"] > 1_000_000_000
+        del pod["spec"]["securityContext"]
+        assert apply(server.client, pod, dryRun="All").code == 403
+
+
+@pytest.mark.parametrize("mode", options.MODES)
+@pytest.mark.parametrize("certificates", options.CERTIFICATES)
+def test_scheduler_is_what_kustomize_renders(mode: str, certificates: str, tmp_path: Path) -> None:
+    """So it is with --component scheduler."""
+    parser = ArgumentParser()
+    options.add_arguments(parser)
+    arguments = ["--component", "scheduler", "--mode", mode, "--certificates", certificates]
+    parsed = parser.parse_args(
+        [*arguments, "--service-monitor", "--kube-scheduler-image", "k:1", "--image", "c:1"]
+    )
+    shutil.copytree(MANIFESTS, tmp_path / "manifests")
+    directory = tmp_path / "manifests" / "overlays" / "own"
+    directory.mkdir()
+    kustomization = scheduler.kustomization(parsed)
+    for field in ("resources", "components"):  # written for the directory above
+        kustomization[field] = [f"../{name}" for name in kustomization[field]]
+    (directory / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    assert _by_name(deployment.objects_of(parsed)) == _by_name(render(directory))
 
 
 def test_cert_manager_puts_its_bundle_into_all(tmp_path: Path) -> None:

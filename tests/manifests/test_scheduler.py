@@ -1,0 +1,145 @@
+"""The manifests of the scheduler fit together."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+import yaml
+
+from manifests.kustomize import DIRECTORY, render_value
+from resourceapi.objects import Object
+from tests.case_files import read_yaml
+from tests.webhook.rights import Account, Right, granted
+
+NAMESPACE = "claimcheck-system"
+EXTENDER: Account = (NAMESPACE, "claimcheck-scheduler")
+KUBE_SCHEDULER: Account = (NAMESPACE, "claimcheck-kube-scheduler")
+MODES = {"built-in": [], "crd-served": ["crd-served"]}
+CERTIFICATES = {"secret": [], "own": ["own-certificates"], "cert-manager": ["cert-manager"]}
+EVERY = [
+    pytest.param([*MODES[mode], *CERTIFICATES[kept]], id=f"{mode}-{kept}") for mode, kept in product(MODES, CERTIFICATES)
+]  # fmt: skip
+
+
+def rendered(components: list[str]) -> dict[tuple[str, str], Object]:
+    """What is applied, with these components."""
+    kustomization = {
+        "kind": "Kustomization",
+        "resources": ["scheduler"],
+        "components": [f"../components/scheduler/{name}" for name in components],
+    }
+    found = render_value(kustomization, DIRECTORY / "overlays")
+    return {(obj["kind"], obj["metadata"]["name"]): obj for obj in found}
+
+
+def pod(found: dict[tuple[str, str], Object], name: str) -> Object:
+    """The spec of a Deployment's pods."""
+    spec: Object = found["Deployment", name]["spec"]["template"]["spec"]
+    return spec
+
+
+def config(found: dict[tuple[str, str], Object], name: str, file: str) -> Any:
+    """A configuration in a ConfigMap."""
+    return yaml.safe_load(found["ConfigMap", name]["data"][file])
+
+
+@pytest.mark.parametrize("components", EVERY)
+def test_kube_scheduler_finds_its_extender(components: list[str]) -> None:
+    """By the name of its Service, which its certificate has, with files that are mounted, as a client that it knows."""
+    found = rendered(components)
+    (extender,) = config(found, "claimcheck-kube-scheduler", "kube-scheduler.yaml")["extenders"]
+    service = found["Service", "claimcheck-scheduler"]
+    host = f"{service['metadata']['name']}.{service['metadata']['namespace']}.svc"
+    assert extender["urlPrefix"] == f"https://{host}"
+    assert service["spec"]["ports"][0]["port"] == 443
+    mounted = {mount["mountPath"] for mount in pod(found, KUBE_SCHEDULER[1])["containers"][0]["volumeMounts"]}
+    assert {path.rpartition("/")[0] for path in extender["tlsConfig"].values()} <= mounted
+    tls = config(found, "claimcheck-scheduler", "schedule.yaml")["tls"]
+    if "own-certificates" in components:
+        assert tls["names"] == [host]
+        assert tls["clientCertificate"] == "claimcheck-kube-scheduler"
+    else:
+        assert tls["clientNames"] == ["claimcheck-kube-scheduler"]
+    if "cert-manager" in components:
+        assert found["Certificate", "claimcheck-scheduler"]["spec"]["dnsNames"] == [host]
+        assert (
+            found["Certificate", "claimcheck-kube-scheduler"]["spec"]["commonName"] == tls["clientNames"][0]
+        )
+
+
+@pytest.mark.parametrize("components", EVERY)
+def test_pods_have_what_they_mount(components: list[str]) -> None:
+    """Every mount is of a volume, and every volume is mounted; ConfigMaps are there, Secrets are known."""
+    found = rendered(components)
+    for _, name in (EXTENDER, KUBE_SCHEDULER):
+        spec = pod(found, name)
+        (container,) = spec["containers"]
+        assert [m["name"] for m in container["volumeMounts"]] == [v["name"] for v in spec["volumes"]]
+        for volume in spec["volumes"]:
+            if "configMap" in volume:
+                assert ("ConfigMap", volume["configMap"]["name"]) in found
+            if "secret" in volume and "cert-manager" in components:
+                assert volume["secret"]["secretName"] in [
+                    obj["spec"]["secretName"] for (kind, _), obj in found.items() if kind == "Certificate"
+                ]
+
+
+@pytest.mark.parametrize("components", EVERY)
+def test_kube_scheduler_gets_no_key_but_its_own(components: list[str]) -> None:
+    """Of a Secret with other keys, only some entries are mounted."""
+    (tls,) = (v for v in pod(rendered(components), KUBE_SCHEDULER[1])["volumes"] if v["name"] == "tls")
+    if tls["secret"]["secretName"] == "claimcheck-scheduler-tls":
+        assert [item["key"] for item in tls["secret"]["items"]] == ["ca.crt", "client.crt", "client.key"]
+
+
+def test_both_schedule_the_same_pods() -> None:
+    """kube-scheduler has one profile, of the name that the extender knows, without the plugin that allocates."""
+    found = rendered([])
+    (profile,) = config(found, "claimcheck-kube-scheduler", "kube-scheduler.yaml")["profiles"]
+    extender = config(found, "claimcheck-scheduler", "schedule.yaml")
+    assert profile["schedulerName"] == extender["scheduling"]["schedulerName"]
+    assert {"name": "DynamicResources"} in profile["plugins"]["multiPoint"]["disabled"]
+    for _, name in (EXTENDER, KUBE_SCHEDULER):
+        assert pod(found, name)["schedulerName"] == "default-scheduler"
+
+
+def test_leases_are_those_that_roles_allow() -> None:
+    """Each leads by a Lease of its own."""
+    found = rendered([])
+    leads = config(found, "claimcheck-kube-scheduler", "kube-scheduler.yaml")["leaderElection"]
+    lease = config(found, "claimcheck-scheduler", "schedule.yaml")["leaderElection"]
+    objects = list(found.values())
+    for account, name, namespace in (
+        (KUBE_SCHEDULER, leads["resourceName"], leads["resourceNamespace"]),
+        (EXTENDER, lease["leaseName"], lease["namespace"]),
+    ):
+        assert ("coordination.k8s.io", "leases", "update", namespace, name) in granted(objects, account)
+
+
+def needed(account: Account, components: list[str]) -> frozenset[Right]:
+    """What an account asks for, as e2e tests audit it."""
+    entries = read_yaml(DIRECTORY.parent / "tests" / "manifests" / "scheduler_rights.yaml")[account[1]]
+    return frozenset(
+        (entry.get("group", ""), resource, verb, entry.get("namespace", ""), name)
+        for entry in entries
+        if entry.get("only") is None or entry["only"] in (*components, *([] if "crd-served" in components else ["built-in"]))
+        for resource in entry["resources"]
+        for verb in entry["verbs"]
+        for name in entry.get("names", [""])
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("components", EVERY)
+@pytest.mark.parametrize("account", [EXTENDER, KUBE_SCHEDULER], ids=["extender", "kube-scheduler"])
+def test_rights_are_those_that_are_needed(account: Account, components: list[str]) -> None:
+    """Roles allow what each asks for, and nothing else."""
+    assert granted(list(rendered(components).values()), account) == needed(account, components)
+
+
+def test_kube_scheduler_changes_neither_claims_nor_bindings() -> None:
+    """That is for the extender alone."""
+    rights = granted(list(rendered([]).values()), KUBE_SCHEDULER)
+    assert {verb for group, _, verb, *_ in rights if group == "resource.k8s.io"} == {"list", "watch"}
+    assert not any(resource == "pods/binding" for _, resource, *_ in rights)
