@@ -47,6 +47,11 @@ class Outcome:
         #: whether the search was given up, or its time was over
         self.is_undecided = error in UNDECIDED
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """How far down its list each chosen alternative is, for the requests that have a list (`firstAvailable`)."""
+        return tuple([place for template in self.templates or () for place in template.places])
+
 
 NO_FIT = Outcome()
 FATAL_OUTCOME = Outcome(error_kind=FATAL)

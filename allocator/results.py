@@ -118,8 +118,13 @@ def _is_bound(taken: Iterable[Taken], features: Features) -> bool:
 
 def rank_in(lists: Iterable[Sequence[str]], allocation: Object) -> int:
     """How far down lists of alternatives (names as in results) those are that an AllocationResult has, added up."""
+    return sum(places_in(lists, allocation))
+
+
+def places_in(lists: Iterable[Sequence[str]], allocation: Object) -> list[int]:
+    """How far down each list of alternatives (names as in results) the one is that an AllocationResult has."""
     taken = {each["request"] for each in allocation["devices"].get("results", ())}
-    return sum(next((place for place, name in enumerate(names) if name in taken), 0) for names in lists)
+    return [next((place for place, name in enumerate(names) if name in taken), 0) for names in lists]
 
 
 def only_on(name: str) -> Object:
@@ -167,7 +172,7 @@ class ResultTemplate:
     The results share parts, which must not be changed.
     """
 
-    __slots__ = ("_config", "_devices", "_is_bound", "_selector")
+    __slots__ = ("_config", "_devices", "_is_bound", "_selector", "places")
 
     def __init__(
         self, claim: ClaimDemand, taken: Sequence[Taken], picks: Sequence[Pick], features: Features
@@ -177,6 +182,12 @@ class ResultTemplate:
             (_device_result(each, features), *pick) for each, pick in zip(taken, picks, strict=True)
         ]
         chosen = _chosen(claim, taken)
+        #: how far down its list each alternative is, for the requests that have a list
+        self.places = [
+            request.alternatives.index(alternative)
+            for request, alternative in zip(claim.requests, chosen, strict=True)
+            if request.is_list
+        ]
         config = [*_class_config(chosen), *_claim_config(claim, chosen)]
         self._config = [_without_needless_requests(entry, chosen) for entry in config]
         self._is_bound = _is_bound(taken, features)
