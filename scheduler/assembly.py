@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from cluster.client import Client
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
-from scheduler.extender_api import MIN_SCORE, BindingRequest, CandidateNodes
+from scheduler.extender_api import BindingRequest
 from scheduler.filtering import Filter
 from scheduler.routes import Verbs
+from scheduler.scoring import Scorer, Scoring
 from serving import api_server
 from serving.api_server import make_profile
 from serving.config_file import Config
@@ -54,16 +55,13 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
         seconds=config.get("scheduling", "filterMilliseconds") / 1000,
         best_fit=config.get("scheduling", "objective") == "BestFit",
     )
+    scorer = Scorer(decisions, Scoring(config.get("scheduling", "scoring")))
     return Sidecar(
-        verbs=Verbs(filtering, _no_scores, _NoBinder()),
+        verbs=Verbs(filtering, scorer.scores, _NoBinder()),
         background=[each.run for each in reflectors.values()],
         checks={"cluster": lambda: all(each.synced.is_set() for each in reflectors.values())},
         stop=lambda: None,
     )
-
-
-def _no_scores(candidates: CandidateNodes) -> Mapping[str, int]:
-    return dict.fromkeys(candidates.nodes, MIN_SCORE)
 
 
 class _NoBinder:

@@ -8,7 +8,7 @@ from threading import Condition
 from time import monotonic
 from typing import NamedTuple
 
-from allocator.answers import NodeAnswer
+from allocator.answers import Answers
 from resourceapi.objects import Object
 from scheduler.pod_claims import ClaimOfPod
 
@@ -32,7 +32,7 @@ class Decision(NamedTuple):
     term: int
     claims: Sequence[ClaimOfPod]
     allocated: Sequence[ClaimOfPod]
-    answers: Sequence[NodeAnswer]
+    answers: Answers
     places: Mapping[str, int]
 
     def results(self, node: str) -> Sequence[Object] | None:
