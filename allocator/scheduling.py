@@ -9,7 +9,7 @@ from allocator.allocated import AllocatedState, allocation_of
 from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
 from allocator.best_fit import BestPlans, Proposal, Rank, best
-from allocator.demand import name_of
+from allocator.demand import ClaimDemand, name_of
 from allocator.devices import PoolId, Slice, node_name
 from allocator.errors import FATAL, NODE
 from allocator.features import Features
@@ -253,6 +253,10 @@ class SchedulingState:
         for entry in entries:
             answers.add(entry.name, Outcome(error=refused, error_kind=NODE))
         return PodAnswer(answers, refusal=refused)
+
+    def demand(self, claims: Sequence[Object]) -> list[ClaimDemand]:
+        """What claims ask for, as things are."""
+        return self._allocator.demand(claims)
 
     def refusal(self, claims: Iterable[Object]) -> str:
         """Why kube-scheduler refuses a pod with these unallocated claims before it looks at nodes, if it does."""

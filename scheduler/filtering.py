@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from allocator.errors import AWAY, FATAL, OUT_OF_TIME
@@ -15,8 +15,10 @@ from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for
 from scheduler.pods import PodRecord, pod_record
+from scheduler.reasons import shortfalls
 from scheduler.refusals import Refusals
 
+NOTHING_FOUND = device_reason("")
 UNKNOWN_NODE = "node is not known to the scheduling sidecar yet"
 
 
@@ -88,6 +90,7 @@ class Filter:
                 verdicts = self._verdicts(answer, candidates)
                 if verdicts.fitting:
                     return verdicts
+                verdicts = self._with_reasons(verdicts, claims)
                 if not any(map(_is_late, answer.nodes.outcomes)):
                     self._refusals.put(pod.uid, gains, claims, candidates, verdicts)
                 refused = Refused(pod, candidates, verdicts, "", tuple(claims), answer)
@@ -123,6 +126,11 @@ class Filter:
             else:
                 failed[node] = self._reason(found)
         return Verdicts(fitting, failed, beyond)
+
+    def _with_reasons(self, verdicts: Verdicts, claims: Sequence[ClaimOfPod]) -> Verdicts:
+        """Say what is in the way where the allocator has found nothing."""
+        nodes = [node for node, reason in verdicts.failed.items() if reason == NOTHING_FOUND]
+        return verdicts._replace(failed={**verdicts.failed, **shortfalls(self._picture, claims, nodes)})
 
     def _reason(self, outcome: Outcome) -> str:
         return (

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from allocator.allocated import allocation_of
+from allocator.allocated import AllocatedState, allocation_of
 from allocator.demand import ClaimDemand, name_of, read_claim
 from allocator.devices import DeviceId, PoolId, Slice, node_name
 from allocator.explaining.holders import Holder, holder
 from allocator.features import Features
+from allocator.inventory import Inventory
 from allocator.scheduling import SchedulingState
 from resourceapi.objects import Object
 from resourceapi.quantity import UNSET
@@ -58,6 +59,30 @@ class Change(NamedTuple):
     features: Features | None = None
     class_selector: tuple[str, int, str] | None = None
     without: str = ""
+
+
+class Seen(Protocol):
+    """What the devices of a node are told from."""
+
+    @property
+    def features(self) -> Features:
+        """The features of the scheduler."""
+
+    @property
+    def nodes(self) -> Mapping[str, Object]:
+        """Nodes as JSON, by name."""
+
+    @property
+    def inventory(self) -> Inventory:
+        """The slices."""
+
+    @property
+    def allocated(self) -> AllocatedState:
+        """What claims hold."""
+
+    @property
+    def holders(self) -> Mapping[DeviceId, list[str]]:
+        """Which claims hold a device, or a share of it, as far as that is to be told."""
 
 
 class Snapshot:

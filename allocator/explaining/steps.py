@@ -13,7 +13,7 @@ from allocator.attempt import Attempt
 from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.explaining.rejections import Rejection, note
-from allocator.explaining.snapshot import Snapshot
+from allocator.explaining.snapshot import Seen
 from allocator.pools import pools_of
 from allocator.rules import RULES
 from allocator.rules.rule import Cause, Evidence, Rule
@@ -59,7 +59,7 @@ class Passed(NamedTuple):
 class NodeView:
     """A node with its pools, and the rules applied to its devices."""
 
-    def __init__(self, snapshot: Snapshot, node: str, outcomes: SelectorOutcomes | None = None) -> None:
+    def __init__(self, snapshot: Seen, node: str, outcomes: SelectorOutcomes | None = None) -> None:
         """Read the pools of a node.
 
         :param outcomes: a cache of selector outcomes, which all nodes of a snapshot may share.

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from allocator.explaining.shortfalls import TOGETHER
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
@@ -102,7 +103,7 @@ def test_pod_without_claims_fits_everywhere() -> None:
 
 
 def test_pod_fits_where_devices_are() -> None:
-    """A node with too few devices is refused in kube-scheduler's words, one that is unknown in ours."""
+    """What else is said does not matter if there is such a node, and costs nothing."""
     cluster = Cluster()
     cluster.picture.slices.put(slice_of("n2", 2))
     cluster.picture.claim_objects.put(claim("c", count=2))
@@ -110,6 +111,36 @@ def test_pod_fits_where_devices_are() -> None:
     assert (fitting, failed, beyond) == (["n2"], {"n1": "cannot allocate all claims"}, {"n3": UNKNOWN_NODE})
     decision = cluster.decisions.get("uid-p")
     assert decision is None or decision.results("n1") is None
+
+
+REASONS: dict[str, tuple[int, str, str]] = {
+    "none": (1, "false", "request g: no device matches"),
+    "few": (2, "true", "request g: too few devices match"),
+    "used": (1, "true", "request g: devices match, but too few are available"),
+}
+
+
+@pytest.mark.parametrize(("count", "selector", "reason"), REASONS.values(), ids=REASONS)
+def test_refusal_has_a_reason(count: int, selector: str, reason: str) -> None:
+    """One that is the same on all nodes with the same reason."""
+    cluster = Cluster()
+    for name in NODES:
+        held = {**claim(f"held-{name}"), "status": {"allocation": allocation(name, "gpu-0")}}
+        cluster.picture.claim_objects.put(held)
+    asked = claim("c", count)
+    asked["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": selector}}]
+    cluster.picture.claim_objects.put(asked)
+    assert cluster.ask(pod("p", "c"))[1] == dict.fromkeys(NODES, reason)
+
+
+def test_requests_compete() -> None:
+    """Each finds enough by itself."""
+    cluster = Cluster()
+    asked = claim("c")
+    requests = asked["spec"]["devices"]["requests"]
+    requests.append({**requests[0], "name": "h"})
+    cluster.picture.claim_objects.put(asked)
+    assert set(cluster.ask(pod("p", "c"))[1].values()) == {TOGETHER}
 
 
 def test_decision_has_the_devices() -> None:

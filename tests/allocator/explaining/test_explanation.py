@@ -153,8 +153,9 @@ def test_reasons_of_devices_that_all_differ() -> None:
 def test_reasons_take_bounded_time() -> None:
     """When the time is over, it is only said that devices do not match."""
     outcomes = SelectorOutcomes(Selectors(), counted(1))
-    view = NodeView(unlike(5), "n", outcomes)
-    asked = view.snapshot.demand([claim(exactly(selectors=[f"device.attributes['{DRIVER}'].index > 9"]))])
+    snapshot = unlike(5)
+    view = NodeView(snapshot, "n", outcomes)
+    asked = snapshot.demand([claim(exactly(selectors=[f"device.attributes['{DRIVER}'].index > 9"]))])
     rejected = view.steps(asked[0].requests[0].alternatives[0]).steps[-1].rejected
     assert [each.devices for each in rejected] == [1, 4]
     assert rejected[1].reason == "does not match (the devices are too many and too different to say why)"
