@@ -15,6 +15,7 @@ from urllib3.exceptions import HTTPError, ProtocolError, SSLError
 from cluster.access import Access
 from cluster.deadlines import POOLS, deadline
 from cluster.failures import reason
+from cluster.interruption import Interruption
 from resourceapi import deep_json
 from resourceapi.api_client import TooLarge, Unavailable, expect
 from resourceapi.json_values import JSONError
@@ -76,12 +77,19 @@ class Client:
                 response = self._send(verb, url, content, self._timeout)
             return response.status, _decoded(response, _read(response, f"{verb} {path}"))
 
-    def events(self, path: str, query: Mapping[str, str], timeout: float) -> Generator[Any, None, None]:
+    def events(
+        self,
+        path: str,
+        query: Mapping[str, str],
+        timeout: float,
+        interruption: Interruption | None = None,
+    ) -> Generator[Any, None, None]:
         """The events of a watch as they come, until the server ends it; close the generator to end it earlier.
 
         :param path: of the collection, from ``/api`` or ``/apis`` on.
         :param query: the parameters of the watch, ``watch=true`` included.
         :param timeout: seconds between events after which the connection counts as dead.
+        :param interruption: with which another thread can break off the stream.
         :raises Unavailable: if the server refuses the watch, or the stream breaks off.
         """
         what = f"GET {path}"
@@ -90,8 +98,9 @@ class Client:
             try:
                 if response.status != 200:
                     expect((response.status, _decoded(response, _read(response, what))), what, 200)
-                for line in _lines(response, what):
-                    yield deep_json.loads(line)
+                with (interruption or Interruption()).ends(response.shutdown):
+                    for line in _lines(response, what):
+                        yield deep_json.loads(line)
             finally:
                 response.close()
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from contextlib import closing
 from random import random
-from threading import Event
+from threading import Condition, Event
 from typing import Any
 
 from cluster.client import JSON, Client
+from cluster.interruption import Interruption
 from cluster.store import Collection
 from resourceapi.api_client import Listing, Unavailable
 from resourceapi.logs import LOGGER, log
@@ -17,6 +18,7 @@ from resourceapi.manifests import mapping, text
 WATCH_SECONDS = 60
 # More than a watch lasts: what takes longer is a connection that nobody answers any more.
 SOCKET_SECONDS = WATCH_SECONDS + 15.0
+ENDING_SECONDS = 1.0
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0
 NOT_SERVED_SECONDS = 15.0
 NOT_FOUND = 404
@@ -44,35 +46,73 @@ class Reflector:
         self._collection = collection
         self._lists = client.accepting(METADATA.format("List") if metadata_only else JSON)
         self._watches = client.accepting(METADATA.format("") if metadata_only else JSON)
+        self._interruption = Interruption()
+        self._lists_wanted = self._lists_begun = self._lists_done = 0
+        self._progress = Condition()
+
+    def relist(self, seconds: float) -> None:
+        """Read the collection anew, and watch from there; return once a list that began after the call is held.
+
+        :raises Unavailable: unless that is so within these seconds.
+        """
+        with self._progress:
+            self._lists_wanted += 1
+            wanted = self._lists_wanted
+            self._interruption.request()
+            if not self._progress.wait_for(lambda: self._lists_done >= wanted, seconds):
+                raise Unavailable(f"GET {self.path}: no list within {seconds:g} s")
 
     def run(self, ending: Event) -> None:
         """List and watch until told to end; failures are logged, and tried again after ever longer pauses."""
         failures = 0
         while not ending.is_set():
             try:
-                listing = Listing(self._lists, self.path)
-                self._collection.replace(listing)
-                revision = listing.revision
-                self.synced.set()
-                while not ending.is_set():
+                revision = self._list()
+                while not (ending.is_set() or self._interruption.is_requested):
                     revision = self._watch(revision)
                     failures = 0
+                continue
             except Unavailable as error:
+                if self._interruption.is_requested:
+                    continue
                 if error.code == NOT_FOUND:
                     self._lose()
-                    ending.wait(NOT_SERVED_SECONDS)
+                    self._rest(NOT_SERVED_SECONDS, ending)
                     continue
                 log(logging.WARNING, "watch failed", path=self.path, reason=error.reason)
             except Exception:  # noqa: BLE001 - whatever it is, the watch goes on
                 LOGGER.exception("watch failed", extra={"fields": {"path": self.path}})
-            ending.wait(_pause(failures))
+            self._rest(_pause(failures), ending)
             failures += 1
+
+    def _list(self) -> str:
+        """Read the collection; the revision to watch from."""
+        with self._progress:
+            self._lists_begun = self._lists_wanted
+            self._interruption.note()
+        listing = Listing(self._lists, self.path)
+        self._collection.replace(listing)
+        self._have_listed()
+        return listing.revision
+
+    def _have_listed(self) -> None:
+        self.synced.set()
+        with self._progress:
+            self._lists_done = self._lists_begun
+            self._progress.notify_all()
+
+    def _rest(self, seconds: float, ending: Event) -> None:
+        """Pause, unless another list is wanted, or it is time to end."""
+        while (
+            seconds > 0 and not ending.is_set() and not self._interruption.wait(min(seconds, ENDING_SECONDS))
+        ):
+            seconds -= ENDING_SECONDS
 
     def _lose(self) -> None:
         if not self.synced.is_set():
             log(logging.INFO, "not served", path=self.path)
         self._collection.lose()
-        self.synced.set()
+        self._have_listed()
 
     def _watch(self, revision: str) -> str:
         """Apply changes until the API server ends the watch; the revision to go on from.
@@ -85,7 +125,8 @@ class Reflector:
             "timeoutSeconds": str(WATCH_SECONDS),
             "allowWatchBookmarks": "true",
         }
-        with closing(self._watches.events(self.path, query, SOCKET_SECONDS)) as events:
+        stream = self._watches.events(self.path, query, SOCKET_SECONDS, self._interruption)
+        with closing(stream) as events:
             for event in events:
                 kind, changed = text(event, "type"), mapping(event, "object")
                 if kind == "ERROR":

@@ -20,6 +20,7 @@ from cluster.access import service_account
 from cluster.client import Client
 from cluster.reflector import Reflector, _pause
 from cluster.store import Collection
+from resourceapi.api_client import Unavailable
 from resourceapi.manifests import labels_of
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
@@ -212,6 +213,60 @@ def test_mistakes_of_ours_end_nothing(
     cluster.items.append(namespace("e", 12))
     cluster.events.put(None)
     until(lambda: "e" in watch.labels)
+
+
+def test_listed_again_on_demand(watch: Following, cluster: Cluster) -> None:
+    """Whoever cannot wait for events has the watch broken off; it goes on from the new list."""
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
+    until(lambda: len(cluster.watched) == 1)
+    cluster.items = [namespace("d", 40)]
+    watch.watch.relist(PATIENCE_SECONDS)
+    assert watch.labels == {"d": {}}
+    until(lambda: len(cluster.watched) == 2)
+    cluster.events.put(None)  # for the watch that was broken off
+    cluster.send("ADDED", namespace("e", 41))
+    until(lambda: watch.labels == {"d": {}, "e": {}})
+
+
+def test_listed_again_on_demand_often(watch: Following, cluster: Cluster) -> None:
+    """Many who ask at once each get a list that began after they asked."""
+    seen: list[bool] = []
+
+    def ask(number: int) -> None:
+        cluster.items.append(namespace(f"n{number}", 50 + number))
+        watch.watch.relist(PATIENCE_SECONDS)
+        seen.append(f"n{number}" in watch.known.objects)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_SECONDS)
+    assert seen == [True] * 8
+    for _ in cluster.watched:
+        cluster.events.put(None)
+
+
+def test_listed_again_during_a_pause(watch: Following, cluster: Cluster) -> None:
+    """After failures nobody who asks waits for the pause to end; without an answer it is an error."""
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
+    cluster.broken = 500
+    cluster.events.put(None)
+    with pytest.raises(Unavailable, match=r"GET /api/v1/namespaces: no list within 0.1 s"):
+        watch.watch.relist(0.1)
+    assert watch.labels["a"] == {"x": "1"}
+    cluster.items, cluster.broken = [namespace("a", 40)], 0
+    watch.watch.relist(PATIENCE_SECONDS)
+    assert watch.labels == {"a": {}}
+
+
+def test_listed_again_where_it_is_not_served(watch: Following, cluster: Cluster) -> None:
+    """That it is not served is an answer, too."""
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
+    cluster.broken = 404
+    watch.watch.relist(PATIENCE_SECONDS)
+    assert watch.labels == {}
+    cluster.events.put(None)
 
 
 def test_pauses_grow() -> None:

@@ -12,6 +12,7 @@ from threading import Condition, Event
 from typing import Any, NamedTuple, cast
 
 from cluster.client import Client
+from cluster.interruption import Interruption
 from resourceapi.api_client import Unavailable
 from resourceapi.objects import Object
 from tests.scheduler.fake_faults import Fault, Gate, Killed, Request
@@ -146,7 +147,13 @@ class FakeApi:
             raise Unavailable(f"{verb} {path}: timed out", reason="timed out")
         return self._carried_out(request) if fault is Fault.TWICE else answer
 
-    def events(self, path: str, query: Mapping[str, str], timeout: float) -> Generator[Any, None, None]:
+    def events(
+        self,
+        path: str,
+        query: Mapping[str, str],
+        timeout: float,
+        interruption: Interruption | None = None,
+    ) -> Generator[Any, None, None]:
         """The changes of a collection as they come, as :class:`cluster.client.Client` has it."""
         place, seen = Place.of(path), int(query["resourceVersion"])
         self.requests.append(Request("WATCH", path, None, dict(query)))
@@ -157,6 +164,10 @@ class FakeApi:
         if too_old:
             yield {"type": "ERROR", "object": _status(410, "Expired", "too old resource version")[1]}
             return
+        with (interruption or Interruption()).ends(self.end_watches):
+            yield from self._changes(place, seen, rounds)
+
+    def _changes(self, place: Place, seen: int, rounds: int) -> Generator[Any, None, None]:
         while True:
             with self._changed:
                 while self._rounds == rounds and self._revision == seen:
