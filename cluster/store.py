@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
+from resourceapi.api_client import Listing
 from resourceapi.logs import log
 from resourceapi.manifests import mapping, name_of, text
 from resourceapi.objects import Object
@@ -63,7 +64,7 @@ class Collection(Generic[Value]):
         with self._lock:
             changes = [Change(key, before, None) for key, before in self.objects.items() if key not in found]
             changes += [Change(key, self.objects.get(key), value) for key, value in found.items()]
-            self._apply_all(changes)
+            self._apply(self._believed(changes, objects))
             self.is_listed = True
 
     def put(self, obj: Object) -> None:
@@ -94,9 +95,9 @@ class Collection(Generic[Value]):
             log(logging.WARNING, "object ignored", kind=text(obj, "kind"), name=key_of(obj), reason=reason)
             return None
 
-    def _apply_all(self, changes: Iterable[Change[Value]]) -> None:
-        """Apply the changes that a list of all objects makes."""
-        self._apply(changes)
+    def _believed(self, changes: list[Change[Value]], listed: Iterable[Object]) -> Iterable[Change[Value]]:
+        """Those of the changes that a list of all objects makes that are to be made."""
+        return changes
 
     def _apply(self, changes: Iterable[Change[Value]]) -> None:
         real = [change for change in changes if change.before != change.after]
@@ -121,7 +122,8 @@ class VersionedCollection(Collection[Object]):
         """Add an object, or replace an older version of it."""
         value = self._value_of(obj)
         with self._lock:
-            self._apply_newer([Change(key_of(obj), self.objects.get(key_of(obj)), value)])
+            change = Change(key_of(obj), self.objects.get(key_of(obj)), value)
+            self._apply([] if _is_older(change) else [change])
 
     def remove(self, obj: Object) -> None:
         """Remove an object that has been deleted, unless another one of its name, or a newer version, is there by now."""
@@ -133,11 +135,15 @@ class VersionedCollection(Collection[Object]):
             ):
                 self._apply([Change(key, held, None)])
 
-    def _apply_all(self, changes: Iterable[Change[Object]]) -> None:
-        self._apply_newer(changes)
-
-    def _apply_newer(self, changes: Iterable[Change[Object]]) -> None:
-        self._apply([change for change in changes if not _is_older(change)])
+    def _believed(self, changes: list[Change[Object]], listed: Iterable[Object]) -> Iterable[Change[Object]]:
+        """An object that is newer than the list may have been created since."""
+        revision = number_of(listed.revision) if isinstance(listed, Listing) else 0
+        return [
+            change
+            for change in changes
+            if not _is_older(change)
+            and not (change.before and change.after is None and 0 < revision < version_of(change.before))
+        ]
 
 
 def uid_of(obj: Object) -> str:
@@ -147,16 +153,18 @@ def uid_of(obj: Object) -> str:
 
 def version_of(obj: Object) -> int:
     """``metadata.resourceVersion`` as a number, which grows with every write in a cluster; 0 if it is none."""
-    version = text(mapping(obj, "metadata"), "resourceVersion")
-    return int(version) if version.isascii() and version.isdigit() else 0
+    return number_of(text(mapping(obj, "metadata"), "resourceVersion"))
+
+
+def number_of(revision: str) -> int:
+    """A resourceVersion as a number; 0 if it is none."""
+    return int(revision) if revision.isascii() and revision.isdigit() else 0
 
 
 def _is_older(change: Change[Object]) -> bool:
-    """Whether what would be put is an older version of what is there."""
+    """Whether what would be put is older than what is there: another version of it, or its predecessor of the same name."""
     before, after = change.before, change.after
-    if before is None or after is None or uid_of(before) != uid_of(after):
-        return False
-    return 0 < version_of(after) < version_of(before)
+    return before is not None and after is not None and 0 < version_of(after) < version_of(before)
 
 
 def key_of(obj: Object) -> str:

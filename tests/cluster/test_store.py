@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allocator.devices import DeviceId
-from cluster.store import Change, Collection, key_of
+from cluster.store import Change, Collection, VersionedCollection, key_of, version_of
+from resourceapi.api_client import Listing
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from webhook.devices import DeviceIndex
@@ -233,3 +234,42 @@ def test_unreadable_objects_are_absent(caplog: pytest.LogCaptureFixture) -> None
     assert logged == [
         {"kind": "", "name": f"team/{name}", "reason": "KeyError: 'spec'"} for name in ("broken", "a")
     ]
+
+
+def versioned(version: int, uid: str = "u") -> Object:
+    return {"metadata": {"name": "x", "uid": uid, "resourceVersion": str(version)}}
+
+
+class _Listed(Listing):
+    """A list without a server."""
+
+    def __init__(self, revision: int, *objects: Object) -> None:
+        self._objects = objects
+        self.revision = str(revision)
+
+    def __iter__(self) -> Iterator[Object]:
+        return iter(self._objects)
+
+
+VERSIONS: dict[str, tuple[Callable[[VersionedCollection], None], int | None]] = {
+    "newer": (lambda c: c.put(versioned(6)), 6),
+    "older": (lambda c: c.put(versioned(4)), 5),
+    "older predecessor": (lambda c: c.put(versioned(4, "before")), 5),
+    "successor": (lambda c: c.put(versioned(6, "after")), 6),
+    "deleted": (lambda c: c.remove(versioned(6)), None),
+    "an older one deleted": (lambda c: c.remove(versioned(4)), 5),
+    "the predecessor deleted": (lambda c: c.remove(versioned(6, "before")), 5),
+    "an older list": (lambda c: c.replace(_Listed(4)), 5),
+    "an older list with it": (lambda c: c.replace(_Listed(4, versioned(3))), 5),
+    "a newer list": (lambda c: c.replace(_Listed(6)), None),
+}
+
+
+@pytest.mark.parametrize(("act", "version"), VERSIONS.values(), ids=VERSIONS)
+def test_newer_version_counts(act: Callable[[VersionedCollection], None], version: int | None) -> None:
+    """Whichever comes first: an answer to a write, a watch event or a list."""
+    collection = VersionedCollection(lambda obj: obj)
+    collection.put(versioned(5))
+    act(collection)
+    held = collection.objects.get("x")
+    assert (None if held is None else version_of(held)) == version
