@@ -8,7 +8,7 @@ from threading import Event, Thread
 from time import monotonic
 
 from scheduler.assembly import Sidecar, make_client, make_sidecar
-from scheduler.config import load_config
+from scheduler.config import client_name, load_config
 from scheduler.routes import make_routes
 from serving import supervisor
 from serving.api_server import make_profile
@@ -33,7 +33,7 @@ def check(config: Config) -> None:
     runtime = Path()  # not read
     make_profile(config)
     make_client(config)
-    make_keeper(config, runtime)
+    make_keeper(config, runtime, client_name=client_name(config))
     require_given_files(config)
     if not certificates_are_own(config):
         make_tls(config, runtime)
@@ -79,11 +79,11 @@ class Scheduler:
 
     def certificates(self, runtime: Path) -> Keeper | None:
         """What makes and renews own certificates."""
-        return make_keeper(self._config, runtime)
+        return make_keeper(self._config, runtime, client_name=client_name(self._config))
 
     def tls(self, runtime: Path) -> ServerTLS:
         """The certificate to serve with."""
-        return make_tls(self._config, runtime)
+        return make_tls(self._config, runtime, knows_own_clients=bool(client_name(self._config)))
 
     def config_error(self, section: str, message: str) -> ConfigError:
         """An error about a section of the configuration."""
@@ -136,6 +136,9 @@ class SchedulerWorker:
     def clients(self) -> Clients | None:
         """Which clients are kube-scheduler; None if they are not identified."""
         get = self._config.get
+        own = client_name(self._config)
+        if own:
+            return Clients((own,))
         if get("tls", "clientAuthorityFile") is None:
             return None
         return Clients(tuple(get("tls", "clientNames") or ()), for_all_requests=True)

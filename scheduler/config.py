@@ -19,7 +19,17 @@ def load_config(file: str) -> Config:
     if config.get("leaderElection", "renewSeconds") * 3 > config.get("leaderElection", "leaseSeconds"):
         message = "leaderElection.renewSeconds: must be at most a third of leaderElection.leaseSeconds"
         raise config.error(("leaderElection", "renewSeconds"), message)
+    if client_name(config):
+        for name in ("certificateFile", "clientAuthorityFile"):
+            if config.get("tls", name) is not None:
+                message = f"tls.clientCertificate: not beside tls.{name}"
+                raise config.error(("tls", "clientCertificate"), message)
     return config
+
+
+def client_name(config: Config) -> str:
+    """The name of kube-scheduler in a certificate that the own authority makes for it; empty if it makes none."""
+    return config.get("tls", "clientCertificate") or ""
 
 
 @cache

@@ -8,7 +8,7 @@ from pathlib import Path
 from serving.api_server import make_client, own_namespace
 from serving.certificate_secret import SecretStore
 from serving.certificate_store import CURRENT, DirectoryStore, Keeper
-from serving.certificates import LEAF, LEAF_KEY, IsTrusted, Terms
+from serving.certificates import BUNDLE, LEAF, LEAF_KEY, IsTrusted, Terms
 from serving.config_file import Config
 from serving.tls import CertificateError, ServerTLS
 
@@ -16,9 +16,10 @@ from serving.tls import CertificateError, ServerTLS
 SECRET_SECONDS = 3.0
 
 
-def certificate_terms(config: Config) -> Terms | None:
+def certificate_terms(config: Config, client_name: str = "") -> Terms | None:
     """The names and lifetimes of own certificates; None if certificates are given.
 
+    :param client_name: of a client that gets a certificate, too.
     :raises ConfigError: if an authority would end before its successor is trusted.
     """
     if not certificates_are_own(config):
@@ -28,6 +29,7 @@ def certificate_terms(config: Config) -> Terms | None:
         timedelta(days=config.get("tls", "authorityDays")),
         timedelta(days=config.get("tls", "leafDays")),
         timedelta(hours=config.get("tls", "trustLeadHours")),
+        client_name,
     )
     if terms.trust_lead * 3 >= terms.authority_life:
         raise config.error(
@@ -36,14 +38,17 @@ def certificate_terms(config: Config) -> Terms | None:
     return terms
 
 
-def make_keeper(config: Config, runtime: Path, is_trusted: IsTrusted | None = None) -> Keeper | None:
+def make_keeper(
+    config: Config, runtime: Path, is_trusted: IsTrusted | None = None, client_name: str = ""
+) -> Keeper | None:
     """What makes and renews own certificates; None if certificates are given.
 
     :param runtime: a directory of this service alone, for as long as it runs.
     :param is_trusted: as for :func:`serving.certificates.advance`; None if it is not known what clients trust.
+    :param client_name: as for :func:`certificate_terms`.
     :raises ConfigError: as :func:`certificate_terms`, or if the API server's authorities cannot be read.
     """
-    terms = certificate_terms(config)
+    terms = certificate_terms(config, client_name)
     if terms is None:
         return None
     is_trusted = is_trusted or _anything
@@ -61,24 +66,27 @@ def _anything(pem: bytes) -> bool:
     return True
 
 
-def make_tls(config: Config, runtime: Path) -> ServerTLS:
+def make_tls(config: Config, runtime: Path, *, knows_own_clients: bool = False) -> ServerTLS:
     """The certificate to serve with.
 
     :param runtime: as for :func:`make_keeper`.
+    :param knows_own_clients: whether clients with a certificate of the own authority are known.
     :raises ConfigError: if there is no usable one.
     """
     require_given_files(config)
-    authority = config.get("tls", "clientAuthorityFile")
+    given = config.get("tls", "clientAuthorityFile")
+    authority = given and config.path(given)
     if certificates_are_own(config):
         current = own_directory(config, runtime) / CURRENT
         files = current / LEAF, current / LEAF_KEY
+        authority = current / BUNDLE if knows_own_clients else authority
     else:
         files = (
             config.path(config.get("tls", "certificateFile")),
             config.path(config.get("tls", "keyFile")),
         )
     try:
-        return ServerTLS(*files, authority and config.path(authority))
+        return ServerTLS(*files, authority)
     except CertificateError as error:
         raise config.error(("tls",), f"tls: {error}") from None
 

@@ -1,4 +1,4 @@
-"""A certificate authority of the service's own, and the leaf certificate that it serves with.
+"""A certificate authority of the service's own, the leaf certificate that it serves with, and one for its only client.
 
 Certificates are kept as ``Entries``, PEM by name, in any store (:mod:`serving.certificate_store`).  :func:`advance` returns
 the entries that are due at a time, so that calling it regularly does all renewal and rotation:
@@ -6,6 +6,7 @@ the entries that are due at a time, so that calling it regularly does all renewa
 * A leaf is replaced after two thirds of its life, and never outlives its authority.
 * An authority gets a successor after two thirds of its life.  The successor is trusted at once, but signs nothing before
   the *trust lead* has passed, in which clients learn of it.  The old one stays trusted until it ends.
+* The certificate of the client lasts as long as its authority: clients may read it only when they start.
 * All are valid from five minutes ago, for clients whose clocks are late.
 """
 
@@ -27,7 +28,8 @@ BACKDATED = timedelta(minutes=5)
 BUNDLE, LEAF, LEAF_KEY = "ca.crt", "tls.crt", "tls.key"
 AUTHORITY, AUTHORITY_KEY = "authority.crt", "authority.key"
 SUCCESSOR, SUCCESSOR_KEY = "successor.crt", "successor.key"
-NAMES = (BUNDLE, LEAF, LEAF_KEY, AUTHORITY, AUTHORITY_KEY, SUCCESSOR, SUCCESSOR_KEY)
+CLIENT, CLIENT_KEY = "client.crt", "client.key"
+NAMES = (BUNDLE, LEAF, LEAF_KEY, AUTHORITY, AUTHORITY_KEY, SUCCESSOR, SUCCESSOR_KEY, CLIENT, CLIENT_KEY)
 
 # Errors for content that is damaged, or of another kind than is made here.
 _UNREADABLE = (
@@ -49,12 +51,14 @@ class Terms(NamedTuple):
     """Whom the leaf is for (DNS names and IP addresses), and how long everything lasts.
 
     The trust lead should be well below a third of the authority's life: what is left of it after the renewal has begun.
+    ``client_name``: the common name of a client that gets a certificate, too; empty for none.
     """
 
     names: tuple[str, ...]
     authority_life: timedelta
     leaf_life: timedelta
     trust_lead: timedelta
+    client_name: str = ""
 
 
 def advance(
@@ -72,7 +76,8 @@ def advance(
     except _UNREADABLE:
         current = None
     if entries is None or current is None:
-        return _issued({}, _authority(terms, now), [], terms, now)
+        authority = _authority(terms, now)
+        return _issued({}, authority, [], terms, now) | _client_entries(authority, terms, now)
     takes_over = current.successor_takes_over(terms, now, is_trusted)
     if not takes_over and not current.is_due(terms, now):
         return entries
@@ -106,6 +111,7 @@ class _Chain:
         self.successor: _Signed | None = None
         if SUCCESSOR in entries:
             self.successor = _read_authority(entries[SUCCESSOR], entries[SUCCESSOR_KEY])
+        self.client = _read_if_usable(entries, CLIENT, CLIENT_KEY)
         self.bundle = x509.load_pem_x509_certificates(entries[BUNDLE])
 
     def is_due(self, terms: Terms, now: datetime) -> bool:
@@ -113,6 +119,7 @@ class _Chain:
         return (
             self._authority_due(now)
             or self._leaf_due(terms, now)
+            or self._client_due(terms, now)
             or any(now >= known.not_valid_after_utc for known in self.bundle)
             or any(
                 signed.certificate not in self.bundle for signed in (self.authority, self.successor) if signed
@@ -141,6 +148,16 @@ class _Chain:
             or self.leaf_names != {_general_name(name) for name in terms.names}
         )
 
+    def _client_due(self, terms: Terms, now: datetime) -> bool:
+        if not terms.client_name:
+            return False
+        return (
+            self.client is None
+            or not _is_valid(self.client.certificate, now)
+            or not _is_issued_by(self.client.certificate, self.authority.certificate)
+            or self.client.certificate.subject != _name(terms.client_name)
+        )
+
     def advanced(self, terms: Terms, now: datetime, *, takes_over: bool) -> Entries:
         """The entries after everything that is due."""
         authority, successor = self.authority, self.successor
@@ -155,7 +172,10 @@ class _Chain:
             entries.pop(name, None)
         if successor is not None:
             entries |= {SUCCESSOR: successor.pem, SUCCESSOR_KEY: successor.key}
-        if authority is self.authority and not self._leaf_due(terms, now):
+        is_same = authority is self.authority
+        if not is_same or self._client_due(terms, now):
+            entries |= _client_entries(authority, terms, now)
+        if is_same and not self._leaf_due(terms, now):
             entries[BUNDLE] = _bundle([authority, successor], self.bundle, now)
             return entries
         trusted = [successor] if successor is not None else []
@@ -180,6 +200,15 @@ def _issued(
         LEAF_KEY: leaf.key,
         BUNDLE: _bundle([authority, *trusted], known or [], now),
     }
+
+
+def _client_entries(authority: _Signed, terms: Terms, now: datetime) -> Entries:
+    """A new certificate for the client, if there is one."""
+    if not terms.client_name:
+        return {}
+    usage, subject = ExtendedKeyUsageOID.CLIENT_AUTH, _name(terms.client_name)
+    made = _end_entity(authority, subject, usage, [], now, authority.certificate.not_valid_after_utc)
+    return {CLIENT: made.pem, CLIENT_KEY: made.key}
 
 
 def _bundle(
@@ -208,23 +237,39 @@ def _authority(terms: Terms, now: datetime) -> _Signed:
 
 def _leaf(authority: _Signed, terms: Terms, now: datetime) -> _Signed:
     """A new leaf certificate, which ends with its authority at the latest."""
+    end = min(now + terms.leaf_life, authority.certificate.not_valid_after_utc)
+    names = list(map(_general_name, terms.names))
+    return _end_entity(
+        authority, _name("Claimcheck webhook"), ExtendedKeyUsageOID.SERVER_AUTH, names, now, end
+    )
+
+
+def _end_entity(
+    authority: _Signed,
+    subject: x509.Name,
+    usage: x509.ObjectIdentifier,
+    names: list[x509.GeneralName],
+    now: datetime,
+    end: datetime,
+) -> _Signed:
+    """A new certificate that signs no others."""
     issuer = authority.certificate
     signer = serialization.load_pem_private_key(authority.key, None)
     assert isinstance(signer, ec.EllipticCurvePrivateKey)
     key = ec.generate_private_key(ec.SECP256R1())
     identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
-    end = min(now + terms.leaf_life, issuer.not_valid_after_utc)
     builder = (
-        _builder(_name("Claimcheck webhook"), issuer.subject, key, now, end)
+        _builder(subject, issuer.subject, key, now, end)
         .serial_number(x509.random_serial_number())
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False
         )
-        .add_extension(x509.SubjectAlternativeName(map(_general_name, terms.names)), critical=False)
     )
+    if names:
+        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
     certificate = builder.sign(signer, hashes.SHA256())
     return _Signed(_pem(certificate), _key_pem(key), certificate)
 
@@ -297,6 +342,14 @@ def _read(pem: bytes, key: bytes) -> _Signed:
     if serialization.load_pem_private_key(key, None).public_key() != certificate.public_key():
         raise ValueError("the key is not that of the certificate")
     return _Signed(pem, key, certificate)
+
+
+def _read_if_usable(entries: Entries, name: str, key: str) -> _Signed | None:
+    """A certificate that can be made anew without others noticing; None if it is missing or damaged."""
+    try:
+        return _read(entries[name], entries[key])
+    except _UNREADABLE:
+        return None
 
 
 def _read_authority(pem: bytes, key: bytes) -> _Signed:

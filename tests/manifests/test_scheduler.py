@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
 
 from manifests.kustomize import DIRECTORY, render_value
 from resourceapi.objects import Object
+from scheduler.config import load_config, schema_of_config
+from scheduler.routes import make_routes
 from tests.case_files import read_yaml
 from tests.webhook.rights import Account, Right, granted
 
@@ -116,6 +120,36 @@ def test_leases_are_those_that_roles_allow() -> None:
         (EXTENDER, lease["leaseName"], lease["namespace"]),
     ):
         assert ("coordination.k8s.io", "leases", "update", namespace, name) in granted(objects, account)
+
+
+@pytest.mark.parametrize("components", EVERY)
+def test_configuration_can_be_used(components: list[str], tmp_path: Path) -> None:
+    """By `claimcheck schedule`, which listens where probes and the Service ask."""
+    found = rendered(components)
+    file = tmp_path / "schedule.yaml"
+    file.write_text(found["ConfigMap", "claimcheck-scheduler"]["data"]["schedule.yaml"])
+    loaded = load_config(str(file))
+    (container,) = pod(found, "claimcheck-scheduler")["containers"]
+    assert [port["containerPort"] for port in container["ports"]] == [loaded.get("listen", "port")]
+    assert loaded.get("listen", "address") == "0.0.0.0"
+    assert container["args"][0] == "schedule"
+    serves = "CustomResources" if "crd-served" in components else "BuiltIn"
+    assert loaded.get("apiServer", "serves") == serves
+
+
+def test_verbs_are_those_of_the_extender() -> None:
+    """Each verb is a path that it has."""
+    (extender,) = config(rendered([]), "claimcheck-kube-scheduler", "kube-scheduler.yaml")["extenders"]
+    named = {f"/{value}" for key, value in extender.items() if key.endswith("Verb")}
+    assert named == {route.path for route in make_routes(Mock(), Mock(), 1)}
+
+
+def test_kube_scheduler_waits_longer_than_a_filter_takes() -> None:
+    """So that an answer that leaves nodes undecided arrives."""
+    found = rendered([])
+    (extender,) = config(found, "claimcheck-kube-scheduler", "kube-scheduler.yaml")["extenders"]
+    usual = schema_of_config()["properties"]["scheduling"]["properties"]["filterMilliseconds"]["default"]
+    assert usual * 2 <= float(extender["httpTimeout"].removesuffix("s")) * 1000
 
 
 def needed(account: Account, components: list[str]) -> frozenset[Right]:

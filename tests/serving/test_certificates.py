@@ -12,13 +12,16 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.x509.verification import PolicyBuilder, Store
+from cryptography.x509.oid import ExtendedKeyUsageOID
+from cryptography.x509.verification import ExtensionPolicy, PolicyBuilder, Store
 
 from serving.certificate_store import Conflict, DirectoryStore, maintain
 from serving.certificates import (
     AUTHORITY,
     AUTHORITY_KEY,
     BUNDLE,
+    CLIENT,
+    CLIENT_KEY,
     LEAF,
     LEAF_KEY,
     SUCCESSOR,
@@ -126,6 +129,70 @@ def test_after_a_long_sleep() -> None:
     entries = advance(advance(None, TERMS, START), TERMS, START + 1000 * DAY)
     assert trusts(bundle(entries), entries, START + 1000 * DAY)
     assert len(bundle(entries)) == 1
+
+
+WITH_CLIENT = TERMS._replace(client_name="kube-scheduler")
+
+
+def knows(entries: Entries, client: bytes, now: datetime) -> bool:
+    """Whether the service accepts a client's certificate."""
+    policy = PolicyBuilder().store(Store(bundle(entries))).time(now)
+    policy = policy.extension_policies(
+        ee_policy=ExtensionPolicy.permit_all(), ca_policy=ExtensionPolicy.webpki_defaults_ca()
+    )
+    try:
+        policy.build_client_verifier().verify(x509.load_pem_x509_certificate(client), [])
+    except x509.verification.VerificationError:
+        return False
+    return True
+
+
+def test_client_gets_a_certificate() -> None:
+    """It is for a client, of the name that was asked for, and lasts as long as its authority."""
+    entries = advance(None, WITH_CLIENT, START)
+    client = x509.load_pem_x509_certificate(entries[CLIENT])
+    assert client.subject.rfc4514_string() == "CN=kube-scheduler"
+    (usage,) = client.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    assert usage == ExtendedKeyUsageOID.CLIENT_AUTH
+    assert client.not_valid_after_utc == bundle(entries)[0].not_valid_after_utc
+    assert knows(entries, entries[CLIENT], START)
+    assert not knows(advance(None, WITH_CLIENT, START), entries[CLIENT], START)
+
+
+def test_client_keeps_its_certificate_until_the_authority_goes() -> None:
+    """A new leaf is no reason for another one; a client that has read it once is known for two thirds of its life at least."""
+    entries = advance(None, WITH_CLIENT, START)
+    first = entries[CLIENT]
+    now = START
+    while entries[CLIENT] == first:
+        assert knows(entries, first, now)
+        now += DAY
+        entries = advance(entries, WITH_CLIENT, now)
+    assert now - START > 60 * DAY
+    assert knows(entries, first, now)
+    assert knows(entries, entries[CLIENT], now)
+    assert trusts(bundle(entries), entries, now)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({CLIENT: b""}, id="damaged"),
+        pytest.param({CLIENT_KEY: advance(None, WITH_CLIENT, START)[CLIENT_KEY]}, id="key-of-another"),
+        pytest.param(
+            {name: advance(None, WITH_CLIENT, START)[name] for name in (CLIENT, CLIENT_KEY)}, id="of-another"
+        ),
+    ],
+)
+def test_client_alone_gets_another_certificate(change: Entries) -> None:
+    """Where its own is missing or damaged, or the service is told of it later; the authority and the leaf stay."""
+    entries = advance(None, TERMS, START)
+    made = advance(entries | change, WITH_CLIENT, START + DAY)
+    assert knows(made, made[CLIENT], START + DAY)
+    assert {name: made[name] for name in entries} == entries
+    renamed = advance(made, WITH_CLIENT._replace(client_name="other"), START + DAY)
+    assert x509.load_pem_x509_certificate(renamed[CLIENT]).subject.rfc4514_string() == "CN=other"
+    assert advance(made, WITH_CLIENT, START + 2 * DAY) is made
 
 
 def test_damaged_entries_are_replaced() -> None:
