@@ -130,9 +130,7 @@ class VersionedCollection(Collection[Object]):
         key = key_of(obj)
         with self._lock:
             held = self.objects.get(key)
-            if held is not None and (
-                not text(mapping(obj, "metadata"), "uid") or uid_of(held) == uid_of(obj)
-            ):
+            if held is not None and uid_of(held) == uid_of(obj) and version_of(held) <= version_of(obj):
                 self._apply([Change(key, held, None)])
 
     def _believed(self, changes: list[Change[Object]], listed: Iterable[Object]) -> Iterable[Change[Object]]:
