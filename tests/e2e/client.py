@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -76,6 +77,17 @@ class Client:
         self._local.connection = connection
         self._connections.append(connection)
         return _exchange(connection, verb, path, body, headers)
+
+    def stream(self, path: str, query: Mapping[str, str]) -> Iterator[bytes]:
+        """The lines of an answer as they come, such as the events of a watch, until the server ends it."""
+        connection = http.client.HTTPSConnection("127.0.0.1", self._port, context=self._tls)
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
+        with contextlib.closing(connection):
+            connection.request("GET", f"{path}?{urlencode(query)}", headers=headers)
+            response = connection.getresponse()
+            if response.status != 200:
+                raise OSError(f"GET {path}: {response.status} {response.read()!r}")
+            yield from response
 
     def close(self) -> None:
         """Close the connections of all threads; none of them may be asking at the time."""

@@ -50,11 +50,11 @@ class Sidecar(Program):
     def __init__(self, command: Sequence[str], log: Path, port: int, authority: Path) -> None:
         super().__init__(command, log)
         self.port = port
-        self._authority = authority
+        self.authority = authority
 
     def leads(self) -> bool:
         """Whether it is ready for kube-scheduler."""
-        return is_ready(self.port, self._authority)
+        return is_ready(self.port, self.authority)
 
     def logged(self) -> list[dict[str, Any]]:
         """The entries of its log so far."""
@@ -107,20 +107,20 @@ def until(done: Callable[[], bool], otherwise: str, seconds: float = PATIENCE_SE
 def scheduling_cluster(
     *,
     replicas: int = 2,
-    flags: Sequence[str] = (),
+    server_flags: Sequence[str] = SERVER_FLAGS,
     config: dict[str, Any] | None = None,
     address: Callable[[ApiServer, int], str] | None = None,
 ) -> Iterator[SchedulingCluster]:
     """Start all of it, ready to schedule; stop it at the end.
 
     :param replicas: how many sidecars; none for kube-scheduler with its own plugin.
-    :param flags: more flags of kube-apiserver.
+    :param server_flags: of kube-apiserver.
     :param config: what the sidecars' configuration says besides.
     :param address: where a replica, by its number, is to reach the API server, if not directly.
     """
     with contextlib.ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-scheduling-")))
-        server = stack.enter_context(control_plane("1.37", flags=[*SERVER_FLAGS, *flags]))
+        server = stack.enter_context(control_plane("1.37", flags=server_flags))
         common = [f"--kubeconfig={server.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
         controllers = stack.enter_context(
             running(
