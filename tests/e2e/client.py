@@ -31,7 +31,7 @@ class Client:
 
     def __init__(self, port: int, token: str, certificate: str, timeout: float = 180.0) -> None:
         """`certificate`: the PEM file that the server on 127.0.0.1:`port` is to be recognised by."""
-        self._port = port
+        self.port = port
         self._token = token
         self._tls = ssl.create_default_context(cafile=certificate)
         self._timeout = timeout
@@ -41,7 +41,7 @@ class Client:
 
     def with_token(self, token: str) -> Client:
         """A client of the same server that is somebody else."""
-        return Client(self._port, token, self._certificate, self._timeout)
+        return Client(self.port, token, self._certificate, self._timeout)
 
     def ask(
         self,
@@ -72,7 +72,7 @@ class Client:
             except (ConnectionError, ssl.SSLError, http.client.HTTPException):
                 connection.close()
         connection = http.client.HTTPSConnection(
-            "127.0.0.1", self._port, timeout=self._timeout, context=self._tls
+            "127.0.0.1", self.port, timeout=self._timeout, context=self._tls
         )
         self._local.connection = connection
         self._connections.append(connection)
@@ -80,7 +80,7 @@ class Client:
 
     def stream(self, path: str, query: Mapping[str, str]) -> Iterator[bytes]:
         """The lines of an answer as they come, such as the events of a watch, until the server ends it."""
-        connection = http.client.HTTPSConnection("127.0.0.1", self._port, context=self._tls)
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self._tls)
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
         with contextlib.closing(connection):
             connection.request("GET", f"{path}?{urlencode(query)}", headers=headers)

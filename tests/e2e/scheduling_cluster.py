@@ -19,11 +19,18 @@ import yaml
 from tests.e2e.balancer import Balancer
 from tests.e2e.binaries import tool
 from tests.e2e.control_plane import ApiServer, control_plane, free_port
+from tests.e2e.deployed_scheduler import (
+    SCHEDULER_NAME,
+    add_accounts,
+    authority,
+    scheduler_configuration,
+    sidecar_configuration,
+)
 from tests.e2e.etcd_history import KEEPS_HISTORY, STORES_JSON
 from tests.e2e.programs import Program, running
 from tests.e2e.ready_service import is_ready, ready_service
 
-SCHEDULER_NAME = "claimcheck"
+__all__ = ["SCHEDULER_NAME", "SchedulingCluster", "Sidecar", "scheduling_cluster", "until"]
 PATIENCE_SECONDS = 120.0
 QUERIES_PER_SECOND = 1000
 """What clients may ask of the API server, kube-scheduler's and kube-controller-manager's, with or without the sidecar."""
@@ -128,6 +135,7 @@ def scheduling_cluster(
                 directory / "controllers.log",
             )
         )
+        add_accounts(server.client)
         sidecars = []
         for number in range(replicas):
             reached = address(server, number) if address else ""
@@ -136,10 +144,11 @@ def scheduling_cluster(
             sidecars[-1].start()
         service = None
         if sidecars:
-            authority = directory / "certificates" / "current" / "ca.crt"
-            until(authority.exists, "no sidecar has made a certificate")
-            service = stack.enter_context(ready_service([each.port for each in sidecars], authority))
-        whole = scheduler_configuration(server.kubeconfig, service.port if service else 0, directory)
+            until(authority(directory).exists, "no sidecar has made a certificate")
+            ports = [each.port for each in sidecars]
+            service = stack.enter_context(ready_service(ports, authority(directory)))
+        port = service.port if service else 0
+        whole = scheduler_configuration(server, directory, port, QUERIES_PER_SECOND)
         file = directory / "scheduler.yaml"
         file.write_text(yaml.safe_dump(whole))
         command = [str(tool("kube-scheduler")), f"--config={file}", "--secure-port=0"]
@@ -150,61 +159,12 @@ def scheduling_cluster(
         yield cluster
 
 
-def scheduler_configuration(kubeconfig: Path, port: int, directory: Path) -> dict[str, Any]:
-    """kube-scheduler's configuration; without a port of the sidecar, its own plugin allocates under the same name."""
-    limits = {"qps": QUERIES_PER_SECOND, "burst": QUERIES_PER_SECOND}
-    whole: dict[str, Any] = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "clientConnection": {"kubeconfig": str(kubeconfig), **limits},
-        "leaderElection": {"leaderElect": False},
-        "percentageOfNodesToScore": 100,
-        "podInitialBackoffSeconds": 1,
-        "podMaxBackoffSeconds": 1,
-        "profiles": [{"schedulerName": SCHEDULER_NAME}],
-    }
-    if port:
-        plugins = {"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}
-        plugins["preEnqueue"] = {"enabled": [{"name": "DynamicResources"}]}
-        whole["profiles"][0]["plugins"] = plugins
-        authority = directory / "certificates" / "current" / "ca.crt"
-        whole["extenders"] = [
-            {
-                "urlPrefix": f"https://127.0.0.1:{port}",
-                "filterVerb": "filter",
-                "prioritizeVerb": "prioritize",
-                "bindVerb": "bind",
-                "preemptVerb": "preempt",
-                "weight": 2,
-                "enableHTTPS": True,
-                "tlsConfig": {"caFile": str(authority)},
-                "nodeCacheCapable": True,
-                "httpTimeout": "10s",
-            }
-        ]
-    return whole
-
-
 def _sidecar(directory: Path, server: ApiServer, number: int, more: dict[str, Any], address: str) -> Sidecar:
-    access = json.loads(server.kubeconfig.read_text())
-    reached = access["clusters"][0]["cluster"]
-    token = directory / "token"
-    token.write_text(access["users"][0]["user"]["token"])
     port = free_port()
-    config = {
-        "listen": {"port": port},
-        "tls": {"directory": str(directory / "certificates")},
-        "apiServer": {
-            "address": address or reached["server"],
-            "tokenFile": str(token),
-            "caFile": reached["certificate-authority"],
-        },
-        "leaderElection": {"enabled": True, "namespace": "kube-system", "identity": f"sidecar-{number}"},
-        "scheduling": {"schedulerName": SCHEDULER_NAME},
-        **more,
-    }
+    config = sidecar_configuration(server, directory, port, address)
+    for section, values in more.items():
+        config[section] = {**config.get(section, {}), **values}
     file = directory / f"sidecar-{number}.yaml"
     file.write_text(yaml.safe_dump(config))
     command = [str(Path(sys.executable).with_name("claimcheck")), "schedule", "--config", str(file)]
-    authority = directory / "certificates" / "current" / "ca.crt"
-    return Sidecar(command, directory / f"sidecar-{number}.log", port, authority)
+    return Sidecar(command, directory / f"sidecar-{number}.log", port, authority(directory))
