@@ -17,15 +17,18 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from resourceapi.api_client import Api, Unavailable, expect, expect_object
+from resourceapi.kinds import CLAIM
 from resourceapi.logs import log
 from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from scheduler.leading import Fence
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 SEEN_BY = "claimcheck/seen-by"
 """The annotation with the identity of the leader that found the claim unfinished; nothing reads it."""
-CLAIMS = "/apis/resource.k8s.io/v1"
+_V1 = f"/apis/{GROUP}/v1"
+CLAIMS_OF_ALL = f"{_V1}/{CLAIM.resource}"
 OK, NOT_FOUND, CONFLICT = 200, 404, 409
 WRITERS = 8
 ATTEMPTS = 10
@@ -115,4 +118,4 @@ class TakeOver:
 
 def _path(claim: Object) -> str:
     namespace = text(mapping(claim, "metadata"), "namespace")
-    return f"{CLAIMS}/namespaces/{namespace}/resourceclaims/{name_of(claim)}"
+    return f"{_V1}/namespaces/{namespace}/{CLAIM.resource}/{name_of(claim)}"

@@ -10,13 +10,13 @@ import pytest
 from resourceapi.api_client import Listing, Unavailable
 from resourceapi.objects import Object
 from scheduler.leading import NotLeading
-from scheduler.take_over import CLAIMS, FINALIZER, TakeOver
+from scheduler.take_over import CLAIMS_OF_ALL, FINALIZER, TakeOver
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Request
 
 POD = "uid-of-pod"
 ALLOCATION: Object = {"allocation": {"devices": {"results": []}}}
-PATH = f"{CLAIMS}/namespaces/ns/resourceclaims"
+PATH = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims"
 
 
 def claim(name: str, **status: Any) -> Object:
@@ -53,7 +53,7 @@ class Replica:
         )
 
     def _relist(self) -> None:
-        self.known = {obj["metadata"]["name"]: obj for obj in Listing(self.api, f"{CLAIMS}/resourceclaims")}
+        self.known = {obj["metadata"]["name"]: obj for obj in Listing(self.api, CLAIMS_OF_ALL)}
 
     def _see(self, obj: Object) -> None:
         self.known[obj["metadata"]["name"]] = obj

@@ -1,0 +1,79 @@
+"""From a configuration to the part that decides whether this replica leads."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping
+
+from cluster.client import Client
+from cluster.lease import Election, Unopposed, unique_identity
+from cluster.reflector import Reflector
+from resourceapi.api_client import Unavailable
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.leading import Candidate, Leadership
+from scheduler.take_over import CLAIMS_OF_ALL, TakeOver
+from serving.api_server import make_client, own_namespace
+from serving.config_file import Config
+
+# A request that takes longer is given up: then there is time for another one before the Lease expires.
+PART_OF_LEASE = 1 / 3
+RELIST_SECONDS = 30.0
+
+
+def make_leadership(
+    config: Config,
+    client: Client,
+    picture: ClusterPicture,
+    reflectors: Mapping[str, Reflector],
+    lose: Callable[[], None],
+) -> Leadership:
+    """The replica's part in the election; nothing is requested yet.
+
+    :param client: with which claims are written.
+    :param reflectors: those of the picture, by path.
+    :param lose: drops what was decided.
+    :raises ConfigError: if the CA certificates cannot be read.
+    """
+    candidate = make_candidate(config)
+
+    def relist() -> None:
+        for path, reflector in reflectors.items():
+            if not reflector.synced.is_set():
+                raise Unavailable(f"GET {path}: not listed yet")
+        reflectors[CLAIMS_OF_ALL].relist(RELIST_SECONDS)
+
+    def is_on_node(namespace: str, name: str, uid: str) -> bool:
+        pod = picture.pods.objects.get(f"{namespace}/{name}")
+        return pod is not None and pod.uid == uid and bool(pod.node)
+
+    take_over = TakeOver(
+        client,
+        candidate.identity,
+        relist=relist,
+        claims=lambda: list(picture.claim_objects.objects.values()),
+        seen=picture.claims.seen,
+        is_on_node=is_on_node,
+    )
+    return Leadership(
+        candidate,
+        renew_seconds=config.get("leaderElection", "renewSeconds"),
+        take_over=take_over,
+        lose=lose,
+    )
+
+
+def make_candidate(config: Config) -> Candidate:
+    """The replica as a candidate, with an identity of this process alone.
+
+    :raises ConfigError: if the CA certificates cannot be read.
+    """
+    seconds = config.get("leaderElection", "leaseSeconds")
+    if not config.get("leaderElection", "enabled"):
+        return Unopposed(seconds)
+    return Election(
+        make_client(config, timeout=PART_OF_LEASE * seconds),
+        own_namespace(config, "leaderElection", "namespace"),
+        config.get("leaderElection", "leaseName"),
+        identity=unique_identity(config.get("leaderElection", "identity") or socket.gethostname()),
+        seconds=seconds,
+    )

@@ -1,0 +1,104 @@
+"""A replica as it is configured: it takes over once it knows the cluster, and then has the claims as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+import yaml
+
+from cluster.lease import Election, Unopposed
+from resourceapi.releases import Profile
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.config import load_config
+from scheduler.leader_setup import make_candidate, make_leadership
+from serving.certificate_store import DirectoryStore, maintain
+from serving.certificates import Terms
+from serving.config_file import Config
+from tests.scheduler.fake_api import FakeApi
+from tests.scheduler.test_leading import until
+from tests.scheduler.test_take_over import ALLOCATION, PATH, claim, reserved
+from tests.webhook.running import PATIENCE_SECONDS
+
+
+def config(tmp_path: Path, **election: Any) -> Config:
+    maintain(
+        DirectoryStore(tmp_path),
+        Terms(("127.0.0.1",), timedelta(9), timedelta(9), timedelta(1)),
+        datetime.now(UTC),
+    )
+    value = {
+        "apiServer": {
+            "address": "https://127.0.0.1:1",
+            "tokenFile": str(tmp_path / "token"),
+            "caFile": str(tmp_path / "current" / "ca.crt"),
+        },
+        "tls": {"directory": str(tmp_path)},
+        "leaderElection": election,
+    }
+    (tmp_path / "schedule.yaml").write_text(yaml.safe_dump(value))
+    return load_config(str(tmp_path / "schedule.yaml"))
+
+
+def test_candidates(tmp_path: Path) -> None:
+    """Each process is a candidate of its own, however it is named; without an election there is no Lease."""
+    (tmp_path / "namespace").write_text("team\n")
+    first, second = (make_candidate(config(tmp_path, identity="me")) for _ in range(2))
+    assert first.identity != second.identity
+    assert {each.identity.partition("_")[0] for each in (first, second)} == {"me"}
+    assert isinstance(first, Election)
+    assert first._path == "/apis/coordination.k8s.io/v1/namespaces/team/leases/claimcheck-scheduler"
+    assert first.seconds == 3
+    assert isinstance(make_candidate(config(tmp_path, enabled=False)), Unopposed)
+
+
+def pod(name: str, uid: str, node: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "ns", "uid": uid},
+        "spec": {"nodeName": node, "resourceClaims": [{"name": "c", "resourceClaimName": "one"}]},
+    }
+
+
+@pytest.fixture
+def ending() -> Iterator[Event]:
+    ending = Event()
+    yield ending
+    ending.set()
+
+
+def test_takes_over(tmp_path: Path, ending: Event) -> None:
+    """Not before the cluster is known; then with a list of its own, and the pods' nodes from memory."""
+    api = FakeApi(
+        [
+            claim("settled", **ALLOCATION, reservedFor=reserved("there")),
+            claim("replaced", **ALLOCATION, reservedFor=reserved("another uid")),
+            claim("intended"),
+            pod("pod", "there", "n1"),
+        ]
+    )
+    before = {name: api.get(f"{PATH}/{name}") for name in ("settled", "replaced", "intended")}
+    picture = ClusterPicture(Profile())
+    reflectors = picture.reflectors(api.client())
+    leadership = make_leadership(
+        config(tmp_path, enabled=False), api.client(), picture, reflectors, lambda: None
+    )
+    leadership.start()
+    until(lambda: leadership._hold is not None)
+    assert not leadership.is_leading
+    for reflector in reflectors.values():
+        Thread(target=reflector.run, args=(ending,), daemon=True).start()
+    until(lambda: leadership.is_leading)
+    changed = {name for name, was in before.items() if api.get(f"{PATH}/{name}") != was}
+    assert changed == {"replaced", "intended"}
+    known = picture.claim_objects.objects["ns/intended"]
+    assert known["metadata"]["resourceVersion"] == api.get(f"{PATH}/intended")["metadata"]["resourceVersion"]
+    leadership.stop()
+    ending.set()
+    api.end_watches()
+    assert all(reflector.synced.wait(PATIENCE_SECONDS) for reflector in reflectors.values())
