@@ -13,6 +13,7 @@ import yaml
 from manifests.kustomize import DIRECTORY, render_value
 from resourceapi.objects import Object
 from scheduler.config import load_config, schema_of_config
+from scheduler.endpoint import PORT_NAME
 from scheduler.routes import make_routes
 from tests.case_files import read_yaml
 from tests.webhook.rights import Account, Right, granted
@@ -57,7 +58,9 @@ def test_kube_scheduler_finds_its_extender(components: list[str]) -> None:
     service = found["Service", "claimcheck-scheduler"]
     host = f"{service['metadata']['name']}.{service['metadata']['namespace']}.svc"
     assert extender["urlPrefix"] == f"https://{host}"
-    assert service["spec"]["ports"][0]["port"] == 443
+    (port,) = service["spec"]["ports"]
+    listens = config(found, "claimcheck-scheduler", "schedule.yaml")["listen"]["port"]
+    assert (port["name"], port["port"], port["targetPort"]) == (PORT_NAME, 443, listens)
     mounted = {mount["mountPath"] for mount in pod(found, KUBE_SCHEDULER[1])["containers"][0]["volumeMounts"]}
     assert {path.rpartition("/")[0] for path in extender["tlsConfig"].values()} <= mounted
     tls = config(found, "claimcheck-scheduler", "schedule.yaml")["tls"]
@@ -135,6 +138,17 @@ def test_configuration_can_be_used(components: list[str], tmp_path: Path) -> Non
     assert container["args"][0] == "schedule"
     serves = "CustomResources" if "crd-served" in components else "BuiltIn"
     assert loaded.get("apiServer", "serves") == serves
+
+
+def test_the_service_is_for_the_replica_that_leads() -> None:
+    """It has no selector, and that replica may write where it leads, by its name."""
+    found = rendered([])
+    lease = config(found, "claimcheck-scheduler", "schedule.yaml")["leaderElection"]
+    service = found["Service", lease["service"]]
+    assert "selector" not in service["spec"]
+    assert service["metadata"]["namespace"] == lease["namespace"]
+    right = ("discovery.k8s.io", "endpointslices", "update", lease["namespace"], lease["service"])
+    assert right in granted(list(found.values()), EXTENDER)
 
 
 def test_verbs_are_those_of_the_extender() -> None:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from resourceapi.objects import Object
 
-CORE, RESOURCE, COORDINATION = "/api/v1", "/apis/resource.k8s.io/v1", "/apis/coordination.k8s.io/v1"
+CORE, RESOURCE = "/api/v1", "/apis/resource.k8s.io/v1"
+COORDINATION, DISCOVERY = "/apis/coordination.k8s.io/v1", "/apis/discovery.k8s.io/v1"
 
 
 class Resource(NamedTuple):
@@ -34,6 +35,7 @@ RESOURCES = {
     (RESOURCE, "deviceclasses"): Resource("DeviceClass"),
     (RESOURCE, "devicetaintrules"): Resource("DeviceTaintRule", has_status=True),
     (COORDINATION, "leases"): Resource("Lease", namespaced=True),
+    (DISCOVERY, "endpointslices"): Resource("EndpointSlice", namespaced=True),
 }
 
 
