@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import Enum
 
 from allocator.allocated import AllocatedState, allocation_of
@@ -164,6 +165,18 @@ class SchedulingState:
         if allocation is not None:
             self._held.pop(_key(claim), None)
             self.allocated.remove(allocation)
+
+    @contextmanager
+    def without(self, claims: Iterable[str]) -> Iterator[None]:
+        """For questions as if these claims (`namespace/name`) held nothing; meanwhile nothing may be changed."""
+        held = [self._held[each] for each in claims if each in self._held]
+        for allocation in held:
+            self.allocated.remove(allocation)
+        try:
+            yield
+        finally:
+            for allocation in held:
+                self.allocated.add(allocation)
 
     # --- questions
 

@@ -11,6 +11,7 @@ from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
 from scheduler.extender_api import BindingRequest
 from scheduler.filtering import Filter
+from scheduler.preempting import Preemption
 from scheduler.routes import Verbs
 from scheduler.scoring import Scorer, Scoring
 from serving import api_server
@@ -56,8 +57,9 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
         best_fit=config.get("scheduling", "objective") == "BestFit",
     )
     scorer = Scorer(decisions, Scoring(config.get("scheduling", "scoring")))
+    preemption = Preemption(picture, seconds=config.get("scheduling", "filterMilliseconds") / 1000)
     return Sidecar(
-        verbs=Verbs(filtering, scorer.scores, _NoBinder()),
+        verbs=Verbs(filtering, scorer.scores, _NoBinder(), preemption.victims),
         background=[each.run for each in reflectors.values()],
         checks={"cluster": lambda: all(each.synced.is_set() for each in reflectors.values())},
         stop=lambda: None,

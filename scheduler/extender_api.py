@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from resourceapi.manifests import mapping, name_of, text
+from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.objects import Object
 from serving.routes import HTTPError, decode_json
 
@@ -47,6 +47,23 @@ class Verdicts(NamedTuple):
     beyond_preemption: Mapping[str, str]
 
 
+class Victims(NamedTuple):
+    """MetaVictims: pods on a node to be deleted for another pod, by uid, those of higher priority first.
+
+    :param violations: how many PodDisruptionBudgets that violates.
+    """
+
+    uids: Sequence[str]
+    violations: int
+
+
+class PreemptionRequest(NamedTuple):
+    """ExtenderPreemptionArgs: a pod, and the victims on each node without which it would fit, as far as kube-scheduler knows."""
+
+    pod: Object
+    victims: Mapping[str, Victims]
+
+
 def read_candidates(body: bytes) -> CandidateNodes:
     """Read ExtenderArgs with node names.
 
@@ -73,6 +90,26 @@ def read_binding(body: bytes) -> BindingRequest:
     return request
 
 
+def read_preemption(body: bytes) -> PreemptionRequest:
+    """Read ExtenderPreemptionArgs with the uids of victims.
+
+    :raises HTTPError: for anything else.
+    """
+    value = decode_json(body)
+    pod, victims = mapping(value, "Pod"), mapping(value).get("NodeNameToMetaVictims")
+    if not name_of(pod) or not isinstance(victims, dict):
+        raise HTTPError(
+            "expected ExtenderPreemptionArgs with Pod and NodeNameToMetaVictims (nodeCacheCapable: true)"
+        )
+    return PreemptionRequest(pod, {node: _read_victims(each) for node, each in victims.items()})
+
+
+def _read_victims(value: object) -> Victims:
+    violations = mapping(value).get("NumPDBViolations")
+    uids = [uid for each in entries(value, "Pods") if (uid := text(each, "UID"))]
+    return Victims(uids, violations if isinstance(violations, int) else 0)
+
+
 def filter_result(verdicts: Verdicts) -> Object:
     """An ExtenderFilterResult."""
     return {
@@ -86,6 +123,16 @@ def filter_result(verdicts: Verdicts) -> Object:
 def host_priorities(scores: Mapping[str, int]) -> list[Object]:
     """A HostPriorityList."""
     return [{"Host": node, "Score": score} for node, score in scores.items()]
+
+
+def preemption_result(victims: Mapping[str, Victims]) -> Object:
+    """An ExtenderPreemptionResult."""
+    return {
+        "NodeNameToMetaVictims": {
+            node: {"Pods": [{"UID": uid} for uid in each.uids], "NumPDBViolations": each.violations}
+            for node, each in victims.items()
+        }
+    }
 
 
 def binding_result(error: str = "") -> Object:

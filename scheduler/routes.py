@@ -10,11 +10,15 @@ from resourceapi.objects import Object
 from scheduler.extender_api import (
     BindingRequest,
     CandidateNodes,
+    PreemptionRequest,
+    Victims,
     binding_result,
     filter_result,
     host_priorities,
+    preemption_result,
     read_binding,
     read_candidates,
+    read_preemption,
 )
 from scheduler.filtering import Filter
 from serving.callers import Caller
@@ -42,6 +46,7 @@ class Verbs(NamedTuple):
     filter: Filter
     prioritize: Callable[[CandidateNodes], Mapping[str, int]]
     binder: Binder
+    preempt: Callable[[PreemptionRequest], Mapping[str, Victims]]
 
 
 def make_routes(verbs: Verbs, metrics: Metrics, most_bytes: int) -> Iterator[Route]:
@@ -68,6 +73,15 @@ def make_routes(verbs: Verbs, metrics: Metrics, most_bytes: int) -> Iterator[Rou
         log_fields=_pod_fields,
     )
     yield Route(
+        "/preempt",
+        partial(_preempt, verbs, metrics),
+        most_bytes,
+        may_block=lambda decoded, size: True,
+        decode=read_preemption,
+        lane="preempt",
+        log_fields=_pod_fields,
+    )
+    yield Route(
         "/bind",
         partial(_bind, verbs.binder, metrics),
         BINDING_BYTES,
@@ -87,6 +101,12 @@ def _prioritize(verbs: Verbs, candidates: CandidateNodes, caller: Caller) -> lis
     return host_priorities(verbs.prioritize(candidates))
 
 
+def _preempt(verbs: Verbs, metrics: Metrics, request: PreemptionRequest, caller: Caller) -> Object:
+    victims = verbs.preempt(request)
+    metrics.count("preempt", "fits" if victims else "refused")
+    return preemption_result(victims)
+
+
 def _bind(binder: Binder, metrics: Metrics, request: BindingRequest, caller: Caller) -> Waiting:
     def finish() -> Object:
         error = binder.bind(request)
@@ -100,6 +120,6 @@ def _bind(binder: Binder, metrics: Metrics, request: BindingRequest, caller: Cal
     )
 
 
-def _pod_fields(candidates: CandidateNodes) -> Mapping[str, str]:
-    metadata = candidates.pod["metadata"]
+def _pod_fields(request: CandidateNodes | PreemptionRequest) -> Mapping[str, str]:
+    metadata = request.pod["metadata"]
     return {"pod": f"{metadata.get('namespace', '')}/{metadata['name']}"}

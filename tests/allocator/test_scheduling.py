@@ -149,3 +149,28 @@ def test_incompatible_devices_go_to_another_node(order: tuple[str, str]) -> None
 def test_holders_count_from_the_start() -> None:
     """Claims that are allocated already hold their devices."""
     assert not cluster(slice_of("d"), holders=[held("d")]).place([claim(exactly())], Mode.FIRST_FIT).placed
+
+
+def test_as_if_claims_held_nothing() -> None:
+    """For a while devices, shares and counters of some claims can be had; then everything is as before."""
+    shared = device("s", allowMultipleAllocations=True, capacity={"m": {"value": "10"}})
+    part = device("p", consumesCounters=[draws("c", {"x": "1"})])
+    slices = [counter_slice({"c": {"x": "1"}}), slice_of(shared, part, "d", count=2)]
+    state = cluster(*slices)
+    holders = [
+        claim(
+            exactly(selectors=["'m' in device.capacity['gpu.example.com']"], capacity={"m": "8"}), name="a"
+        ),
+        claim(exactly(count=2), name="b"),
+    ]
+    for each in holders:
+        assert state.place([each], Mode.FIRST_FIT).placed
+    asked = [claim(exactly(capacity={"m": "8"}), name="x"), claim(exactly(count=2), name="y")]
+    with state.without(["ns/a", "ns/b", "ns/gone"]):
+        assert state.place(asked, Mode.FILTER).nodes[0].fits
+    assert not state.place(asked[:1], Mode.FILTER).nodes[0].fits
+    assert not state.place(asked[1:], Mode.FILTER).nodes[0].fits
+    for each in holders:
+        state.release(each)
+    assert not state.allocated.whole
+    assert not state.allocated.capacity

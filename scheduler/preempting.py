@@ -1,0 +1,167 @@
+"""The extender's preempt: where a pod's claims fit once the pods are gone that are to be deleted for it.
+
+kube-scheduler looks for victims by what it knows: CPU, memory, ports and the like. It asks about those nodes only, and for each
+node the answer is one of three: these victims will do; these and some more will do, whose claims free what is short; or no
+victims on the node would help, so that it is dropped. Where only devices are short kube-scheduler finds nobody whose
+deletion would help, and does not ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from allocator.allocated import allocation_of
+from allocator.time_limit import TimeLimit
+from resourceapi.manifests import text
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.extender_api import PreemptionRequest, Victims
+from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for, reservations
+from scheduler.pods import PodRecord, pod_record
+
+
+class Preemption:
+    """Finds victims in the picture; nothing is changed there."""
+
+    def __init__(
+        self, picture: ClusterPicture, *, seconds: float, term: Callable[[], int] = lambda: 0
+    ) -> None:
+        """Make one.
+
+        :param seconds: how long one answer may take; nodes that are not decided then are dropped.
+        :param term: the present term of the leader; raises an error on a replica that does not lead.
+        """
+        self._picture = picture
+        self._seconds = seconds
+        self._term = term
+
+    def victims(self, request: PreemptionRequest) -> Mapping[str, Victims]:
+        """The nodes on which the pod fits without certain pods, and those pods."""
+        pod = pod_record(request.pod)
+        if not pod.claims:
+            return request.victims
+        picture = self._picture
+        with picture.lock:
+            self._term()
+            try:
+                claims = claims_for(pod, picture.claims)
+            except ClaimProblem:
+                return {}
+            picture.state.time_limit = limit = TimeLimit(self._seconds)
+            pods = _Pods(picture.pods.objects.values())
+            found = {}
+            for node, victims in request.victims.items():
+                if limit.is_over:
+                    break
+                trials = _Trials(picture, pods, claims, node)
+                uids = trials.victims(pod, victims.uids)
+                if uids:
+                    found[node] = Victims(uids, victims.violations)
+            return found
+
+
+class _Pods:
+    """The pods that reference claims, by uid and by node; `leaving` are being deleted already."""
+
+    def __init__(self, pods: Iterable[PodRecord]) -> None:
+        self.by_uid: dict[str, PodRecord] = {}
+        self.by_node: dict[str, list[PodRecord]] = {}
+        self.leaving: list[PodRecord] = []
+        for pod in list(pods):  # which others may change meanwhile
+            self.by_uid[pod.uid] = pod
+            if pod.is_leaving:
+                self.leaving.append(pod)
+            elif pod.node:
+                self.by_node.setdefault(pod.node, []).append(pod)
+
+
+class _Victim(NamedTuple):
+    """A pod that may be deleted, and how many devices its claims have."""
+
+    pod: PodRecord
+    devices: int
+
+
+class _Trials:
+    """Whether claims fit on a node without certain pods."""
+
+    def __init__(self, picture: ClusterPicture, pods: _Pods, claims: Sequence[ClaimOfPod], node: str) -> None:
+        self._picture = picture
+        self._pods = pods
+        self._claims = [each.claim for each in claims]
+        self._own = {each.key for each in claims}
+        self._node = node
+        self._known: dict[frozenset[str], bool] = {}
+
+    def victims(self, pod: PodRecord, uids: Sequence[str]) -> list[str] | None:
+        """These victims, with others of lower priority than the pod if need be; None if that does not help either.
+
+        First no pod is deleted that has a higher priority than necessary, then as few as possible: all that may be are
+        taken, and given back one by one, the most important first, and of equal ones those with fewest devices.
+        """
+        gone = [self._pods.by_uid[uid] for uid in uids if uid in self._pods.by_uid] + self._pods.leaving
+        if self._fits(gone):
+            return list(uids)
+        lower = [
+            each
+            for each in self._pods.by_node.get(self._node, ())
+            if each.priority < pod.priority and each.uid not in uids
+        ]
+        if not lower or not self._fits([*gone, *lower]):
+            return None
+        freed = self._freed([*gone, *lower])
+        more = [
+            _Victim(each, sum(self._devices(key) for key in freed.intersection(each.claim_keys)))
+            for each in lower
+            if not freed.isdisjoint(each.claim_keys)
+        ]
+        more.sort(key=lambda each: (-each.pod.priority, each.devices, each.pod.key))
+        for victim in list(more):
+            others = [each for each in more if each is not victim]
+            if self._fits([*gone, *(each.pod for each in others)]):
+                more = others
+        return self._by_priority(uids, [each.pod for each in more])
+
+    def _fits(self, gone: Sequence[PodRecord]) -> bool:
+        freed = self._freed(gone)
+        known = self._known.get(freed)
+        if known is None:
+            state = self._picture.state
+            with state.without(freed):
+                answers = state.filter(self._claims, [self._node]).nodes
+            known = self._known[freed] = any(each.fits for each in answers.outcomes)
+        return known
+
+    def _freed(self, gone: Sequence[PodRecord]) -> frozenset[str]:
+        """The claims that lose their devices with these pods: nobody else has them reserved, or is getting them."""
+        uids = {each.uid for each in gone}
+        ledger = self._picture.claims
+        freed = set()
+        for key in {key for each in gone for key in each.claim_keys} - self._own:
+            claim = ledger.get(key)
+            if claim is None or ledger.is_assumed(key):
+                continue
+            users = {text(each, "uid") for each in reservations(claim)}
+            if users and users <= uids:
+                freed.add(key)
+        return frozenset(freed)
+
+    def _devices(self, key: str) -> int:
+        claim = self._picture.claims.get(key)
+        allocation = None if claim is None else allocation_of(claim)
+        return len(allocation["devices"].get("results", ())) if allocation is not None else 0
+
+    def _by_priority(self, uids: Sequence[str], more: Iterable[PodRecord]) -> list[str]:
+        """All victims, those of higher priority first; kube-scheduler's own keep their order.
+
+        It takes the first one for the most important, when it compares nodes. Of its own victims those without claims are
+        not known here.
+        """
+        ordered = list(uids)
+        for pod in more:
+            known = (self._pods.by_uid.get(uid) for uid in ordered)
+            lower = (
+                place for place, each in enumerate(known) if each is not None and each.priority < pod.priority
+            )
+            ordered.insert(next(lower, len(ordered)), pod.uid)
+        return ordered

@@ -1,0 +1,138 @@
+"""Which pods are deleted for another one, from a picture that is made by hand."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from resourceapi.objects import Object
+from scheduler.extender_api import PreemptionRequest, Victims, preemption_result, read_preemption
+from scheduler.preempting import Preemption
+from serving.routes import HTTPError
+from tests.scheduler.test_filtering import Cluster, allocation, claim, pod
+
+CASES = yaml.safe_load(Path(__file__).with_name("data").joinpath("preemptions.yaml").read_text())
+PRIORITY = 10
+
+
+def running(name: str, described: Object) -> Object:
+    found = pod(name, *described["claims"])
+    found["spec"] |= {"nodeName": described["node"], "priority": described["priority"]}
+    if described.get("leaving"):
+        found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return found
+
+
+def held(name: str, described: Object, users: list[str]) -> Object:
+    uids = [f"uid-{each}" for each in users] + [
+        f"nobody-{each}" for each in range(described.get("others", 0))
+    ]
+    reserved = [{"resource": "pods", "name": uid, "uid": uid} for uid in uids]
+    devices = [f"gpu-{number}" for number in described["gpus"]]
+    status = {"allocation": allocation(described["node"], *devices), "reservedFor": reserved}
+    return {**claim(name, len(devices)), "status": status}
+
+
+def cluster_of(case: Object) -> Cluster:
+    made = Cluster(case["gpus"])
+    pods, claims = case.get("pods", {}), case.get("claims", {})
+    for name, described in claims.items():
+        users = [each for each, found in pods.items() if name in found["claims"]]
+        made.picture.claim_objects.put(held(name, described, users))
+    for name, described in pods.items():
+        made.picture.pods.put(running(name, described))
+    made.picture.claim_objects.put(claim("wanted", case["asks"]))
+    return made
+
+
+def preemptor() -> Object:
+    found = pod("preemptor", "wanted")
+    found["spec"]["priority"] = PRIORITY
+    return found
+
+
+def request_of(case: Object) -> PreemptionRequest:
+    victims = {node: Victims([f"uid-{each}" for each in uids], 1) for node, uids in case["victims"].items()}
+    return PreemptionRequest(preemptor(), victims)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_victims(case: Any) -> None:
+    """Who goes; afterwards the picture is as it was."""
+    made = cluster_of(case)
+    preemption = Preemption(made.picture, seconds=60)
+    for _ in range(2):
+        before = holdings(made)
+        found = preemption.victims(request_of(case))
+        assert {
+            node: [uid.removeprefix("uid-") for uid in each.uids] for node, each in found.items()
+        } == case["expected"]
+        assert all(each.violations == 1 for each in found.values())
+        assert holdings(made) == before
+
+
+def holdings(made: Cluster) -> object:
+    """All that counts as taken."""
+    allocated = made.picture.state.allocated
+    return deepcopy((allocated.whole, allocated.shares, allocated.capacity))
+
+
+def test_pod_without_claims() -> None:
+    """kube-scheduler is right then."""
+    asked = PreemptionRequest({"metadata": {"name": "p"}}, {"n1": Victims(["x"], 0)})
+    assert Preemption(Cluster().picture, seconds=60).victims(asked) == asked.victims
+
+
+def test_claim_that_does_not_exist() -> None:
+    """Nobody's deletion helps."""
+    asked = PreemptionRequest(pod("p", "gone"), {"n1": Victims(["x"], 0)})
+    assert Preemption(Cluster().picture, seconds=60).victims(asked) == {}
+
+
+def test_claim_that_is_being_allocated() -> None:
+    """Its pod is not seen by its claim yet, and does not give it back."""
+    case = {"gpus": 1, "asks": 1, "pods": {"low": {"node": "n1", "priority": 0, "claims": ["a"]}}}
+    made = cluster_of(case)
+    made.picture.claim_objects.put(claim("a"))
+    with made.picture.lock:
+        made.picture.claims.assume("ns/a", "uid-a", allocation("n1", "gpu-0"))
+    asked = PreemptionRequest(preemptor(), {"n1": Victims(["uid-low"], 0)})
+    assert Preemption(made.picture, seconds=60).victims(asked) == {}
+
+
+def test_no_time() -> None:
+    """Nodes that are not decided are dropped."""
+    case = CASES[0]
+    assert Preemption(cluster_of(case).picture, seconds=-1).victims(request_of(case)) == {}
+
+
+def test_only_the_leader_answers() -> None:
+    """Others may not know yet what has been allocated."""
+
+    def term() -> int:
+        raise ConnectionError("not leading")
+
+    case = CASES[0]
+    with pytest.raises(ConnectionError):
+        Preemption(cluster_of(case).picture, seconds=60, term=term).victims(request_of(case))
+
+
+def test_wire() -> None:
+    """The bodies as Go writes and reads them."""
+    victims = {"n1": {"Pods": [{"UID": "a"}, {"UID": "b"}], "NumPDBViolations": 2}}
+    body = {"Pod": {"metadata": {"name": "p"}}, "NodeNameToVictims": None, "NodeNameToMetaVictims": victims}
+    request = read_preemption(json.dumps(body).encode())
+    assert request.victims == {"n1": Victims(["a", "b"], 2)}
+    assert preemption_result(request.victims) == {"NodeNameToMetaVictims": victims}
+    odd = {"n1": None, "n2": {"Pods": [None, {}, {"UID": 1}], "NumPDBViolations": "x"}}
+    found = read_preemption(json.dumps({**body, "NodeNameToMetaVictims": odd}).encode())
+    assert found.victims == {"n1": Victims([], 0), "n2": Victims([], 0)}
+    wrongs: list[object] = [{}, [], {**body, "NodeNameToMetaVictims": None}, {**body, "Pod": None}]
+    for wrong in wrongs:
+        with pytest.raises(HTTPError):
+            read_preemption(json.dumps(wrong).encode())
