@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
@@ -92,15 +92,31 @@ class Client:
         :param interruption: with which another thread can break off the stream.
         :raises Unavailable: if the server refuses the watch, or the stream breaks off.
         """
+        with _failures(f"GET {path}"), closing(self.lines(path, query, timeout, interruption)) as lines:
+            for line in lines:
+                yield deep_json.loads(line)
+
+    def lines(
+        self,
+        path: str,
+        query: Mapping[str, str],
+        timeout: float,
+        interruption: Interruption | None = None,
+    ) -> Generator[bytes, None, None]:
+        """The lines of an answer as they come, without empty ones; close the generator to read no further.
+
+        :param timeout: seconds between lines after which the connection counts as dead.
+        :raises Unavailable: if the server refuses the request, or the answer breaks off.
+        """
         what = f"GET {path}"
+        url = f"{path}?{urlencode(query)}" if query else path
         with _failures(what):
-            response = self._send("GET", f"{path}?{urlencode(query)}", None, timeout)
+            response = self._send("GET", url, None, timeout)
             try:
                 if response.status != 200:
                     expect((response.status, _decoded(response, _read(response, what))), what, 200)
                 with (interruption or Interruption()).ends(response.shutdown):
-                    for line in _lines(response, what):
-                        yield deep_json.loads(line)
+                    yield from _lines(response, what)
             finally:
                 response.close()
 
