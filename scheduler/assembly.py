@@ -7,6 +7,7 @@ from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from cluster.client import Client
+from scheduler.claim_creation import ClaimCreation
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
 from scheduler.extender_api import BindingRequest
@@ -14,6 +15,7 @@ from scheduler.filtering import Filter
 from scheduler.preempting import Preemption
 from scheduler.routes import Verbs
 from scheduler.scoring import Scorer, Scoring
+from scheduler.server_check import ServerCheck
 from serving import api_server
 from serving.api_server import make_profile
 from serving.config_file import Config
@@ -47,7 +49,9 @@ def make_client(config: Config) -> Client:
 def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
     """All parts, connected; nothing is asked of the API server yet."""
     client = make_client(config)
-    picture = ClusterPicture(make_profile(config))
+    profile, serves = make_profile(config), config.get("apiServer", "serves")
+    server = ServerCheck(client, profile, serves)
+    picture = ClusterPicture(profile, server)
     decisions = Decisions()
     reflectors = picture.reflectors(client)
     filtering = Filter(
@@ -60,8 +64,20 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
     preemption = Preemption(picture, seconds=config.get("scheduling", "filterMilliseconds") / 1000)
     return Sidecar(
         verbs=Verbs(filtering, scorer.scores, _NoBinder(), preemption.victims),
-        background=[each.run for each in reflectors.values()],
-        checks={"cluster": lambda: all(each.synced.is_set() for each in reflectors.values())},
+        background=[
+            server.run,
+            *(server.first(each.run) for each in reflectors.values()),
+            ClaimCreation(
+                picture.pods.objects,
+                config.get("scheduling", "schedulerName"),
+                serves,
+                metrics.without_claims.set,
+            ).run,
+        ],
+        checks={
+            "apiServer": server.recognized.is_set,
+            "cluster": lambda: all(each.synced.is_set() for each in reflectors.values()),
+        },
         stop=lambda: None,
     )
 

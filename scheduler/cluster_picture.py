@@ -19,6 +19,7 @@ from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.pods import PodRecord, read_pod
+from scheduler.snapshots import InConfiguration, Snapshots
 
 _V1 = f"/apis/{GROUP}/v1"
 
@@ -37,10 +38,11 @@ class ClusterPicture:
     collections. So nobody may put anything into a collection while holding it.
     """
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, snapshots: Snapshots | None = None) -> None:
         """Make an empty picture.
 
         :param profile: the release and gates of the scheduler.
+        :param snapshots: where the API server keeps those of compatibility groups; by default beside the results.
         """
         self.profile = profile
         self.features = Features(profile.gates)
@@ -57,7 +59,13 @@ class ClusterPicture:
         self.classes = Collection(read(DEVICE_CLASS.name))
         self.rules = Collection(read(DEVICE_TAINT_RULE.name))
         self.pods: Collection[PodRecord] = Collection(read_pod)
-        self.claim_objects = VersionedCollection(read(CLAIM.name))
+        read_claim, kept = read(CLAIM.name), snapshots or InConfiguration()
+
+        def read_with_snapshot(value: Object) -> Object | None:
+            claim = read_claim(value)
+            return None if claim is None else kept.read(claim)
+
+        self.claim_objects = VersionedCollection(read_with_snapshot)
         self.claims = ClaimLedger(self.state, self.claim_objects)
         state = self.state
         self._follow(self.nodes, state.put_node, state.remove_node)

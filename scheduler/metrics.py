@@ -31,6 +31,13 @@ class Metrics(ServerMetrics):
             multiprocess_mode="livemostrecent",
         )
 
+        self.without_claims = Gauge(
+            "claimcheck_scheduler_pods_without_claims",
+            "Pods that have waited for 30 s for claims from templates, which kube-controller-manager creates.",
+            registry=self.registry,
+            multiprocess_mode="livemostrecent",
+        )
+
     def count(self, verb: str, result: str) -> None:
         """Count an answer."""
         self.child(self.outcomes, verb, result).inc()

@@ -53,8 +53,8 @@ class InResults:
         return allocation
 
     def read(self, claim: Object) -> Object:
-        """The claim: the field is where it is looked for."""
-        return claim
+        """The claim; one that got its devices while there was no such field has the snapshot in its configuration."""
+        return InConfiguration().read(claim)
 
 
 class InConfiguration:
@@ -114,7 +114,7 @@ class InConfiguration:
         if not found:
             return claim
         marked = [
-            {**each, FIELD: found[place]} if place in found else each for place, each in enumerate(results)
+            {FIELD: found[place], **each} if place in found else each for place, each in enumerate(results)
         ]
         allocation = {**allocation, "devices": {**devices, "results": marked}}
         return {**claim, "status": {**status, "allocation": allocation}}
