@@ -91,6 +91,11 @@ class SchedulingState:
     def time_limit(self, time_limit: TimeLimit) -> None:
         self._allocator.time_limit = time_limit
 
+    @property
+    def held(self) -> Mapping[str, Object]:
+        """The allocation that counts for each claim that has one, by ``namespace/name``."""
+        return self._held
+
     # --- changes
 
     def put_slice(self, slice: Object | Slice) -> None:
