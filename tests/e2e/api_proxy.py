@@ -13,6 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
+_LONGEST_WAIT = 300.0
 _CHUNK = 256 * 1024
 _HEAD_END = b"\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
@@ -34,11 +35,15 @@ class Seen(NamedTuple):
 
 
 class Trap(NamedTuple):
-    """Which request to strike at, when, and what to do then; its connection is closed in any case."""
+    """Which request to strike at, when, and what to do then.
+
+    Its connection is closed, or, with `passes`, goes on when that is let pass.
+    """
 
     matches: Callable[[Seen], bool]
     moment: Moment
     strike: Callable[[], None]
+    passes: bool = False
 
 
 class ApiProxy:
@@ -49,6 +54,7 @@ class ApiProxy:
         self._target = target
         self._trap: Trap | None = None
         self._lock = threading.Lock()
+        self._may_pass = threading.Event()
         certificate = certificates / "apiserver.crt"
         self._server_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._server_tls.load_cert_chain(certificate, certificates / "apiserver.key")
@@ -62,6 +68,11 @@ class ApiProxy:
         """Strike at the next request that matches, instead of any that was to be struck at before."""
         with self._lock:
             self._trap = trap
+            self._may_pass.clear()
+
+    def let_pass(self) -> None:
+        """Let go on what was struck at and waits."""
+        self._may_pass.set()
 
     def is_set(self) -> bool:
         """Whether a trap waits for its request."""
@@ -96,9 +107,9 @@ class ApiProxy:
             if server in readable and (data := _received(server)) is not None:
                 if not data:
                     return
-                if awaited is not None:
-                    awaited.strike()
+                if awaited is not None and not self._go_on_after(awaited):
                     return
+                awaited = None
                 client.sendall(data)
             if client in readable and (data := _received(client)) is not None:
                 if not data:
@@ -108,10 +119,16 @@ class ApiProxy:
                     whole, received = received[:size], received[size:]
                     trap = self._sprung(_seen(whole))
                     if trap is not None and trap.moment is Moment.BEFORE:
-                        trap.strike()
-                        return
+                        if not self._go_on_after(trap):
+                            return
+                        trap = None
                     awaited = trap
                     server.sendall(whole)
+
+    def _go_on_after(self, trap: Trap) -> bool:
+        """Strike; whether the connection lives on, when it may."""
+        trap.strike()
+        return trap.passes and self._may_pass.wait(_LONGEST_WAIT)
 
     def _sprung(self, seen: Seen) -> Trap | None:
         with self._lock:

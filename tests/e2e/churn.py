@@ -21,13 +21,17 @@ class Churn:
     Those that go may be bound, or still wait.
     """
 
-    def __init__(self, client: Client, scheduler: str, *, alive: int, rate: float, seed: int = 1) -> None:
+    def __init__(
+        self, client: Client, scheduler: str, *, alive: int, rate: float, first: int = 0, seed: int = 1
+    ) -> None:
+        """`first`: the number of the first pod."""
         self.created = 0
         self.deleted = 0
         self.problems: list[str] = []
         self._client = client
         self._scheduler = scheduler
         self._alive = alive
+        self._first = first
         self._rate = rate
         self._random = random.Random(seed)
         self._names: list[str] = []
@@ -52,7 +56,7 @@ class Churn:
                 self._add()
 
     def _add(self) -> None:
-        number, kind = self.created, self._random.choice(fleet.MIX)
+        number, kind = self._first + self.created, self._random.choice(fleet.MIX)
         self.created += 1
         if kind == "shared":
             self._insist("POST", fleet.CLAIMS, fleet.shared_claim(number))
