@@ -16,8 +16,10 @@ from scheduler.preempting import Preemption
 from scheduler.routes import Verbs
 from scheduler.scoring import Scorer, Scoring
 from scheduler.server_check import ServerCheck
+from scheduler.wake_up_claim import WakeUpClaim
+from scheduler.waking import Waking
 from serving import api_server
-from serving.api_server import make_profile
+from serving.api_server import make_profile, own_namespace
 from serving.config_file import Config
 
 if TYPE_CHECKING:  # metrics' files are opened with the import
@@ -54,11 +56,13 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
     picture = ClusterPicture(profile, server)
     decisions = Decisions()
     reflectors = picture.reflectors(client)
+    waking = Waking(picture, _wake_up_claim(config, client).touch)
     filtering = Filter(
         picture,
         decisions,
         seconds=config.get("scheduling", "filterMilliseconds") / 1000,
         best_fit=config.get("scheduling", "objective") == "BestFit",
+        refused=waking.refused,
     )
     scorer = Scorer(decisions, Scoring(config.get("scheduling", "scoring")))
     preemption = Preemption(picture, seconds=config.get("scheduling", "filterMilliseconds") / 1000)
@@ -73,6 +77,7 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
                 serves,
                 metrics.without_claims.set,
             ).run,
+            waking.run,
         ],
         checks={
             "apiServer": server.recognized.is_set,
@@ -80,6 +85,11 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
         },
         stop=lambda: None,
     )
+
+
+def _wake_up_claim(config: Config, client: Client) -> WakeUpClaim:
+    namespace = own_namespace(config, "leaderElection", "namespace")
+    return WakeUpClaim(client, namespace, f"{config.get('leaderElection', 'leaseName')}-wake-up")
 
 
 class _NoBinder:

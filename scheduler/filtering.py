@@ -28,14 +28,18 @@ class Refused(NamedTuple):
     :param problem: what keeps its claims from every node; empty if the nodes have been looked at.
     :param claims: its claims, as far as they exist.
     :param answer: what the allocator found; None with a problem.
+    :param gains: as :attr:`~scheduler.cluster_picture.ClusterPicture.gains` was.
+    :param is_undecided: whether there was too little time for some of the nodes.
     """
 
     pod: PodRecord
     candidates: CandidateNodes
     verdicts: Verdicts
+    gains: int
     problem: str = ""
     claims: tuple[ClaimOfPod, ...] = ()
     answer: PodAnswer | None = None
+    is_undecided: bool = False
 
 
 class Filter:
@@ -77,12 +81,12 @@ class Filter:
             return Verdicts(candidates.nodes, {}, {})
         self._decisions.wait_for_binds(pod.uid)
         with self._picture.lock:
+            gains = self._picture.gains
             try:
                 claims = claims_for(pod, self._picture.claims)
             except ClaimProblem as problem:
-                refused = _refused_by_claims(pod, candidates, problem)
+                refused = _refused_by_claims(pod, candidates, gains, problem)
             else:
-                gains = self._picture.gains
                 known = self._refusals.get(pod.uid, gains, claims, candidates)
                 if known is not None:
                     return known
@@ -91,9 +95,12 @@ class Filter:
                 if verdicts.fitting:
                     return verdicts
                 verdicts = self._with_reasons(verdicts, claims)
-                if not any(map(_is_late, answer.nodes.outcomes)):
+                undecided = any(map(_is_late, answer.nodes.outcomes))
+                if not undecided:
                     self._refusals.put(pod.uid, gains, claims, candidates, verdicts)
-                refused = Refused(pod, candidates, verdicts, "", tuple(claims), answer)
+                refused = Refused(
+                    pod, candidates, verdicts, gains, "", tuple(claims), answer, is_undecided=undecided
+                )
         self._refused(refused)
         return refused.verdicts
 
@@ -143,7 +150,9 @@ def _is_late(outcome: Outcome) -> bool:
     return outcome.error == OUT_OF_TIME
 
 
-def _refused_by_claims(pod: PodRecord, candidates: CandidateNodes, problem: ClaimProblem) -> Refused:
+def _refused_by_claims(
+    pod: PodRecord, candidates: CandidateNodes, gains: int, problem: ClaimProblem
+) -> Refused:
     reason = str(problem)
     verdicts = Verdicts((), {}, dict.fromkeys(candidates.nodes, reason))
-    return Refused(pod, candidates, verdicts, problem=reason)
+    return Refused(pod, candidates, verdicts, gains, problem=reason)

@@ -1,0 +1,194 @@
+"""Waking pods that fit on no node once something has changed that could help them.
+
+kube-scheduler retries a refused pod by itself when claims, classes, nodes or pods change, but not for ResourceSlices,
+DeviceTaintRules, and what only the sidecar knows. And where it does, it may ask before the change has arrived here: then
+the pod is refused once more, and nothing follows. So whoever was refused on a picture that has improved since is woken,
+unless kube-scheduler has asked again by then.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Event, Lock
+from time import monotonic
+
+from allocator.allocated import allocation_of
+from cluster.store import Change, version_of
+from resourceapi.api_client import Unavailable
+from resourceapi.logs import log
+from resourceapi.objects import Object
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.filtering import Refused
+from scheduler.pod_claims import ClaimProblem, claims_for, reservations
+from scheduler.pods import PodRecord
+
+#: How often the picture is looked at. A change is left to kube-scheduler for one to two such times.
+TICK_SECONDS = 0.1
+#: The shortest time between two wake-ups.
+PAUSE_SECONDS = 0.5
+#: How long after a refusal without a decision the pod is tried again, at first and at most; twice as long each time.
+FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
+#: How many refused pods are remembered; for others, every change that could help anybody is taken to help them.
+MOST_PODS = 10_000
+
+
+@dataclass
+class _Waiting:
+    """A pod that was refused.
+
+    :ivar gains: :attr:`ClusterPicture.gains` when it was; less if a claim of the pod has changed since.
+    :ivar retries: how many times in a row it was refused for want of time.
+    :ivar retry_at: when it is tried again whatever happens; None if that is of no use.
+    """
+
+    pod: PodRecord
+    gains: int
+    retries: int = 0
+    retry_at: float | None = None
+
+
+class Waking:
+    """Remembers refused pods, and wakes all of them when one could fit; may be used by many threads."""
+
+    def __init__(
+        self,
+        picture: ClusterPicture,
+        wake: Callable[[], None],
+        leads: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """Begin to follow a picture; :meth:`run` wakes.
+
+        :param wake: has kube-scheduler retry all pods that were refused; raises Unavailable if it cannot.
+        :param leads: whether this replica answers kube-scheduler.
+        """
+        self._picture = picture
+        self._wake = wake
+        self._leads = leads
+        self._clock = clock
+        self._lock = Lock()  # never held while the picture's is taken
+        self._waiting: OrderedDict[str, _Waiting] = OrderedDict()
+        self._users: dict[str, set[str]] = {}  # by the key of a claim, the uids of waiting pods
+        # Another replica may have refused pods, and changes may have come while none led.
+        self._owed = True
+        self._dropped = False
+        self._gains_before = picture.gains
+        self._not_before = clock()
+        #: how many times pods were woken
+        self.wake_ups = 0
+        picture.pods.listen(self._pods_changed)
+        picture.claims.listeners.append(self._claim_changed)
+
+    def __len__(self) -> int:
+        """How many refused pods are remembered."""
+        return len(self._waiting)
+
+    def refused(self, refused: Refused) -> None:
+        """Remember a pod that fits on none of the nodes."""
+        pod = refused.pod
+        with self._lock:
+            before = self._forget(pod.uid)
+            waiting = _Waiting(pod, refused.gains)
+            if refused.is_undecided:
+                waiting.retries = before.retries + 1 if before else 1
+                pause = min(LAST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(waiting.retries - 1, 10))
+                waiting.retry_at = self._clock() + pause
+            self._waiting[pod.uid] = waiting
+            for key in pod.claim_keys:
+                self._users.setdefault(key, set()).add(pod.uid)
+            if len(self._waiting) > MOST_PODS:
+                self._forget(next(iter(self._waiting)))
+                self._dropped = True
+        if self._has_changed(refused):
+            with self._lock:
+                waiting.gains = -1
+
+    def run(self, ending: Event) -> None:
+        """Wake pods until told to end."""
+        while not ending.wait(TICK_SECONDS):
+            self.look()
+
+    def look(self) -> None:
+        """Wake pods if something has changed that could help one of them, and kube-scheduler has left it to us."""
+        if not self._leads():
+            self._let_go()
+            return
+        gains, before, now = self._picture.gains, self._gains_before, self._clock()
+        self._gains_before = gains
+        with self._lock:
+            self._owed = self._owed or (self._dropped and gains != before)
+            due = self._owed or any(_is_due(each, before, now) for each in self._waiting.values())
+            if not due or now < self._not_before:
+                return
+            self._owed = True
+            for each in self._waiting.values():
+                each.gains = gains
+                if each.retry_at is not None and each.retry_at <= now:
+                    each.retry_at = None
+        self._not_before = now + PAUSE_SECONDS
+        try:
+            self._wake()
+        except Unavailable as error:
+            log(logging.WARNING, "pods not woken", reason=error.reason)
+            return
+        self._owed = False
+        self.wake_ups += 1
+
+    def _let_go(self) -> None:
+        with self._lock:
+            self._owed = True
+            self._dropped = False
+            self._waiting.clear()
+            self._users.clear()
+
+    def _pods_changed(self, changes: Sequence[Change[PodRecord]]) -> None:
+        for change in changes:
+            if change.before is not None and (change.after is None or change.after.node):
+                with self._lock:
+                    self._forget(change.before.uid)
+
+    def _claim_changed(self, change: Change[Object]) -> None:
+        if _may_help(change):
+            with self._lock:
+                for uid in self._users.get(change.key, ()):
+                    self._waiting[uid].gains = -1
+
+    def _has_changed(self, refused: Refused) -> bool:
+        """Whether a claim of the pod is not as it was when the pod was refused."""
+        ledger = self._picture.claims
+        with self._picture.lock:
+            if refused.problem:
+                try:
+                    claims_for(refused.pod, ledger)
+                except ClaimProblem as problem:
+                    return str(problem) != refused.problem
+                return True
+            return any(
+                version_of(ledger.get(each.key) or {}) != version_of(each.claim) for each in refused.claims
+            )
+
+    def _forget(self, uid: str) -> _Waiting | None:
+        waiting = self._waiting.pop(uid, None)
+        for key in waiting.pod.claim_keys if waiting else ():
+            users = self._users.get(key)
+            if users is not None:
+                users.discard(uid)
+                if not users:
+                    del self._users[key]
+        return waiting
+
+
+def _is_due(waiting: _Waiting, gains: int, now: float) -> bool:
+    return waiting.gains < gains or (waiting.retry_at is not None and waiting.retry_at <= now)
+
+
+def _may_help(change: Change[Object]) -> bool:
+    """Whether a pod could use the claim after a change, but not before."""
+    before, after = change.before, change.after
+    if before is None or after is None:
+        return True
+    has_left = len(reservations(after)) < len(reservations(before))
+    return has_left or allocation_of(before) != allocation_of(after)

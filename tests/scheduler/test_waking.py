@@ -1,0 +1,242 @@
+"""When refused pods are woken, and when that is left to kube-scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from resourceapi.api_client import Unavailable
+from resourceapi.objects import Object
+from scheduler.extender_api import CandidateNodes
+from scheduler.filtering import Filter
+from scheduler.waking import MOST_PODS, PAUSE_SECONDS, Waking
+from tests.scheduler.test_filtering import NODES, Cluster, allocation, claim, node, pod, slice_of
+
+
+class Time:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Sleepers:
+    """A cluster whose refused pods are woken."""
+
+    def __init__(self, gpus: int = 0) -> None:
+        self.cluster = Cluster(gpus)
+        self.picture = self.cluster.picture
+        self.time = Time()
+        self.leads = True
+        self.api_works = True
+        self.waking = Waking(self.picture, self._wake, lambda: self.leads, self.time)
+        self.filter = Filter(self.picture, self.cluster.decisions, seconds=5.0, refused=self.waking.refused)
+        self.look(10)  # a new leader wakes whoever was refused before
+
+    def _wake(self) -> None:
+        if not self.api_works:
+            raise Unavailable("no answer")
+
+    def ask(self, asked: Object, nodes: tuple[str, ...] = NODES) -> bool:
+        """Whether the pod fits somewhere."""
+        self.cluster.decisions.clear()
+        return bool(self.filter.answer(CandidateNodes(asked, nodes)).fitting)
+
+    def look(self, ticks: int = 2) -> int:
+        """How many times pods are woken in so many ticks."""
+        before = self.waking.wake_ups
+        for _ in range(ticks):
+            self.time.now += 0.1
+            self.waking.look()
+        return self.waking.wake_ups - before
+
+
+def more_devices(sleepers: Sleepers) -> None:
+    sleepers.picture.slices.put(slice_of("n1", 1))
+
+
+def allocated(name: str, *devices: str, version: int = 2) -> Object:
+    return {**claim(name, version=version), "status": {"allocation": allocation("n1", *devices)}}
+
+
+def rule(sleepers: Sleepers) -> None:
+    taint = {"key": "k", "effect": "NoSchedule"}
+    sleepers.picture.rules.put(
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "DeviceTaintRule",
+            "metadata": {"name": "r"},
+            "spec": {"deviceSelector": {"driver": "d"}, "taint": taint},
+        }
+    )
+
+
+CHANGES: dict[str, Callable[[Sleepers], None]] = {
+    "slice": more_devices,
+    "slice removed": lambda sleepers: sleepers.picture.slices.remove(slice_of("n1", 0)),
+    "taint rule": rule,
+    "class": lambda sleepers: sleepers.picture.classes.remove({"metadata": {"name": "gpu"}}),
+    "node": lambda sleepers: sleepers.picture.nodes.put(node("n3")),
+    "devices of another claim": lambda sleepers: sleepers.picture.claim_objects.remove(
+        allocated("other", "gpu-0")
+    ),
+    "own claim": lambda sleepers: sleepers.picture.claim_objects.remove(claim("c")),
+    "allocation that was not written": lambda sleepers: sleepers.picture.claims.forget("ns/assumed"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_change_that_may_help_wakes_within_a_second(change: Callable[[Sleepers], None]) -> None:
+    sleepers = Sleepers()
+    for each in (claim("c"), allocated("other", "gpu-0"), claim("assumed")):
+        sleepers.picture.claim_objects.put(each)
+    sleepers.picture.claims.assume("ns/assumed", "uid-assumed", allocation("n2", "gpu-0"))
+    assert not sleepers.ask(pod("p", "c"))
+    assert sleepers.look(10) == 0, "nothing has changed"
+    change(sleepers)
+    assert sleepers.look(9) == 1
+    assert sleepers.look(30) == 0, "one wake-up is enough"
+
+
+def test_pod_that_was_asked_about_again_is_not_woken() -> None:
+    """kube-scheduler has seen the change as well, and asked when it was here already."""
+    sleepers = Sleepers()
+    sleepers.picture.claim_objects.put(claim("c", count=5))
+    assert not sleepers.ask(pod("p", "c"))
+    more_devices(sleepers)
+    assert not sleepers.ask(pod("p", "c"))
+    assert sleepers.look(10) == 0
+
+
+def test_kube_scheduler_is_given_a_moment_to_ask_by_itself() -> None:
+    sleepers = Sleepers()
+    sleepers.picture.claim_objects.put(claim("c", count=5))
+    sleepers.ask(pod("p", "c"))
+    more_devices(sleepers)
+    assert sleepers.look(1) == 0
+    sleepers.ask(pod("p", "c"))
+    assert sleepers.look(10) == 0
+
+
+def test_claim_that_has_come_while_the_pod_was_refused_wakes() -> None:
+    """Between the refusal and its being remembered."""
+    sleepers = Sleepers(gpus=1)
+    remember = sleepers.waking.refused
+
+    def late(refused: object) -> None:
+        sleepers.picture.claim_objects.put(claim("c"))
+        remember(refused)  # type: ignore[arg-type]
+
+    sleepers.filter = Filter(sleepers.picture, sleepers.cluster.decisions, seconds=5.0, refused=late)
+    assert not sleepers.ask(pod("p", "c"))
+    assert sleepers.look() == 1
+
+
+def test_claim_that_is_made_wakes_pods_that_wait_for_it() -> None:
+    sleepers = Sleepers(gpus=1)
+    assert not sleepers.ask(pod("p", "c"))
+    sleepers.picture.claim_objects.put(claim("other"))
+    assert sleepers.look(10) == 0, "another claim"
+    sleepers.picture.claim_objects.put(claim("c"))
+    assert sleepers.look() == 1
+
+
+def test_change_of_metadata_of_the_own_claim_is_no_help() -> None:
+    sleepers = Sleepers()
+    sleepers.picture.claim_objects.put(claim("c"))
+    sleepers.ask(pod("p", "c"))
+    sleepers.picture.claim_objects.put(claim("c", version=2, annotations={"a": "b"}))
+    assert sleepers.look(10) == 0
+
+
+def test_many_changes_wake_twice_a_second_at_most() -> None:
+    sleepers = Sleepers()
+    sleepers.picture.claim_objects.put(claim("c", count=1000))
+    sleepers.ask(pod("p", "c"))
+    wake_ups = 0
+    for count in range(100):
+        sleepers.picture.slices.put(slice_of("n1", count + 1))
+        sleepers.ask(pod("q", "c"))  # so that something waits on an old picture each time
+        sleepers.picture.slices.put(slice_of("n2", count + 1))
+        wake_ups += sleepers.look(1)
+    assert 10 <= wake_ups <= 10 / PAUSE_SECONDS + 1
+
+
+@pytest.mark.parametrize("gone", [True, False], ids=["deleted", "bound"])
+def test_pod_that_waits_no_longer_is_forgotten(gone: bool) -> None:
+    sleepers = Sleepers()
+    sleepers.picture.claim_objects.put(claim("c"))
+    asked = pod("p", "c")
+    sleepers.picture.pods.put(asked)
+    sleepers.ask(asked)
+    assert len(sleepers.waking) == 1
+    if gone:
+        sleepers.picture.pods.remove(asked)
+    else:
+        sleepers.picture.pods.put({**asked, "spec": {**asked["spec"], "nodeName": "n1"}})
+    assert len(sleepers.waking) == 0
+    more_devices(sleepers)
+    assert sleepers.look(10) == 0
+
+
+def test_wake_up_that_failed_is_tried_again() -> None:
+    sleepers = Sleepers()
+    sleepers.picture.claim_objects.put(claim("c"))
+    sleepers.ask(pod("p", "c"))
+    more_devices(sleepers)
+    sleepers.api_works = False
+    assert sleepers.look(10) == 0
+    sleepers.api_works = True
+    assert sleepers.look(6) == 1
+
+
+def test_new_leader_wakes_whoever_was_refused_by_the_one_before() -> None:
+    sleepers = Sleepers()
+    sleepers.leads = False
+    assert sleepers.look(10) == 0
+    sleepers.leads = True
+    assert sleepers.look(10) == 1
+
+
+def test_replica_that_does_not_lead_forgets_and_wakes_nobody() -> None:
+    sleepers = Sleepers()
+    sleepers.picture.claim_objects.put(claim("c"))
+    sleepers.ask(pod("p", "c"))
+    sleepers.leads = False
+    more_devices(sleepers)
+    assert sleepers.look(10) == 0
+    assert len(sleepers.waking) == 0
+
+
+def test_undecided_pod_is_tried_again_after_ever_longer_pauses() -> None:
+    sleepers = Sleepers()
+    sleepers.picture.claim_objects.put(claim("c", count=3))
+    sleepers.filter = Filter(
+        sleepers.picture, sleepers.cluster.decisions, seconds=0.0, refused=sleepers.waking.refused
+    )
+    pauses = []
+    for _ in range(8):
+        assert not sleepers.ask(pod("p", "c"))
+        start = sleepers.time.now
+        while not sleepers.look(1):
+            pass
+        pauses.append(round(sleepers.time.now - start))
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
+
+
+def test_pods_beyond_the_limit_are_woken_by_any_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduler.waking.MOST_PODS", 2)
+    assert MOST_PODS > 1000
+    sleepers = Sleepers()
+    sleepers.picture.claim_objects.put(claim("c"))
+    for name in ("p", "q", "r"):
+        sleepers.ask(pod(name, "c"))
+    assert len(sleepers.waking) == 2
+    for name in ("q", "r"):
+        more_devices(sleepers)
+        sleepers.ask(pod(name, "c"))
+    assert sleepers.look(10) == 1
