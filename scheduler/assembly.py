@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,12 +12,16 @@ from cluster.client import Client
 from scheduler.claim_creation import ClaimCreation
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
+from scheduler.endpoint import Endpoint
 from scheduler.extender_api import BindingRequest
 from scheduler.filtering import Filter
+from scheduler.leader_setup import make_leadership
 from scheduler.preempting import Preemption
 from scheduler.routes import Verbs
 from scheduler.scoring import Scorer, Scoring
+from scheduler.self_check import SelfCheck
 from scheduler.server_check import ServerCheck
+from scheduler.take_over import CLAIMS_OF_ALL
 from scheduler.wake_up_claim import WakeUpClaim
 from scheduler.waking import Waking
 from serving import api_server
@@ -56,40 +62,65 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
     picture = ClusterPicture(profile, server)
     decisions = Decisions()
     reflectors = picture.reflectors(client)
-    waking = Waking(picture, _wake_up_claim(config, client).touch)
+    endpoint = _endpoint(config, client)
+    leadership = make_leadership(config, client, picture, reflectors, endpoint, lose=decisions.clear)
+    seconds = config.get("scheduling", "filterMilliseconds") / 1000
+    waking = Waking(picture, _wake_up_claim(config, client).touch, leads=lambda: leadership.is_leading)
     filtering = Filter(
         picture,
         decisions,
-        seconds=config.get("scheduling", "filterMilliseconds") / 1000,
+        seconds=seconds,
+        term=lambda: leadership.term,
         best_fit=config.get("scheduling", "objective") == "BestFit",
         refused=waking.refused,
     )
     scorer = Scorer(decisions, Scoring(config.get("scheduling", "scoring")))
-    preemption = Preemption(picture, seconds=config.get("scheduling", "filterMilliseconds") / 1000)
+    preemption = Preemption(picture, seconds=seconds, term=lambda: leadership.term)
+    creation = ClaimCreation(
+        picture.pods.objects, config.get("scheduling", "schedulerName"), serves, metrics.without_claims.set
+    )
+    check = SelfCheck(client, picture, relist=reflectors[CLAIMS_OF_ALL].relist, found=metrics.drifted.inc)
+    keep_endpoint = (
+        ()
+        if endpoint is None
+        else (partial(endpoint.keep, lambda: partial(leadership.insist, leadership.term)),)
+    )
     return Sidecar(
         verbs=Verbs(filtering, scorer.scores, _NoBinder(), preemption.victims),
         background=[
             server.run,
             *(server.first(each.run) for each in reflectors.values()),
-            ClaimCreation(
-                picture.pods.objects,
-                config.get("scheduling", "schedulerName"),
-                serves,
-                metrics.without_claims.set,
-            ).run,
+            creation.run,
+            partial(check.run, config.get("selfCheck", "seconds")),
+            server.first(lambda ending: leadership.start()),
+            *keep_endpoint,
             waking.run,
         ],
         checks={
             "apiServer": server.recognized.is_set,
             "cluster": lambda: all(each.synced.is_set() for each in reflectors.values()),
+            "leader": lambda: leadership.is_leading,
         },
-        stop=lambda: None,
+        stop=leadership.stop,
     )
 
 
 def _wake_up_claim(config: Config, client: Client) -> WakeUpClaim:
     namespace = own_namespace(config, "leaderElection", "namespace")
     return WakeUpClaim(client, namespace, f"{config.get('leaderElection', 'leaseName')}-wake-up")
+
+
+def _endpoint(config: Config, client: Client) -> Endpoint | None:
+    """What lets the Service lead to this replica, where there is such a Service."""
+    service, address = config.get("leaderElection", "service"), os.environ.get("POD_IP", "")
+    if service is None:
+        return None
+    try:
+        namespace = own_namespace(config, "leaderElection", "namespace")
+        return Endpoint(client, namespace, service, address, config.get("listen", "port"))
+    except ValueError:
+        message = "leaderElection.service: the variable POD_IP has to be an IP address of this replica"
+        raise config.error(("leaderElection", "service"), message) from None
 
 
 class _NoBinder:

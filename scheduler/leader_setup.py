@@ -10,7 +10,8 @@ from cluster.lease import Election, Unopposed, unique_identity
 from cluster.reflector import Reflector
 from resourceapi.api_client import Unavailable
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.leading import Candidate, Leadership
+from scheduler.endpoint import Endpoint
+from scheduler.leading import Candidate, Fence, Leadership
 from scheduler.take_over import CLAIMS_OF_ALL, TakeOver
 from serving.api_server import make_client, own_namespace
 from serving.config_file import Config
@@ -25,12 +26,14 @@ def make_leadership(
     client: Client,
     picture: ClusterPicture,
     reflectors: Mapping[str, Reflector],
+    endpoint: Endpoint | None,
     lose: Callable[[], None],
 ) -> Leadership:
     """The replica's part in the election; nothing is requested yet.
 
     :param client: with which claims are written.
     :param reflectors: those of the picture, by path.
+    :param endpoint: lets the Service lead here, where there is one.
     :param lose: drops what was decided.
     :raises ConfigError: if the CA certificates cannot be read.
     """
@@ -54,10 +57,16 @@ def make_leadership(
         seen=picture.claims.seen,
         is_on_node=is_on_node,
     )
+
+    def take_all_over(fence: Fence) -> None:
+        take_over(fence)
+        if endpoint is not None:
+            endpoint.take(fence)
+
     return Leadership(
         candidate,
         renew_seconds=config.get("leaderElection", "renewSeconds"),
-        take_over=take_over,
+        take_over=take_all_over,
         lose=lose,
     )
 

@@ -24,6 +24,11 @@ class Metrics(ServerMetrics):
             registry=self.registry,
             multiprocess_mode="livemostrecent",
         )
+        self.drifted = Counter(
+            "claimcheck_scheduler_drifted_claims",
+            "Claims that memory had otherwise than the API server for longer than an event takes.",
+            registry=self.registry,
+        )
         self.leads = Gauge(
             "claimcheck_scheduler_leads",
             "1 on the replica that answers kube-scheduler, 0 on the others.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from resourceapi.objects import Object
 from scheduler.extender_api import (
@@ -21,13 +21,15 @@ from scheduler.extender_api import (
     read_preemption,
 )
 from scheduler.filtering import Filter
+from scheduler.leading import NotLeading
 from serving.callers import Caller
-from serving.routes import Route, Waiting
+from serving.routes import HTTPError, Route, Waiting
 
 if TYPE_CHECKING:  # metrics' files are opened with the import
     from scheduler.metrics import Metrics
 
 BINDING_BYTES = 64 * 1024 - 1
+_Answer = TypeVar("_Answer")
 
 
 class Binder(Protocol):
@@ -92,7 +94,7 @@ def make_routes(verbs: Verbs, metrics: Metrics, most_bytes: int) -> Iterator[Rou
 
 
 def _filter(filtering: Filter, metrics: Metrics, candidates: CandidateNodes, caller: Caller) -> Object:
-    verdicts = filtering.answer(candidates)
+    verdicts = _by_leader(lambda: filtering.answer(candidates))
     metrics.count("filter", "fits" if verdicts.fitting else "refused")
     return filter_result(verdicts)
 
@@ -102,7 +104,7 @@ def _prioritize(verbs: Verbs, candidates: CandidateNodes, caller: Caller) -> lis
 
 
 def _preempt(verbs: Verbs, metrics: Metrics, request: PreemptionRequest, caller: Caller) -> Object:
-    victims = verbs.preempt(request)
+    victims = _by_leader(lambda: verbs.preempt(request))
     metrics.count("preempt", "fits" if victims else "refused")
     return preemption_result(victims)
 
@@ -118,6 +120,17 @@ def _bind(binder: Binder, metrics: Metrics, request: BindingRequest, caller: Cal
         too_late="the pod could not be bound in time; it may still be",
         too_many="too many pods are being bound",
     )
+
+
+def _by_leader(work: Callable[[], _Answer]) -> _Answer:
+    """What work returns.
+
+    :raises HTTPError: if another replica leads by now.
+    """
+    try:
+        return work()
+    except NotLeading as error:
+        raise HTTPError(str(error), 503) from None
 
 
 def _pod_fields(request: CandidateNodes | PreemptionRequest) -> Mapping[str, str]:

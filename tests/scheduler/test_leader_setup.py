@@ -86,7 +86,7 @@ def test_takes_over(tmp_path: Path, ending: Event) -> None:
     picture = ClusterPicture(Profile())
     reflectors = picture.reflectors(api.client())
     leadership = make_leadership(
-        config(tmp_path, enabled=False), api.client(), picture, reflectors, lambda: None
+        config(tmp_path, enabled=False), api.client(), picture, reflectors, None, lambda: None
     )
     leadership.start()
     until(lambda: leadership._hold is not None)
