@@ -67,15 +67,22 @@ class Client:
         :raises Unavailable: if there is no answer, or none in JSON; TooLarge if it is larger than :data:`ANSWER_BYTES`.
         """
         url = f"{path}?{urlencode(query)}" if query else path
-        content = None if body is None else deep_json.dumps(body).encode()
+        content = None if body is None else deep_json.as_go_writes_it(body).encode()
+        media_type = MERGE_PATCH if verb == "PATCH" else JSON
         with _failures(f"{verb} {path}"), deadline(self._timeout):
-            try:
-                response = self._send(verb, url, content, self._timeout)
-            except (ProtocolError, SSLError) as error:
-                if not _was_dropped(error):
-                    raise
-                response = self._send(verb, url, content, self._timeout)
+            response = self._send_again(verb, url, content, media_type, self._accept)
             return response.status, _decoded(response, _read(response, f"{verb} {path}"))
+
+    def exchange(
+        self, verb: str, path: str, content: bytes | None, *, media_type: str, accept: str
+    ) -> tuple[int, bytes]:
+        """Send a request in another format than JSON, or for such an answer; its HTTP status and body.
+
+        :raises Unavailable: as :meth:`request`.
+        """
+        with _failures(f"{verb} {path}"), deadline(self._timeout):
+            response = self._send_again(verb, path, content, media_type, accept)
+            return response.status, _read(response, f"{verb} {path}")
 
     def events(
         self,
@@ -111,7 +118,7 @@ class Client:
         what = f"GET {path}"
         url = f"{path}?{urlencode(query)}" if query else path
         with _failures(what):
-            response = self._send("GET", url, None, timeout)
+            response = self._send("GET", url, None, JSON, self._accept, timeout)
             try:
                 if response.status != 200:
                     expect((response.status, _decoded(response, _read(response, what))), what, 200)
@@ -124,12 +131,23 @@ class Client:
         """Close idle connections; the next request opens another one."""
         self._access.pool.clear()
 
-    def _send(self, verb: str, url: str, content: bytes | None, timeout: float) -> BaseHTTPResponse:
+    def _send_again(
+        self, verb: str, url: str, content: bytes | None, media_type: str, accept: str
+    ) -> BaseHTTPResponse:
+        """Send a request, and once more where its connection ends without an answer."""
+        try:
+            return self._send(verb, url, content, media_type, accept, self._timeout)
+        except (ProtocolError, SSLError) as error:
+            if not _was_dropped(error):
+                raise
+            return self._send(verb, url, content, media_type, accept, self._timeout)
+
+    def _send(
+        self, verb: str, url: str, content: bytes | None, media_type: str, accept: str, timeout: float
+    ) -> BaseHTTPResponse:
         if any(map(is_dots, url.partition("?")[0].split("/"))):  # the library would ask for another path
             raise Unavailable(f"{verb} {url}: no name is . or ..")
-        headers = HTTPHeaderDict(
-            {"Accept": self._accept, "Content-Type": MERGE_PATCH if verb == "PATCH" else JSON}
-        )
+        headers = HTTPHeaderDict({"Accept": accept, "Content-Type": media_type})
         for name, value in self._access.headers():
             if not _HEADER_VALUE.fullmatch(value):
                 why = f"the value of the header {shortened(name, MAX_NAME)} has characters that no header can have"

@@ -43,6 +43,19 @@ def dumps(value: Any) -> str:
         return json_text(value)
 
 
+def as_go_writes_it(value: Any) -> str:
+    """A value of :func:`loads` as JSON without spaces, and with <, > and & escaped.
+
+    An API server keeps some parts of objects (parameters of drivers) as they were sent, byte by byte, and takes others for a
+    change of what must not change; what it answers is in this form, as is what its patches make.
+    """
+    try:
+        written = json.dumps(value, separators=(",", ":"))
+    except RecursionError:
+        return json_text(value)
+    return written.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
+
+
 def equal(one: Any, other: Any) -> bool:
     """Whether two values of :func:`loads` are equal (``==``)."""
     try:

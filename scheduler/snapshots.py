@@ -174,8 +174,8 @@ def _parameters(uid: str, results: list[Object]) -> Raw:
 
 
 def _sent_bytes(parameters: Raw) -> int:
-    """The size for which the API server takes it: it counts the bytes as they are sent, spaces included."""
-    return len(deep_json.dumps(parameters.value))
+    """The size for which the API server takes it: it counts the bytes as they are sent."""
+    return len(deep_json.as_go_writes_it(parameters.value))
 
 
 def _snapshot(entry: Object, uid: str, results: int) -> dict[int, Object]:

@@ -270,7 +270,7 @@ def test_largest_snapshot() -> None:
     given = allocation(groups=groups, results=limits.ALLOCATION_RESULTS)
     written = InConfiguration().with_snapshot(given, UID)
     config = written["devices"]["config"]
-    sizes = [len(deep_json.dumps(each["opaque"]["parameters"].value)) for each in config]
+    sizes = [len(deep_json.as_go_writes_it(each["opaque"]["parameters"].value)) for each in config]
     assert len(sizes) == 2
     assert max(sizes) <= limits.OPAQUE_PARAMETERS_BYTES
     read = InConfiguration().read({"metadata": {"uid": UID}, "status": {"allocation": written}})
