@@ -8,6 +8,7 @@ kube-scheduler takes back the devices and starts again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from allocator.allocated import allocation_of
@@ -62,6 +63,20 @@ def open_conditions(claims: Iterable[tuple[str, Object]], features: Features) ->
         return []
     found = [each for name, claim in claims for each in _of_claim(name, claim)]
     return sorted(found, key=lambda each: not each.failed)
+
+
+def is_overdue(claim: Object, seconds: float, now: datetime) -> bool:
+    """Whether a claim got devices with binding conditions longer ago than a pod waits for them.
+
+    :param seconds: how long it waits, from ``allocationTimestamp`` on; for ever without that.
+    """
+    allocation = allocation_of(claim) or {}
+    since = text(allocation, "allocationTimestamp")
+    if not since or not any(
+        entries(each, "bindingConditions") for each in entries(mapping(allocation, "devices"), "results")
+    ):
+        return False
+    return datetime.fromisoformat(since) + timedelta(seconds=seconds) < now
 
 
 def _of_claim(name: str, claim: Object) -> Iterator[OpenCondition]:

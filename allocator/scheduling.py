@@ -9,6 +9,7 @@ from enum import Enum
 from allocator.allocated import AllocatedState, allocation_of
 from allocator.allocation import Allocator
 from allocator.answers import Answers, NodeAnswer, PodAnswer
+from allocator.attempt import Attempt
 from allocator.best_fit import BestPlans, Proposal, Rank, best
 from allocator.demand import ClaimDemand, name_of
 from allocator.devices import PoolId, Slice, node_name
@@ -24,6 +25,7 @@ from allocator.pod_claims import AskedClaims, ClaimsOnNodes, PodClaims
 from allocator.pre_filter import refusal
 from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasible_nodes, outcome_of
 from allocator.states import PoolState
+from allocator.still_fitting import still_fits
 from allocator.time_limit import TimeLimit
 from resourceapi.objects import Object
 
@@ -275,6 +277,27 @@ class SchedulingState:
     def demand(self, claims: Sequence[Object]) -> list[ClaimDemand]:
         """What claims ask for, as things are."""
         return self._allocator.demand(claims)
+
+    def still_fits(self, claims: Sequence[Object], node: str, results: Sequence[Object]) -> bool:
+        """Whether claims can still get these very devices on a node.
+
+        :param claims: claims without an allocation.
+        :param results: an AllocationResult for each of them, as `place` found it.
+        """
+        found = self._entries(node)
+        if not found:
+            return False
+        entry = found[0]
+        states = {state.pool: state for state in self._known.view_of(entry).states()}
+        attempt = Attempt(
+            entry.node,
+            list(states),
+            self.allocated,
+            self._features,
+            self._allocator.selectors,
+            lambda pool: states[pool].ledger,
+        )
+        return still_fits(attempt, self.demand(claims), results)
 
     def refusal(self, claims: Iterable[Object]) -> str:
         """Why kube-scheduler refuses a pod with these unallocated claims before it looks at nodes, if it does."""

@@ -1,0 +1,261 @@
+"""The extender's bind: writes what filter found for a pod, and binds the pod to its node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from functools import partial
+from threading import Lock
+from typing import Protocol
+from urllib.parse import quote
+
+from allocator.allocated import allocation_of
+from allocator.binding_conditions import is_overdue, open_conditions
+from cluster.store import uid_of
+from resourceapi.api_client import Api, Unavailable, expect
+from resourceapi.errors import ClaimcheckError
+from resourceapi.manifests import mapping, text
+from resourceapi.objects import Object
+from scheduler.claim_writes import ClaimConflict, ClaimWrites, Consumer, same_devices
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.decisions import Decision, Decisions
+from scheduler.extender_api import BindingRequest
+from scheduler.leading import Fence
+from scheduler.pod_allocation import Grant, PodAllocation
+from scheduler.pod_claims import ClaimOfPod
+from scheduler.pods import claims_of
+from scheduler.undoing import Undoing
+
+OK, CREATED, NOT_FOUND = 200, 201, 404
+FIRST_OF_CLIENT, FIRST_OF_SERVER = 400, 500
+
+
+class Leader(Protocol):
+    """Whether this process may allocate (:class:`scheduler.leading.Leadership`)."""
+
+    @property
+    def term(self) -> int:
+        """The term in which this process leads; raises NotLeading."""
+
+    def insist(self, term: int) -> None:
+        """Raise NotLeading unless the term goes on."""
+
+
+class BindError(ClaimcheckError):
+    """A pod is not bound; kube-scheduler tries again."""
+
+
+class Binder:
+    """Binds pods, each in one thread at a time."""
+
+    def __init__(
+        self,
+        api: Api,
+        picture: ClusterPicture,
+        decisions: Decisions,
+        leader: Leader,
+        writes: ClaimWrites,
+        undoing: Undoing,
+        *,
+        timeout_seconds: float,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Make it ready.
+
+        :param timeout_seconds: how long conditions of devices may keep a pod waiting.
+        :param now: the time by which `allocationTimestamp` is judged.
+        """
+        self._api = api
+        self._picture = picture
+        self._decisions = decisions
+        self._leader = leader
+        self._writes = writes
+        self._undoing = undoing
+        self._timeout_seconds = timeout_seconds
+        self._now = now
+        self._running: dict[str, tuple[str, Future[str]]] = {}
+        self._lock = Lock()
+
+    def bind(self, request: BindingRequest) -> str:
+        """Bind a pod to a node; why it is not bound, or nothing if it is.
+
+        A request that is repeated while it is being answered gets the same answer.
+        """
+        with self._lock:
+            running = self._running.get(request.uid)
+            if running is None:
+                answer: Future[str] = Future()
+                self._running[request.uid] = (request.node, answer)
+        if running is not None:
+            node, other = running
+            found = other.result()
+            return found if node == request.node else f"the pod was being bound to {node}"
+        try:
+            answer.set_result(self._answer(request))
+        except BaseException as error:
+            answer.set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                del self._running[request.uid]
+        return answer.result()
+
+    def _answer(self, request: BindingRequest) -> str:
+        try:
+            self._bind(request)
+        except ClaimcheckError as error:
+            return str(error)
+        finally:
+            self._decisions.bound(request.uid)
+        return ""
+
+    def _bind(self, request: BindingRequest) -> None:
+        term = self._leader.term
+        decision = self._decisions.take(request.uid)
+        if decision is None:
+            self._bind_undecided(request, partial(self._leader.insist, term))
+            return
+        fence = partial(self._leader.insist, decision.term)
+        fence()
+        claims = [*decision.claims, *decision.allocated]
+        with self._undoing.holding(each.key for each in claims):
+            allocation = self._assumed(request, decision, fence)
+            self._decisions.bound(request.uid)
+            try:
+                allocation.write()
+                self._wait_for_conditions(claims, allocation)
+                self._post(request, fence)
+            except _KeepAllocationError:
+                raise
+            except Exception:
+                self._undoing.take_back(allocation)
+                raise
+
+    def _bind_undecided(self, request: BindingRequest, fence: Fence) -> None:
+        """Bind a pod about which there is no decision: one without claims, or one that is bound already."""
+        pod = self._pod(request)
+        if self._is_bound(pod, request):
+            return
+        if any(each.is_needed for each in claims_of(pod)):
+            raise BindError("its devices have to be found again")
+        self._post(request, fence)
+
+    # --- a. what was found, if it is still so
+
+    def _assumed(self, request: BindingRequest, decision: Decision, fence: Fence) -> PodAllocation:
+        """Take the devices in memory; nothing is written yet.
+
+        :raises ClaimConflict: if that cannot be done any more.
+        """
+        consumer = Consumer(request.name, request.uid)
+        with self._picture.lock:
+            results = decision.results(request.node)
+            if results is None:
+                raise BindError(f"its claims do not fit on {request.node}")
+            new = [self._current(each) for each in decision.claims]
+            allocated = [self._current(each) for each in decision.allocated]
+            if not self._picture.state.still_fits([each.claim for each in new], request.node, results):
+                raise ClaimConflict("devices that were found for it are in use by now")
+            grants = [Grant(claim, result) for claim, result in zip(new, results, strict=True)]
+            allocation = PodAllocation(self._picture, self._writes, consumer, fence, grants, allocated)
+            allocation.assume()
+        return allocation
+
+    def _current(self, decided: ClaimOfPod) -> ClaimOfPod:
+        """A claim as it is now, if it still is as it was when the decision was made.
+
+        :raises ClaimConflict: if not.
+        """
+        claim = self._picture.claims.get(decided.key)
+        if claim is None or uid_of(claim) != decided.uid:
+            raise ClaimConflict(f"ResourceClaim {decided.key!r} has been deleted")
+        before, now = allocation_of(decided.claim), allocation_of(claim)
+        if (before is None) != (now is None) or (before is not None and not same_devices(before, now)):
+            raise ClaimConflict(f"ResourceClaim {decided.key!r} has other devices by now")
+        return ClaimOfPod(decided.key, claim)
+
+    # --- e. conditions of devices
+
+    def _wait_for_conditions(self, claims: Sequence[ClaimOfPod], allocation: PodAllocation) -> None:
+        """Go on if all binding conditions are met; if one has failed, or it takes too long, take the devices back.
+
+        :raises BindError: if they are not met.
+        """
+        with self._picture.lock:
+            held = [(each.key, claim) for each in claims if (claim := self._picture.claims.get(each.key))]
+        found = open_conditions(held, self._picture.features)
+        if not found:
+            return
+        first = found[0]
+        late = [
+            key
+            for key, claim in held
+            if any(each.claim == key for each in found)
+            and is_overdue(claim, self._timeout_seconds, self._now())
+        ]
+        if not first.failed and not late:
+            raise _KeepAllocationError(f"waiting for binding conditions: {first.text}")
+        allocation.release()
+        if first.failed:
+            raise BindError(f"a binding condition says that it has failed: {first.text}")
+        seconds = f"{self._timeout_seconds:g}"
+        raise BindError(f"binding conditions are not met after {seconds} s: {first.text}")
+
+    # --- f. the Binding
+
+    def _post(self, request: BindingRequest, fence: Fence) -> None:
+        """Create the Binding.
+
+        :raises _KeepAllocationError: if the pod may be bound later nevertheless.
+        :raises BindError: if it is not, and will not be by this request.
+        """
+        body = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"namespace": request.namespace, "name": request.name, "uid": request.uid},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": request.node},
+        }
+        fence()
+        try:
+            code, answer = self._api.request("POST", f"{_path(request)}/binding", body)
+            if code in (OK, CREATED):
+                return
+            if not FIRST_OF_CLIENT <= code < FIRST_OF_SERVER:
+                raise _KeepAllocationError(f"the Binding was not answered: {code} {text(answer, 'message')}")
+            # It may have been sent twice, and the first one have arrived.
+            if self._is_bound(self._pod(request), request):
+                return
+        except Unavailable as error:
+            raise _KeepAllocationError(f"the Binding was not answered: {error.reason}") from None
+        raise BindError(f"the Binding was refused: {code} {text(answer, 'message')}")
+
+    def _pod(self, request: BindingRequest) -> Object:
+        """The pod as the API server has it.
+
+        :raises BindError: if it is gone.
+        """
+        path = _path(request)
+        code, answer = self._api.request("GET", path)
+        pod: Object = {} if code == NOT_FOUND else expect((code, answer), f"GET {path}", OK)
+        if uid_of(pod) != request.uid:
+            raise BindError("the pod has been deleted")
+        return pod
+
+    def _is_bound(self, pod: Object, request: BindingRequest) -> bool:
+        """Whether the pod is bound to the node of the request.
+
+        :raises BindError: if it is bound to another one.
+        """
+        node = text(mapping(pod, "spec"), "nodeName")
+        if node and node != request.node:
+            raise BindError(f"the pod is bound to {node} already")
+        return bool(node)
+
+
+class _KeepAllocationError(BindError):
+    """A pod is not bound yet, and keeps its devices."""
+
+
+def _path(request: BindingRequest) -> str:
+    return f"/api/v1/namespaces/{quote(request.namespace, safe='')}/pods/{quote(request.name, safe='')}"

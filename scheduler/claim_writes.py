@@ -1,0 +1,303 @@
+"""The requests that give devices to claims, reserve claims for pods, and take both back.
+
+Every write names the uid and the resourceVersion of the claim that it is about. What is sent as a whole is what the API
+server has sent before, with one part changed, so that fields survive that nobody here knows.
+
+A claim gets its devices in two writes, as kube-scheduler does it: first the finalizer, then the status. Between the two, and
+before each write that takes something away, the caller's fence is asked (:mod:`scheduler.leading`). So is undone what was
+done: first the reservation, then the allocation, then the finalizer. A process that is stopped between two of them, and goes
+on after another one has taken over, harms nobody: whoever uses the claim has to write to it first, and what comes later then
+is a conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from allocator.allocated import allocation_of
+from cluster.store import uid_of
+from resourceapi.api_client import Api, Unavailable, expect
+from resourceapi.encoding import encode
+from resourceapi.errors import ClaimcheckError
+from resourceapi.kinds import CLAIM
+from resourceapi.limits import RESERVED_FOR
+from resourceapi.manifests import entries, mapping, name_of, text
+from resourceapi.model.versions import GROUP
+from resourceapi.objects import Object
+from resourceapi.schema import Schema
+from scheduler.leading import Fence
+from scheduler.pod_claims import is_reserved, reservations
+from scheduler.snapshots import Snapshots
+
+#: Keeps a claim that is in use from being deleted; kube-controller-manager takes it away with the allocation.
+FINALIZER = "resource.kubernetes.io/delete-protection"
+OK, NOT_FOUND, CONFLICT = 200, 404, 409
+#: How often a claim that others keep changing is read again before a write is given up.
+MOST_TRIES = 5
+
+
+class ClaimConflict(ClaimcheckError):
+    """A claim is not, or no longer, what the decision was about; another decision may succeed."""
+
+
+class Target(NamedTuple):
+    """A claim that is written to."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    @classmethod
+    def of(cls, claim: Object) -> Target:
+        """A claim as a target."""
+        return cls(text(mapping(claim, "metadata"), "namespace"), name_of(claim), uid_of(claim))
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def path(self) -> str:
+        """Where the API server has it."""
+        namespace, name = quote(self.namespace, safe=""), quote(self.name, safe="")
+        return f"/apis/{GROUP}/v1/namespaces/{namespace}/{CLAIM.resource}/{name}"
+
+
+class Consumer(NamedTuple):
+    """A pod for which claims are reserved."""
+
+    name: str
+    uid: str
+
+    @property
+    def reference(self) -> Object:
+        """As in ``status.reservedFor``."""
+        return {"resource": "pods", "name": self.name, "uid": self.uid}
+
+
+class ClaimWrites:
+    """Writes claims; what the API server answers is taken in at once. May be used by many threads."""
+
+    def __init__(
+        self,
+        api: Api,
+        schema: Schema,
+        snapshots: Snapshots,
+        seen: Callable[[Object], None],
+        *,
+        timestamp: Callable[[], str] | None = None,
+    ) -> None:
+        """Make it ready.
+
+        :param schema: of v1.
+        :param snapshots: where the API server keeps compatibility groups.
+        :param seen: takes in a claim as the API server has it.
+        :param timestamp: the time for ``status.allocation.allocationTimestamp`` (RFC 3339), where claims have that.
+        """
+        self._api = api
+        self._schema = schema
+        self._snapshots = snapshots
+        self._seen = seen
+        self._timestamp = timestamp
+
+    # --- giving
+
+    def protect(self, target: Target, claim: Object) -> Object:
+        """Write the finalizer to a claim without devices; it is written also where it is there, to learn whether it is.
+
+        :param claim: as it was read last, in any form.
+        :returns: the claim as the API server has it.
+        :raises ClaimConflict: if the claim is gone, going, or has devices.
+        """
+        for _ in range(MOST_TRIES):
+            _check_unallocated(target, claim)
+            finalizers = _finalizers(claim)
+            if FINALIZER not in finalizers:
+                finalizers = [*finalizers, FINALIZER]
+            answer = self._patch(target.path, claim, {"metadata": {"finalizers": finalizers}})
+            if answer is not None:
+                return answer
+            claim = self._read(target)
+        raise _keeps_changing(target)
+
+    def allocate(
+        self, target: Target, claim: Object, allocation: Object, consumer: Consumer, fence: Fence
+    ) -> Object:
+        """Write devices and the reservation for a pod into the status of a claim.
+
+        :param claim: as :meth:`protect` returned it.
+        :param allocation: as :meth:`written_form` returned it.
+        :param fence: is asked before every attempt.
+        :raises ClaimConflict: if the claim is gone, going, or has other devices.
+        """
+        for _ in range(MOST_TRIES):
+            fence()
+            status = {
+                **mapping(claim, "status"),
+                "allocation": allocation,
+                "reservedFor": [*reservations(claim), consumer.reference],
+            }
+            code, answer = self._api.request("PUT", f"{target.path}/status", {**claim, "status": status})
+            if code != CONFLICT:
+                return self._taken_in(target, code, answer)
+            claim = self._read(target)
+            if same_devices(allocation_of(claim), allocation) and is_reserved(claim, consumer.uid):
+                return claim  # the client had to send it twice, and the first one arrived
+            claim = self.protect(target, claim)
+        raise _keeps_changing(target)
+
+    def reserve(self, target: Target, claim: Object, consumer: Consumer, fence: Fence) -> None:
+        """Reserve a claim that has devices for a pod, unless that is done.
+
+        :param claim: as it was read last, in any form; its devices are those that are meant.
+        :raises ClaimConflict: if the claim is gone, going, in use by as many as can be, or has other devices.
+        """
+        allocation = allocation_of(claim)
+        for _ in range(MOST_TRIES):
+            if is_reserved(claim, consumer.uid):
+                return
+            _check_reservable(target, claim)
+            reserved = self._references([*reservations(claim), consumer.reference])
+            fence()
+            if self._patch(f"{target.path}/status", claim, {"status": {"reservedFor": reserved}}) is not None:
+                return
+            claim = self._read(target)
+            if not same_devices(allocation_of(claim), allocation):
+                raise ClaimConflict(f"ResourceClaim {target.name!r} has lost its devices meanwhile")
+        raise _keeps_changing(target)
+
+    def written_form(self, target: Target, allocation: Object) -> Object:
+        """An AllocationResult as it is written, with the time.
+
+        :param allocation: as the allocator has made it.
+        :raises NoPlace: if the API server would refuse it.
+        """
+        kept = self._snapshots.with_snapshot(allocation, target.uid)
+        written = encode(self._schema, "AllocationResult", kept, verbatim=True)
+        return written if self._timestamp is None else {**written, "allocationTimestamp": self._timestamp()}
+
+    # --- taking back
+
+    def take_back(self, target: Target, consumer: Consumer, allocation: Object | None, fence: Fence) -> None:
+        """Undo whatever has arrived of the writes above, and make sure that nothing of them arrives later.
+
+        :param allocation: the devices that the claim is to lose if nobody else has reserved it; None: it keeps them.
+        :param fence: is asked before every write.
+        :raises Unavailable: if it is not done.
+        """
+        claim = self._find(target)
+        for _ in range(MOST_TRIES):
+            if claim is None:
+                return
+            change = _next_undo(claim, consumer, allocation)
+            if change is None:
+                return
+            fence()
+            path, patch = change
+            answer = self._patch(target.path + path, claim, patch)
+            claim = self._find(target) if answer is None else answer
+        raise Unavailable(f"ResourceClaim {target.key} keeps changing")
+
+    # --- requests
+
+    def _find(self, target: Target) -> Object | None:
+        """The claim as it is now; None if it is gone, or another one has its name."""
+        code, answer = self._api.request("GET", target.path)
+        if code == NOT_FOUND:
+            return None
+        claim: Object = expect((code, answer), f"GET {target.path}", OK)
+        if uid_of(claim) != target.uid:
+            return None
+        self._seen(claim)
+        return claim
+
+    def _read(self, target: Target) -> Object:
+        claim = self._find(target)
+        if claim is None:
+            raise _is_gone(target)
+        return claim
+
+    def _patch(self, path: str, claim: Object, patch: Object) -> Object | None:
+        """Change a claim that is as it was read; None if it is not."""
+        metadata = mapping(claim, "metadata")
+        precondition = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+        body = {**patch, "metadata": {**precondition, **mapping(patch, "metadata")}}
+        code, answer = self._api.request("PATCH", path, body)
+        return None if code in (CONFLICT, NOT_FOUND) else self._taken_in(Target.of(claim), code, answer)
+
+    def _taken_in(self, target: Target, code: int, answer: Any) -> Object:
+        claim: Object = expect((code, answer), f"writing ResourceClaim {target.key}", OK)
+        self._seen(claim)
+        return claim
+
+    def _references(self, consumers: Sequence[Object]) -> list[Object]:
+        """Entries of ``status.reservedFor`` without the members that are empty in normal form."""
+        return [{name: value for name, value in each.items() if value} for each in consumers]
+
+
+def same_devices(one: Object | None, other: Object | None) -> bool:
+    """Whether two allocations, in any form, hold the same devices for the same requests."""
+    return one is not None and other is not None and _devices(one) == _devices(other)
+
+
+def _devices(allocation: Object) -> list[tuple[str, ...]]:
+    parts = ("request", "driver", "pool", "device", "shareID")
+    return [
+        tuple(text(each, part) for part in parts)
+        for each in entries(mapping(allocation, "devices"), "results")
+    ]
+
+
+def _next_undo(claim: Object, consumer: Consumer, allocation: Object | None) -> tuple[str, Object] | None:
+    """The next write that takes back (subresource, patch); None if nothing is left to do.
+
+    Each is a write of its own: that the reservation goes first is what makes a late one harmless.
+    """
+    held = allocation_of(claim)
+    if held is not None and is_reserved(claim, consumer.uid):
+        left = [each for each in reservations(claim) if text(each, "uid") != consumer.uid]
+        return "/status", {"status": {"reservedFor": left or None}}
+    if allocation is None:
+        return None
+    if held is not None and same_devices(held, allocation) and not reservations(claim):
+        return "/status", {"status": {"allocation": None, "devices": None}}
+    if held is None and FINALIZER in _finalizers(claim):
+        others = [each for each in _finalizers(claim) if each != FINALIZER]
+        return "", {"metadata": {"finalizers": others or None}}
+    return None
+
+
+def _finalizers(claim: Object) -> list[str]:
+    return entries(mapping(claim, "metadata"), "finalizers")
+
+
+def _check_unallocated(target: Target, claim: Object) -> None:
+    _check_stays(target, claim)
+    if allocation_of(claim) is not None:
+        raise ClaimConflict(f"ResourceClaim {target.name!r} has got devices meanwhile")
+
+
+def _check_reservable(target: Target, claim: Object) -> None:
+    _check_stays(target, claim)
+    if allocation_of(claim) is None:
+        raise ClaimConflict(f"ResourceClaim {target.name!r} has lost its devices meanwhile")
+    if len(reservations(claim)) >= RESERVED_FOR:
+        raise ClaimConflict(f"ResourceClaim {target.name!r} is in use by {RESERVED_FOR} consumers already")
+
+
+def _check_stays(target: Target, claim: Object) -> None:
+    if uid_of(claim) != target.uid:
+        raise _is_gone(target)
+    if mapping(claim, "metadata").get("deletionTimestamp"):
+        raise ClaimConflict(f"ResourceClaim {target.name!r} is being deleted")
+
+
+def _is_gone(target: Target) -> ClaimConflict:
+    return ClaimConflict(f"ResourceClaim {target.name!r} has been deleted")
+
+
+def _keeps_changing(target: Target) -> ClaimConflict:
+    return ClaimConflict(f"ResourceClaim {target.name!r} keeps changing")

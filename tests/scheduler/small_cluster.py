@@ -1,0 +1,216 @@
+"""A cluster in memory with sidecars that bind pods in it, for tests of what is written and what is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from resourceapi.objects import Object
+from resourceapi.releases import Profile
+from scheduler.binding import Binder
+from scheduler.claim_writes import FINALIZER, ClaimWrites
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.decisions import Decisions
+from scheduler.extender_api import BindingRequest, CandidateNodes
+from scheduler.filtering import Filter
+from scheduler.leading import NotLeading
+from scheduler.snapshots import InResults
+from scheduler.take_over import TakeOver
+from scheduler.undoing import Undoing
+from tests.scheduler.fake_api import FakeApi
+from tests.scheduler.fake_places import CORE, RESOURCE
+
+DRIVER = "gpu.example.com"
+TIMEOUT = 600
+START = datetime(2026, 1, 1, tzinfo=UTC)
+GATES = {"DRADeviceBindingConditions": True, "DRAResourceClaimDeviceStatus": True}
+CLAIMS, PODS = f"{RESOURCE}/namespaces/ns/resourceclaims", f"{CORE}/namespaces/ns/pods"
+
+
+def v1(kind: str, name: str, **more: Any) -> Object:
+    """An object of the group."""
+    namespace = {"namespace": "ns"} if "Claim" in kind else {}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": name, **namespace, **more.pop("metadata", {})},
+        **more,
+    }
+
+
+def node(name: str) -> Object:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
+
+
+def gpus(node_name: str, count: int, **device: Any) -> Object:
+    """The only slice of a node."""
+    spec = {
+        "driver": DRIVER,
+        "nodeName": node_name,
+        "pool": {"name": node_name, "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": f"gpu-{index}", **device} for index in range(count)],
+    }
+    return v1("ResourceSlice", node_name, spec=spec)
+
+
+def claim(name: str, count: int = 1, **more: Any) -> Object:
+    request = {"name": "g", "exactly": {"deviceClassName": "gpu", "count": count}}
+    return v1("ResourceClaim", name, spec={"devices": {"requests": [request]}}, **more)
+
+
+def pod(name: str, *claims: str, **spec: Any) -> Object:
+    entries = [{"name": each, "resourceClaimName": each} for each in claims]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}"},
+        "spec": {"schedulerName": "claimcheck", "resourceClaims": entries, **spec},
+    }
+
+
+def cluster(*objects: Object, count: int = 2, nodes: Iterable[str] = ("n1",), **device: Any) -> FakeApi:
+    """A cluster whose nodes have GPUs."""
+    return FakeApi(
+        [
+            v1("DeviceClass", "gpu", spec={}),
+            *(each for name in nodes for each in (node(name), gpus(name, count, **device))),
+            *objects,
+        ]
+    )
+
+
+class Leader:
+    """Leads until told otherwise."""
+
+    def __init__(self) -> None:
+        self.current = 1
+        self.leads = True
+        #: leads no longer once it has been asked so often
+        self.answers = -1
+
+    @property
+    def term(self) -> int:
+        self.insist(self.current)
+        return self.current
+
+    def insist(self, term: int) -> None:
+        self.answers -= 1
+        if not self.leads or term != self.current or self.answers == -1:
+            self.leads = False
+            raise NotLeading("another replica leads")
+
+
+class Sidecar:
+    """One process; a new one knows only what the API server has."""
+
+    def __init__(self, api: FakeApi, gates: dict[str, bool] = GATES) -> None:
+        self.api = api
+        self.leader = Leader()
+        self.clock = START
+        self.picture = ClusterPicture(Profile("1.37", gates))
+        self.decisions = Decisions(clock=lambda: 1e9)
+        self.filter = Filter(self.picture, self.decisions, seconds=60.0, term=lambda: self.leader.term)
+        self.writes = ClaimWrites(
+            api,
+            self.picture.profile.schemas["v1"],
+            InResults(),
+            self.picture.claims.seen,
+            timestamp=(lambda: f"{self.clock:%Y-%m-%dT%H:%M:%SZ}")
+            if self.picture.features.binding_conditions
+            else None,
+        )
+        self.undoing = Undoing()
+        self.binder = Binder(
+            api,
+            self.picture,
+            self.decisions,
+            self.leader,
+            self.writes,
+            self.undoing,
+            timeout_seconds=TIMEOUT,
+            now=lambda: self.clock,
+        )
+        self.sync()
+
+    def sync(self) -> None:
+        """See everything as the API server has it."""
+        for source in self.picture.sources():
+            version, _, resource = source.path.rpartition("/")
+            source.collection.replace(self.api.all(resource, version))
+
+    def take_over(self) -> None:
+        """Begin to lead, after another process."""
+        TakeOver(
+            self.api,
+            "me",
+            relist=self.sync,
+            claims=lambda: list(self.picture.claim_objects.objects.values()),
+            seen=self.picture.claims.seen,
+            is_on_node=lambda namespace, name, uid: any(
+                record.uid == uid and record.node for record in self.picture.pods.objects.values()
+            ),
+        )(lambda: self.leader.insist(self.leader.current))
+
+    def later(self, seconds: float) -> None:
+        self.clock += timedelta(seconds=seconds)
+
+    def decide(self, name: str) -> list[str]:
+        """Filter a pod on all nodes; those that fit."""
+        found = self.api.get(f"{PODS}/{name}")
+        nodes = tuple(each["metadata"]["name"] for each in self.api.all("nodes", CORE))
+        self.decisions._in_flight.clear()
+        return list(self.filter.answer(CandidateNodes(found, nodes)).fitting)
+
+    def bind(self, name: str, node_name: str = "n1", uid: str = "") -> str:
+        """Bind a pod for which :meth:`decide` has been asked; the error."""
+        return self.binder.bind(BindingRequest("ns", name, uid or f"uid-{name}", node_name))
+
+    def schedule(self, name: str) -> str:
+        """Try once to place a pod, as kube-scheduler does."""
+        fitting = self.decide(name)
+        return self.bind(name, fitting[0]) if fitting else "does not fit"
+
+
+def node_of(api: FakeApi, name: str) -> str:
+    """The node of a pod, if it is bound."""
+    found: str = api.get(f"{PODS}/{name}")["spec"].get("nodeName", "")
+    return found
+
+
+def devices_of(found: Object) -> list[str]:
+    """The devices that a claim holds, as `node/device`."""
+    results = found.get("status", {}).get("allocation", {}).get("devices", {}).get("results", [])
+    return [f"{each['pool']}/{each['device']}" for each in results]
+
+
+def assert_nothing_twice(api: FakeApi) -> None:
+    """No device was held by two claims at any moment, and none changed hands while a pod on a node used it."""
+    held: dict[str, list[str]] = {}
+    for change in api.history:
+        if change.resource != "resourceclaims":
+            continue
+        name = change.object["metadata"]["name"]
+        held[name] = [] if change.type == "DELETED" else devices_of(change.object)
+        every = [device for each in held.values() for device in each]
+        assert len(every) == len(set(every)), (change, held)
+
+
+def assert_used_claims_hold(api: FakeApi) -> None:
+    """Pods on nodes have claims that are allocated, reserved for them and protected."""
+    for each in api.all("pods", CORE):
+        for entry in each["spec"]["resourceClaims"] if each["spec"].get("nodeName") else ():
+            found = api.get(f"{CLAIMS}/{entry['resourceClaimName']}")
+            assert devices_of(found)
+            assert FINALIZER in found["metadata"]["finalizers"]
+            assert each["metadata"]["uid"] in [user["uid"] for user in found["status"]["reservedFor"]]
+
+
+def traces(api: FakeApi) -> list[str]:
+    """What claims have of allocations: finalizers, devices, reservations."""
+    found = []
+    for each in api.all("resourceclaims"):
+        name, status = each["metadata"]["name"], each.get("status", {})
+        found += [f"{name}: {part}" for part in (*each["metadata"].get("finalizers", ()), *devices_of(each))]
+        found += [f"{name}: for {user['name']}" for user in status.get("reservedFor", ())]
+    return found
