@@ -88,6 +88,8 @@ class Plans:
         self._nodes = nodes
         self._plans: dict[tuple[str, ...], Plan] = {}
         self._outcomes = 0
+        #: how often an outcome was found by a search, and how often it was known
+        self.searches = self.hits = 0
 
     def clear(self) -> None:
         """Drop all plans, as is needed when a DeviceClass changes."""
@@ -115,8 +117,11 @@ class Plans:
         key = node_class if signature is None else (node_class, signature)
         found = plan.outcomes.get(key)
         if found is None:
+            self.searches += 1
             found = plan.outcomes[key] = self._find(plan, entry)
             self._outcomes += 1
+        else:
+            self.hits += 1
         return found
 
     def _find(self, plan: Plan, entry: NodeEntry) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from typing import NamedTuple
 
 from allocator.allocated import AllocatedState, allocation_of
 from allocator.allocation import Allocator
@@ -56,6 +57,13 @@ _FILTERING = (Mode.FILTER, Mode.ATTEMPT, Mode.BEST_FIT)
 """The modes that answer for kube-scheduler, not only for its allocator: it checks claims before it looks at nodes."""
 
 
+class SearchEffort(NamedTuple):
+    """How often it was searched for devices on a kind of nodes, and how often the outcome was known."""
+
+    searches: int
+    hits: int
+
+
 class SchedulingState:
     """Nodes, inventory and claims; all objects but nodes (JSON) are those of v1 in normal form.
 
@@ -97,6 +105,12 @@ class SchedulingState:
     def held(self) -> Mapping[str, Object]:
         """The allocation that counts for each claim that has one, by ``namespace/name``."""
         return self._held
+
+    @property
+    def effort(self) -> SearchEffort:
+        """The searches of all questions so far."""
+        plans = (self._plans, self._best_plans)
+        return SearchEffort(sum(each.searches for each in plans), sum(each.hits for each in plans))
 
     # --- changes
 

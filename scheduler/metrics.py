@@ -2,47 +2,98 @@
 
 from __future__ import annotations
 
-from prometheus_client import Counter, Gauge
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from resourceapi.objects import Object
+from scheduler.allocated_alternatives import chosen_alternatives
 from serving.metrics import ServerMetrics
+
+if TYPE_CHECKING:
+    from scheduler.cluster_picture import ClusterPicture
+
+_PREFIX = "claimcheck_scheduler"
 
 
 class Metrics(ServerMetrics):
     """The metrics of one process: latency and attempts per verb are the server's, by its route."""
 
     def __init__(self) -> None:
-        super().__init__("claimcheck_scheduler", "verb")
-        self.outcomes = Counter(
-            "claimcheck_scheduler_attempts",
-            "Answers to kube-scheduler by verb and result.",
-            ["verb", "result"],
-            registry=self.registry,
+        super().__init__(_PREFIX, "verb")
+        registry = self.registry
+        self.outcomes = _counter(
+            registry, "attempts", "Answers to kube-scheduler by verb and result.", "verb", "result"
         )
-        self.assumed = Gauge(
-            "claimcheck_scheduler_assumed_allocations",
-            "Allocations that count in memory and are being written.",
-            registry=self.registry,
-            multiprocess_mode="livemostrecent",
+        self.allocations = _counter(
+            registry,
+            "allocated_devices",
+            "Devices given to claims, by driver, DeviceClass, and place of the alternative in firstAvailable (from 0).",
+            "driver",
+            "device_class",
+            "alternative",
         )
-        self.drifted = Counter(
-            "claimcheck_scheduler_drifted_claims",
+        self.claims = _counter(
+            registry, "claims", "Claims that were to be allocated, by what became of that.", "result"
+        )
+        self.searches = _counter(
+            registry,
+            "searches",
+            "Kinds of nodes that were searched for devices, or whose outcome was known.",
+            "cached",
+        )
+        self.drifted = _counter(
+            registry,
+            "drifted_claims",
             "Claims that memory had otherwise than the API server for longer than an event takes.",
-            registry=self.registry,
         )
-        self.leads = Gauge(
-            "claimcheck_scheduler_leads",
-            "1 on the replica that answers kube-scheduler, 0 on the others.",
-            registry=self.registry,
-            multiprocess_mode="livemostrecent",
+        self.pending = _gauge(registry, "pending_pods", "Pods that fit on no node, and wait.")
+        self.assumed = _gauge(
+            registry, "assumed_allocations", "Allocations that count in memory and are being written."
         )
-
-        self.without_claims = Gauge(
-            "claimcheck_scheduler_pods_without_claims",
+        self.leads = _gauge(
+            registry, "leads", "1 on the replica that answers kube-scheduler, 0 on the others."
+        )
+        self.without_claims = _gauge(
+            registry,
+            "pods_without_claims",
             "Pods that have waited for 30 s for claims from templates, which kube-controller-manager creates.",
-            registry=self.registry,
-            multiprocess_mode="livemostrecent",
         )
+        self._searched = (0, 0)
 
     def count(self, verb: str, result: str) -> None:
         """Count an answer."""
         self.child(self.outcomes, verb, result).inc()
+
+    def count_claims(self, allocated: Iterable[tuple[Object, Object]]) -> None:
+        """Count claims that were allocated, each with its AllocationResult."""
+        for claim, allocation in allocated:
+            self.child(self.claims, "allocated").inc()
+            for each in chosen_alternatives(claim, allocation):
+                self.child(self.allocations, each.driver, each.device_class, each.alternative).inc()
+
+    def count_failed_claims(self, number: int) -> None:
+        """Count claims that could not be allocated as was decided."""
+        self.child(self.claims, "failed").inc(number)
+
+    def show(self, picture: ClusterPicture, pending: int, *, leads: bool) -> None:
+        """Show how things are.
+
+        :param pending: how many pods wait.
+        """
+        self.pending.set(pending)
+        self.assumed.set(picture.claims.assumed)
+        self.leads.set(leads)
+        effort = picture.state.effort
+        for cached, now, before in zip(("false", "true"), effort, self._searched, strict=True):
+            self.child(self.searches, cached).inc(now - before)
+        self._searched = effort
+
+
+def _counter(registry: CollectorRegistry, name: str, about: str, *labels: str) -> Counter:
+    return Counter(f"{_PREFIX}_{name}", about, labels, registry=registry)
+
+
+def _gauge(registry: CollectorRegistry, name: str, about: str) -> Gauge:
+    return Gauge(f"{_PREFIX}_{name}", about, registry=registry, multiprocess_mode="livemostrecent")
