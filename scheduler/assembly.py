@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from cluster.client import Client
+from scheduler.binding import Binder
 from scheduler.claim_creation import ClaimCreation
+from scheduler.claim_writes import ClaimWrites
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
 from scheduler.endpoint import Endpoint
-from scheduler.extender_api import BindingRequest
 from scheduler.filtering import Filter
 from scheduler.leader_setup import make_leadership
+from scheduler.leading import Leadership
 from scheduler.preempting import Preemption
 from scheduler.routes import Verbs
 from scheduler.scoring import Scorer, Scoring
 from scheduler.self_check import SelfCheck
 from scheduler.server_check import ServerCheck
 from scheduler.take_over import CLAIMS_OF_ALL
+from scheduler.undoing import Undoing
 from scheduler.wake_up_claim import WakeUpClaim
 from scheduler.waking import Waking
 from serving import api_server
@@ -30,6 +34,9 @@ from serving.config_file import Config
 
 if TYPE_CHECKING:  # metrics' files are opened with the import
     from scheduler.metrics import Metrics
+
+
+GAUGES_SECONDS = 1.0
 
 
 class Sidecar(NamedTuple):
@@ -56,45 +63,67 @@ def make_client(config: Config) -> Client:
 
 def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
     """All parts, connected; nothing is asked of the API server yet."""
+    get = config.get
     client = make_client(config)
-    profile, serves = make_profile(config), config.get("apiServer", "serves")
+    profile, serves = make_profile(config), get("apiServer", "serves")
     server = ServerCheck(client, profile, serves)
     picture = ClusterPicture(profile, server)
     decisions = Decisions()
     reflectors = picture.reflectors(client)
     endpoint = _endpoint(config, client)
     leadership = make_leadership(config, client, picture, reflectors, endpoint, lose=decisions.clear)
-    seconds = config.get("scheduling", "filterMilliseconds") / 1000
     waking = Waking(picture, _wake_up_claim(config, client).touch, leads=lambda: leadership.is_leading)
-    filtering = Filter(
-        picture,
-        decisions,
-        seconds=seconds,
-        term=lambda: leadership.term,
-        best_fit=config.get("scheduling", "objective") == "BestFit",
-        refused=waking.refused,
+    undoing = Undoing()
+    writes = ClaimWrites(
+        client,
+        profile.schemas["v1"],
+        server,
+        picture.claims.seen,
+        timestamp=_now if picture.features.binding_conditions else None,
     )
-    scorer = Scorer(decisions, Scoring(config.get("scheduling", "scoring")))
-    preemption = Preemption(picture, seconds=seconds, term=lambda: leadership.term)
+    seconds = get("scheduling", "filterMilliseconds") / 1000
+    verbs = Verbs(
+        Filter(
+            picture,
+            decisions,
+            seconds=seconds,
+            term=lambda: leadership.term,
+            best_fit=get("scheduling", "objective") == "BestFit",
+            refused=waking.refused,
+        ),
+        Scorer(decisions, Scoring(get("scheduling", "scoring"))).scores,
+        Binder(
+            client,
+            picture,
+            decisions,
+            leadership,
+            writes,
+            undoing,
+            timeout_seconds=get("scheduling", "bindingTimeoutSeconds"),
+        ),
+        Preemption(picture, seconds=seconds, term=lambda: leadership.term).victims,
+    )
     creation = ClaimCreation(
-        picture.pods.objects, config.get("scheduling", "schedulerName"), serves, metrics.without_claims.set
+        picture.pods.objects, get("scheduling", "schedulerName"), serves, metrics.without_claims.set
     )
     check = SelfCheck(client, picture, relist=reflectors[CLAIMS_OF_ALL].relist, found=metrics.drifted.inc)
-    keep_endpoint = (
-        ()
-        if endpoint is None
-        else (partial(endpoint.keep, lambda: partial(leadership.insist, leadership.term)),)
-    )
+
+    def show_metrics(ending: Event) -> None:
+        while not ending.wait(GAUGES_SECONDS):
+            metrics.show(picture, len(waking), leads=leadership.is_leading)
+
     return Sidecar(
-        verbs=Verbs(filtering, scorer.scores, _NoBinder(), preemption.victims),
+        verbs=verbs,
         background=[
             server.run,
             *(server.first(each.run) for each in reflectors.values()),
-            creation.run,
-            partial(check.run, config.get("selfCheck", "seconds")),
             server.first(lambda ending: leadership.start()),
-            *keep_endpoint,
+            *_keep_endpoint(endpoint, leadership),
             waking.run,
+            undoing.run,
+            creation.run,
+            partial(check.run, get("selfCheck", "seconds")),
+            show_metrics,
         ],
         checks={
             "apiServer": server.recognized.is_set,
@@ -103,6 +132,16 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
         },
         stop=leadership.stop,
     )
+
+
+def _now() -> str:
+    """The time as claims have it: whole seconds, as kube-scheduler writes them."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _keep_endpoint(endpoint: Endpoint | None, leadership: Leadership) -> Iterator[Callable[[Event], None]]:
+    if endpoint is not None:
+        yield partial(endpoint.keep, lambda: partial(leadership.insist, leadership.term))
 
 
 def _wake_up_claim(config: Config, client: Client) -> WakeUpClaim:
@@ -121,9 +160,3 @@ def _endpoint(config: Config, client: Client) -> Endpoint | None:
     except ValueError:
         message = "leaderElection.service: the variable POD_IP has to be an IP address of this replica"
         raise config.error(("leaderElection", "service"), message) from None
-
-
-class _NoBinder:
-    def bind(self, request: BindingRequest) -> str:
-        """Bind nothing."""
-        return "binding is not possible yet"
