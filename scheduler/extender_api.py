@@ -38,7 +38,7 @@ class BindingRequest(NamedTuple):
 class Verdicts(NamedTuple):
     """ExtenderFilterResult: the nodes that fit, and why others do not.
 
-    :param failed: nodes on which preemption might help.
+    :param failed: nodes on which the deletion of other pods might help.
     :param beyond_preemption: nodes on which it cannot.
     """
 
@@ -110,14 +110,28 @@ def _read_victims(value: object) -> Victims:
     return Victims(uids, violations if isinstance(violations, int) else 0)
 
 
-def filter_result(verdicts: Verdicts) -> Object:
-    """An ExtenderFilterResult."""
+def filter_result(verdicts: Verdicts, nominated: str = "") -> Object:
+    """An ExtenderFilterResult.
+
+    kube-scheduler has found room for the pod on each of these nodes. So it would look there in vain for victims, and tell the
+    user "expected at least one victim pod" after the reason. Only on the node that the pod is nominated for it has to
+    look: it sees that victims are leaving, and deletes no others.
+
+    :param nominated: the node of which kube-scheduler has deleted pods for this one, if any.
+    """
+    failed = {node: reason for node, reason in verdicts.failed.items() if node == nominated}
+    beyond = {node: reason for node, reason in verdicts.failed.items() if node != nominated}
     return {
         "NodeNames": list(verdicts.fitting),
-        "FailedNodes": dict(verdicts.failed),
-        "FailedAndUnresolvableNodes": dict(verdicts.beyond_preemption),
+        "FailedNodes": failed,
+        "FailedAndUnresolvableNodes": {**beyond, **verdicts.beyond_preemption},
         "Error": "",
     }
+
+
+def nominated_node(pod: Object) -> str:
+    """The node of which kube-scheduler has deleted pods for this one; empty if there is none."""
+    return text(mapping(pod, "status"), "nominatedNodeName")
 
 
 def host_priorities(scores: Mapping[str, int]) -> list[Object]:

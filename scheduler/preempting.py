@@ -15,7 +15,7 @@ from allocator.allocated import allocation_of
 from allocator.time_limit import TimeLimit
 from resourceapi.manifests import text
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.extender_api import PreemptionRequest, Victims
+from scheduler.extender_api import PreemptionRequest, Victims, nominated_node
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for, reservations
 from scheduler.pods import PodRecord, pod_record
 
@@ -49,6 +49,9 @@ class Preemption:
                 return {}
             picture.state.time_limit = limit = TimeLimit(self._seconds)
             pods = _Pods(picture.pods.objects.values())
+            nominated = nominated_node(request.pod)
+            if nominated and _Trials(picture, pods, claims, nominated).will_fit():
+                return {}  # kube-scheduler has deleted pods for this one already
             found = {}
             for node, victims in request.victims.items():
                 if limit.is_over:
@@ -122,8 +125,21 @@ class _Trials:
                 more = others
         return self._by_priority(uids, [each.pod for each in more])
 
+    def will_fit(self) -> bool:
+        """Whether the claims fit once those have lost their devices whose pods are leaving or have left."""
+        claims = self._picture.claim_objects.objects.items()
+        left = {
+            key
+            for key, claim in list(claims)
+            if (users := reservations(claim))
+            and all(text(each, "uid") not in self._pods.by_uid for each in users)
+        }
+        return self._fits_without(self._freed(self._pods.leaving) | (left - self._own))
+
     def _fits(self, gone: Sequence[PodRecord]) -> bool:
-        freed = self._freed(gone)
+        return self._fits_without(self._freed(gone))
+
+    def _fits_without(self, freed: frozenset[str]) -> bool:
         known = self._known.get(freed)
         if known is None:
             state = self._picture.state

@@ -15,6 +15,7 @@ from scheduler.extender_api import (
     binding_result,
     filter_result,
     host_priorities,
+    nominated_node,
     preemption_result,
     read_binding,
     read_candidates,
@@ -96,7 +97,7 @@ def make_routes(verbs: Verbs, metrics: Metrics, most_bytes: int) -> Iterator[Rou
 def _filter(filtering: Filter, metrics: Metrics, candidates: CandidateNodes, caller: Caller) -> Object:
     verdicts = _by_leader(lambda: filtering.answer(candidates))
     metrics.count("filter", "fits" if verdicts.fitting else "refused")
-    return filter_result(verdicts)
+    return filter_result(verdicts, nominated_node(candidates.pod))
 
 
 def _prioritize(verbs: Verbs, candidates: CandidateNodes, caller: Caller) -> list[Object]:

@@ -11,7 +11,15 @@ import pytest
 import yaml
 
 from resourceapi.objects import Object
-from scheduler.extender_api import PreemptionRequest, Victims, preemption_result, read_preemption
+from scheduler.extender_api import (
+    PreemptionRequest,
+    Verdicts,
+    Victims,
+    filter_result,
+    nominated_node,
+    preemption_result,
+    read_preemption,
+)
 from scheduler.preempting import Preemption
 from serving.routes import HTTPError
 from tests.scheduler.test_filtering import Cluster, allocation, claim, pod
@@ -58,7 +66,9 @@ def preemptor() -> Object:
 
 def request_of(case: Object) -> PreemptionRequest:
     victims = {node: Victims([f"uid-{each}" for each in uids], 1) for node, uids in case["victims"].items()}
-    return PreemptionRequest(preemptor(), victims)
+    asking = preemptor()
+    asking["status"] = {"nominatedNodeName": case["nominated"]} if "nominated" in case else {}
+    return PreemptionRequest(asking, victims)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
@@ -120,6 +130,18 @@ def test_only_the_leader_answers() -> None:
     case = CASES[0]
     with pytest.raises(ConnectionError):
         Preemption(cluster_of(case).picture, seconds=60, term=term).victims(request_of(case))
+
+
+def test_filter_offers_preemption_on_the_nominated_node_only() -> None:
+    """On others kube-scheduler would find nobody to delete, since there is room for all but the claims."""
+    verdicts = Verdicts(["n0"], {"n1": "few", "n2": "few"}, {"n3": "never"})
+    assert filter_result(verdicts, nominated_node({"status": {"nominatedNodeName": "n1"}})) == {
+        "NodeNames": ["n0"],
+        "FailedNodes": {"n1": "few"},
+        "FailedAndUnresolvableNodes": {"n2": "few", "n3": "never"},
+        "Error": "",
+    }
+    assert filter_result(verdicts, nominated_node({}))["FailedNodes"] == {}
 
 
 def test_wire() -> None:
