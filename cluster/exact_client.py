@@ -1,0 +1,149 @@
+"""A client for objects of which JSON requests change too much.
+
+An API server compares what must not change byte by byte, also where an object has JSON inside: parameters of drivers in
+ResourceClaims. A client that sends those with spaces, or with ``<``, ``>`` and ``&`` as they are, makes an object that no JSON
+request can change: what it does not mention comes out encoded anew, and counts as changed. Kubernetes' own components do not
+notice, as they send protocol buffers; so this client changes such an object in that format, and only in the fields that are
+to be changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from cluster.client import JSON, Client
+from cluster.wire_format import WireError, field, fields, replaced, values_of
+from resourceapi import deep_json
+from resourceapi.api_client import Unavailable
+from resourceapi.json_values import JSONError
+from resourceapi.manifests import entries, mapping, text
+from resourceapi.objects import Object
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+MAGIC = b"k8s\x00"
+OK, CONFLICT, INVALID = 200, 409, 422
+#: The fields that are compared in this way.
+COMPARED = frozenset({"spec", "status.allocation"})
+# Numbers of fields. Sources: generated.proto of k8s.io/apimachinery (runtime, meta/v1) and of k8s.io/api/resource/v1.
+RAW = 2  # of Unknown, which every object comes in
+METADATA, STATUS = 1, 3
+UID, RESOURCE_VERSION, ANNOTATIONS, FINALIZERS = 5, 6, 12, 14
+RESERVED_FOR = 2
+REFERENCE = {"apiGroup": 1, "resource": 3, "name": 4, "uid": 5}
+
+Edit = Callable[[bytes], bytes]
+
+
+class ExactClient:
+    """Implements :class:`resourceapi.api_client.Api`; for any number of threads."""
+
+    def __init__(self, client: Client) -> None:
+        """Make it ready.
+
+        :param client: sends the requests.
+        """
+        self._client = client
+
+    def request(
+        self, verb: str, path: str, body: object = None, query: Mapping[str, str] | None = None
+    ) -> tuple[int, Any]:
+        """Send a request and return its HTTP status and JSON body.
+
+        A patch that is refused for a change that it does not make is carried out in another way, if it is about finalizers,
+        annotations or ``status.reservedFor`` of a claim, and names a resourceVersion.
+
+        :raises Unavailable: as :meth:`cluster.client.Client.request`.
+        """
+        answer = self._client.request(verb, path, body, query)
+        if verb != "PATCH" or query or not _is_about_bytes(answer) or not isinstance(body, dict):
+            return answer
+        edit = _edit_of(body)
+        return answer if edit is None else self._change(path, mapping(body, "metadata"), edit)
+
+    def _change(self, path: str, expected: Object, edit: Edit) -> tuple[int, Any]:
+        code, found = self._client.exchange("GET", path, None, media_type=PROTOBUF, accept=PROTOBUF)
+        if code != OK:
+            return self._client.request("GET", path)
+        try:
+            if not _is_current(found, expected):
+                return CONFLICT, {"message": "the object has been modified"}
+            changed = _edited(found, edit)
+        except WireError as error:
+            raise Unavailable(f"GET {path}: the answer cannot be read: {error}") from None
+        code, answer = self._client.exchange("PUT", path, changed, media_type=PROTOBUF, accept=JSON)
+        try:
+            return code, deep_json.loads(answer)
+        except JSONError as error:
+            raise Unavailable(f"PUT {path}: {error}", reason=str(error)) from None
+
+
+def _is_about_bytes(answer: tuple[int, Any]) -> bool:
+    """Whether a patch is refused because of fields that it does not mention."""
+    code, status = answer
+    causes = entries(mapping(status, "details"), "causes")
+    return code == INVALID and bool(causes) and all(text(each, "field") in COMPARED for each in causes)
+
+
+def _is_current(obj: bytes, expected: Object) -> bool:
+    metadata = b"".join(values_of(_raw(obj), METADATA))
+    return all(
+        values_of(metadata, number) == [text(expected, name).encode()]
+        for name, number in (("uid", UID), ("resourceVersion", RESOURCE_VERSION))
+        if name in expected
+    )
+
+
+def _edited(obj: bytes, edit: Edit) -> bytes:
+    return MAGIC + _within(obj.removeprefix(MAGIC), RAW, edit)
+
+
+def _raw(obj: bytes) -> bytes:
+    if not obj.startswith(MAGIC):
+        raise WireError("it does not begin as objects do")
+    return b"".join(values_of(obj.removeprefix(MAGIC), RAW))
+
+
+def _edit_of(patch: Object) -> Edit | None:
+    """What changes an object as a merge patch does; None for a patch of other fields."""
+    metadata, status = mapping(patch, "metadata"), mapping(patch, "status")
+    known = {"uid", "resourceVersion", "finalizers", "annotations"}
+    if "resourceVersion" not in metadata or metadata.keys() - known or patch.keys() - {"metadata", "status"}:
+        return None
+    if status.keys() - {"reservedFor"}:
+        return None
+
+    def edit(obj: bytes) -> bytes:
+        obj = _within(obj, METADATA, lambda message: _with_metadata(message, metadata))
+        if "reservedFor" in status:
+            references = [_reference(each) for each in status["reservedFor"] or ()]
+            obj = _within(obj, STATUS, lambda message: replaced(message, RESERVED_FOR, references))
+        return obj
+
+    return edit
+
+
+def _within(obj: bytes, number: int, edit: Edit) -> bytes:
+    """An object with one of its messages changed; it stays where it is."""
+    found = values_of(obj, number)
+    if not found:
+        return obj + field(number, edit(b""))
+    return b"".join(
+        field(number, edit(each.value)) if each.number == number else each.encoded for each in fields(obj)
+    )
+
+
+def _with_metadata(message: bytes, changes: Object) -> bytes:
+    """Metadata with other finalizers, and with annotations more or less."""
+    if "finalizers" in changes:
+        message = replaced(message, FINALIZERS, changes["finalizers"] or ())
+    for name, value in mapping(changes, "annotations").items():
+        others = [each for each in values_of(message, ANNOTATIONS) if values_of(each, 1) != [name.encode()]]
+        added = [] if value is None else [field(1, name) + field(2, value)]
+        message = replaced(message, ANNOTATIONS, [*others, *added])
+    return message
+
+
+def _reference(consumer: Object) -> bytes:
+    """A ResourceClaimConsumerReference."""
+    return b"".join(field(number, text(consumer, name)) for name, number in REFERENCE.items())
