@@ -88,7 +88,7 @@ class TakeOver:
                 return
             insist()
             path, metadata = _path(claim), mapping(claim, "metadata")
-            current = {"resourceVersion": text(metadata, "resourceVersion"), "uid": text(metadata, "uid")}
+            current = {"resourceVersion": text(metadata, "resourceVersion")}
             answer = self._api.request("PATCH", path, {"metadata": {**current, **change}})
             if answer[0] == OK:
                 self._seen(expect(answer, f"PATCH {path}", OK))
