@@ -91,6 +91,7 @@ class Leadership:
         self._hold: _Hold | None = None
         self._terms = 0
         self._ready = 0
+        self._ended = 0
         self._ending = Event()
         self._failing = False
         self._thread = Thread(target=self.run, name="leadership", daemon=True)
@@ -116,12 +117,15 @@ class Leadership:
     def insist(self, term: int) -> None:
         """Make sure, right before a write, that no other replica leads, nor has led since the term began.
 
+        Whoever is told so may count on it: the term has ended then, also if the Lease is renewed after all.
+
         :raises NotLeading: unless the Lease has been renewed recently enough, by the time when the renewal was sent.
         """
         hold = self._hold
         if hold is None or hold.term != term:
             raise NotLeading("another replica has led since this was decided")
         if not self._is_reliable(hold):
+            self._ended = term
             raise NotLeading("the Lease was not renewed in time")
 
     def start(self) -> None:
@@ -160,10 +164,11 @@ class Leadership:
         self._failing = False
         if renewed is None:
             self._end_term()
-        elif self._hold is None:
-            self._begin_term(renewed)
-        else:
+        elif self._hold is not None and self._is_reliable(self._hold):
             self._hold = _Hold(self._hold.term, renewed)
+        else:
+            self._end_term()
+            self._begin_term(renewed)
 
     def _begin_term(self, renewed: float) -> None:
         self._terms += 1
@@ -196,7 +201,8 @@ class Leadership:
         return hold is not None and hold.term == term
 
     def _is_reliable(self, hold: _Hold) -> bool:
-        return self._clock() - hold.renewed < RELIABLE * self._candidate.seconds
+        in_time = self._clock() - hold.renewed < RELIABLE * self._candidate.seconds
+        return in_time and hold.term != self._ended
 
     def _pause(self) -> float:
         """Seconds until the next attempt, which is not later than when another one's Lease expires."""

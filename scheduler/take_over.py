@@ -26,7 +26,7 @@ from scheduler.leading import Fence
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 SEEN_BY = "claimcheck/seen-by"
-"""The annotation with the identity of the leader that found the claim unfinished; nothing reads it."""
+"""The annotation with the leader that found the claim unfinished, and a number so that it differs; nothing reads it."""
 _V1 = f"/apis/{GROUP}/v1"
 CLAIMS_OF_ALL = f"{_V1}/{CLAIM.resource}"
 OK, NOT_FOUND, CONFLICT = 200, 404, 409
@@ -61,6 +61,7 @@ class TakeOver:
         self._claims = claims
         self._seen = seen
         self._is_on_node = is_on_node
+        self._count = 0
 
     def __call__(self, insist: Fence) -> None:
         """Take over.
@@ -69,6 +70,7 @@ class TakeOver:
         :raises NotLeading: if another replica leads meanwhile; Unavailable if the API server does not answer.
         """
         insist()
+        self._count += 1
         self._relist()
         unfinished = [claim for claim in self._claims() if self._change(claim)]
         with ThreadPoolExecutor(WRITERS) as pool:
@@ -112,7 +114,7 @@ class TakeOver:
         for consumer in entries(mapping(claim, "status"), "reservedFor"):
             is_pod = text(consumer, "resource") == "pods"
             if is_pod and not self._is_on_node(namespace, text(consumer, "name"), text(consumer, "uid")):
-                return {"annotations": {SEEN_BY: self._identity}}
+                return {"annotations": {SEEN_BY: f"{self._identity}/{self._count}"}}
         return {}
 
 

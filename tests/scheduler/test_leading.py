@@ -120,9 +120,36 @@ def test_stopped(pair: Pair) -> None:
     with pytest.raises(NotLeading, match="not renewed in time"):
         pair.a.leadership.insist(term)
     assert not pair.a.leadership.is_leading
-    pair.a.leadership.step()  # nobody else has come
-    pair.a.leadership.insist(term)
-    assert (pair.a.leadership.is_leading, len(pair.a.fences), pair.a.lost) == (True, 1, 0)
+
+
+def test_nobody_came(pair: Pair) -> None:
+    """Who could not renew in time takes over again: what is late may be its own."""
+    term = pair.a.lead()
+    pair.clock.now += SECONDS
+    again = pair.a.lead()
+    assert (len(pair.a.fences), pair.a.lost) == (2, 1)
+    with pytest.raises(NotLeading):
+        pair.a.leadership.insist(term)
+    pair.a.leadership.insist(again)
+
+
+def test_no_is_for_good(pair: Pair) -> None:
+    """Somebody was told that the term is over, while the answer to a renewal that was sent in time was on its way."""
+    term = pair.a.lead()
+
+    def ask_late(request: object) -> None:
+        pair.clock.now += 0.5 * SECONDS
+        with pytest.raises(NotLeading):
+            pair.a.leadership.insist(term)
+
+    pair.clock.now += 0.5 * SECONDS
+    pair.api.hooks.append(ask_late)
+    pair.a.leadership.step()
+    with pytest.raises(NotLeading):
+        pair.a.leadership.insist(term)
+    pair.api.hooks.clear()
+    pair.a.lead()
+    assert len(pair.a.fences) == 2
 
 
 def test_lost(pair: Pair) -> None:
@@ -178,16 +205,15 @@ def test_lease_is_deleted(pair: Pair) -> None:
 
 
 def test_api_server_is_away(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
-    """It is said once; the term goes on with the next answer, since nobody else can have led."""
-    term = pair.a.lead()
+    """It is said once; after the next answer this replica leads again, since nobody else has taken the Lease."""
+    pair.a.lead()
     pair.api.down = True
     for _ in range(3):
         pair.clock.now += SECONDS
         pair.a.leadership.step()
     assert not pair.a.leadership.is_leading
     pair.api.down = False
-    pair.a.leadership.step()
-    pair.a.leadership.insist(term)
+    pair.a.lead()
     assert caplog.text.count("the Lease cannot be renewed") == 1
 
 
