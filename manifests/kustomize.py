@@ -63,6 +63,9 @@ def _apply(kustomization: Object, directory: Path, objects: list[Object]) -> lis
     unknown = kustomization.keys() - _STEPS.keys() - {"apiVersion", "kind", "generatorOptions"}
     if unknown:
         raise KustomizeError(f"{directory / FILE}: not supported: {', '.join(sorted(unknown))}")
+    for generator in kustomization.get("configMapGenerator", ()):
+        if (generator.get("options") or {}).keys() - {"labels"}:
+            raise KustomizeError(f"{directory / FILE}: of a generator's options only labels are supported")
     if "configMapGenerator" in kustomization and kustomization.get("generatorOptions") != _NO_SUFFIX:
         raise KustomizeError(f"{directory / FILE}: generatorOptions must be {_NO_SUFFIX}")
     for name, step in _STEPS.items():
@@ -93,6 +96,7 @@ def _config_maps(objects: list[Object], generators: list[Object], directory: Pat
     made = []
     for generator in generators:
         metadata = {name: generator[name] for name in ("name", "namespace") if name in generator}
+        metadata |= generator.get("options") or {}
         data = {name: (directory / name).read_text("utf-8") for name in generator["files"]}
         made.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
     return [*objects, *made]

@@ -1,4 +1,4 @@
-"""Every option of the service's configuration is explained to users."""
+"""Every option of the services' configurations is explained to users."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from typing import Any
 
 import pytest
 
-from webhook.config import schema_of_config
+from scheduler import config as scheduler_config
+from webhook import config as webhook_config
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = schema_of_config()
-GUIDES = [ROOT / "docs" / "how-to" / name for name in ("webhook.md", "quota.md", "deploy.md")]
+HOW_TO = ROOT / "docs" / "how-to"
+#: Of each service, the schema of its configuration and the pages that explain it.
+SERVICES = [
+    (webhook_config.schema_of_config(), [HOW_TO / name for name in ("webhook.md", "quota.md", "deploy.md")]),
+    (scheduler_config.schema_of_config(), [HOW_TO / name for name in ("schedule.md", "webhook.md")]),
+]
 
 
 def _options(schema: dict[str, Any], parent: str = "") -> Iterator[str]:
@@ -21,8 +26,11 @@ def _options(schema: dict[str, Any], parent: str = "") -> Iterator[str]:
         yield from _options(option, f"{parent}{name}.")
 
 
-@pytest.mark.parametrize("option", list(_options(SCHEMA)))
-def test_option_is_in_a_guide(option: str) -> None:
-    """By its name, in the guide to the webhook, to quota or to deploying it."""
+@pytest.mark.parametrize(
+    ("option", "guides"),
+    [(option, guides) for schema, guides in SERVICES for option in _options(schema)],
+)
+def test_option_is_in_a_guide(option: str, guides: list[Path]) -> None:
+    """By its name, in one of them."""
     name = option.rpartition(".")[2]
-    assert any(name in page.read_text("utf-8") for page in GUIDES)
+    assert any(name in page.read_text("utf-8") for page in guides)

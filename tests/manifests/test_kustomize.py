@@ -37,6 +37,10 @@ def write(directory: Path, **kustomization: Any) -> Path:
         ({"namePrefix": "a-"}, "not supported: namePrefix"),
         ({"kind": "Other"}, "kind must be one of"),
         ({"configMapGenerator": []}, "generatorOptions must be"),
+        (
+            {"configMapGenerator": [{"name": "a", "files": [], "options": {"immutable": True}}]},
+            "only labels are supported",
+        ),
         ({"resources": ["missing.yaml"]}, "missing.yaml"),
         ({"patches": [{"target": {"kind": "Namespace"}, "patch": "a: b"}]}, "only JSON patches"),
     ],

@@ -76,6 +76,14 @@ def test_kube_scheduler_finds_its_extender(components: list[str]) -> None:
         )
 
 
+@pytest.mark.parametrize("components", [*EVERY, pytest.param(["prometheus"], id="prometheus")])
+def test_all_but_the_namespace_can_be_deleted_by_a_label(components: list[str]) -> None:
+    """Others may be in the same namespace."""
+    for (kind, _), obj in rendered(components).items():
+        labels = obj["metadata"].get("labels", {})
+        assert (labels.get("app.kubernetes.io/part-of") == "claimcheck-scheduler") == (kind != "Namespace")
+
+
 @pytest.mark.parametrize("components", EVERY)
 def test_pods_have_what_they_mount(components: list[str]) -> None:
     """Every mount is of a volume, and every volume is mounted; ConfigMaps are there, Secrets are known."""

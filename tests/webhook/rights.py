@@ -48,8 +48,8 @@ def granted(objects: list[Object], account: Account = SERVICE) -> frozenset[Righ
         for obj in objects
         if (obj["kind"], obj["metadata"].get("namespace", ""), obj["metadata"]["name"]) in bound
         for rule in obj["rules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
+        for group in rule.get("apiGroups", [""])
+        for resource in rule.get("resources", rule.get("nonResourceURLs", ()))
         for verb in rule["verbs"]
         for name in rule.get("resourceNames") or [""]
     )

@@ -1,0 +1,68 @@
+"""The table of what can fail when a pod is scheduled has every message of the code, and no others."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from allocator.explaining import shortfalls
+from allocator.scheduler_messages import device_reason
+from scheduler.filtering import UNKNOWN_NODE
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "explanation" / "scheduling.md").read_text("utf-8")
+#: What tells users why a pod is not scheduled.
+TOLD = {"ClaimProblem", "BindError", "ClaimConflict", "_KeepAllocationError", "NoPlace", "NotLeading"}
+#: The words of others: of kube-scheduler, of the API server.
+OF_OTHERS = re.compile(r"^… |^failed filter with extender")
+
+
+def texts(node: ast.expr) -> Iterator[str]:
+    """The texts that an expression can be, with … for what is filled in."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    if isinstance(node, ast.JoinedStr):
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+    if isinstance(node, ast.Dict):
+        for value in node.values:
+            yield from texts(value)
+
+
+def told() -> set[str]:
+    """Every message of the sidecar."""
+    found = {device_reason(""), shortfalls.TOGETHER, UNKNOWN_NODE}
+    for file in (ROOT / "scheduler").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in TOLD:
+                found.update(texts(node.args[0]))
+    return found
+
+
+def shown() -> set[str]:
+    """Every message of the table."""
+    rows = [line.split("|") for line in PAGE.splitlines() if re.match(r"\| (filter|bind|all)", line)]
+    return {message for row in rows for message in re.findall(r"`([^`]+)`", row[2])}
+
+
+@pytest.mark.parametrize("message", sorted(told()))
+def test_message_is_explained(message: str) -> None:
+    """What it means, and what happens next."""
+    assert message in shown()
+
+
+def test_explained_messages_exist() -> None:
+    """Those of rows that are not of others are in the sources, word by word."""
+    sources = "".join(
+        text
+        for package in ("scheduler", "allocator")
+        for file in sorted((ROOT / package).rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.expr)
+        for text in texts(node)
+    )
+    unknown = {each for each in shown() if not OF_OTHERS.search(each) and each not in sources}
+    assert not unknown
