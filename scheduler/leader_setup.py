@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable, Mapping
 
 from cluster.client import Client
+from cluster.exact_client import ExactClient
 from cluster.lease import Election, Unopposed, unique_identity
 from cluster.reflector import Reflector
 from resourceapi.api_client import Unavailable
@@ -50,7 +51,7 @@ def make_leadership(
         return pod is not None and pod.uid == uid and bool(pod.node)
 
     take_over = TakeOver(
-        client,
+        ExactClient(client),
         candidate.identity,
         relist=relist,
         claims=lambda: list(picture.claim_objects.objects.values()),
