@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from allocator.explaining.conflicts import REQUEST
+from allocator.explaining import in_words
 from allocator.explaining.explanation import Explanation, NodeKind
-from allocator.explaining.finder import RELEASE, Remedy
 from allocator.explaining.holders import held_by
 from resourceapi.counting import number
 
-#: Nodes that are shown, and requests or claims that get a line each.
-MAX_KINDS, MAX_REQUESTS = 4, 3
+#: Kinds of nodes that are shown.
+MAX_KINDS = 4
 
 
 def remedies(explanation: Explanation) -> Iterator[str]:
     """Changes that would make the pod fit, or that none has been found."""
     if explanation.remedies:
         yield "  it would fit:"
-        yield from _each_remedy(explanation.remedies)
+        yield from (f"    - {each}" for each in in_words.remedies(explanation.remedies))
     elif explanation.complete:
         yield "  no single change that was tried makes it fit"
     if explanation.never:
@@ -47,23 +46,6 @@ def holders(explanation: Explanation) -> Iterator[str]:
     if found:
         yield "  who holds devices that it needs:"
         yield from found
-
-
-def _each_remedy(remedies: Sequence[Remedy]) -> Iterator[str]:
-    """One line each; if there are many, requests that could be left out share one, and so do claims to release."""
-    groups = [[each for each in remedies if each.kind == kind and each.short] for kind in (REQUEST, RELEASE)]
-    shared = [group for group in groups if len(group) > MAX_REQUESTS]
-    for remedy in remedies:
-        group = next((each for each in shared if remedy in each), None)
-        if group is None:
-            yield f"    - {remedy.text} ({_on(remedy.nodes)})"
-        elif remedy is group[0]:
-            what = "without one of these requests" if remedy.kind == REQUEST else "if one of these ended"
-            yield f"    - {what}: {', '.join(f'{each.short} ({_on(each.nodes)})' for each in group)}"
-
-
-def _on(nodes: Sequence[str]) -> str:
-    return f"on {nodes[0]}" if len(nodes) == 1 else f"on {len(nodes)} nodes, such as {nodes[0]}"
 
 
 def like(kind: NodeKind) -> str:

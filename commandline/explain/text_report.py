@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from allocator.explaining import in_words
 from allocator.explaining.alternatives import AlternativeNote
 from allocator.explaining.conflicts import Conflict
 from allocator.explaining.constraint_checks import ConstraintCheck
@@ -29,13 +30,12 @@ from commandline.explain.scope import scope
 from commandline.reports.writing import failure_lines
 from commandline.results import place
 from resourceapi.counting import number
-from resourceapi.nearness import nearest
 
 if TYPE_CHECKING:
     from commandline.explain.explanations import Answer, Explained
 
 #: Entries that are shown of long lists.
-MAX_REJECTIONS, MAX_VALUES, MAX_CLASSES, MAX_CONDITIONS = 4, 6, 6, 4
+MAX_REJECTIONS, MAX_VALUES, MAX_CONDITIONS = 4, 6, 4
 _TITLES = {rule.name: rule.title for rule in RULES}
 
 
@@ -156,14 +156,12 @@ def _verdict(explanation: Explanation) -> str:
     if not explanation.answers:
         return "does not fit: no node is eligible"
     eligible = "eligible " if explanation.excluded else ""
-    where = explanation.answers[0].node if nodes == 1 else f"any of the {nodes} {eligible}nodes"
-    return f"does not fit on {where}"
+    return in_words.misfit(explanation.answers[0].node, nodes, eligible)
 
 
 def _misfit(explanation: Explanation, explained: Explained) -> Iterator[str]:
-    yield from _away(explanation)
-    yield from _unknown_classes(explanation)
-    yield from _absent_names(explanation)
+    for what in (in_words.away, in_words.unknown_classes, in_words.absent_names):
+        yield from (f"  {line}" for line in what(explanation))
     yield from _unusable_pools(explanation)
     yield from _ending(explanation)
     yield from remedy_report.remedies(explanation)
@@ -211,18 +209,6 @@ def _failing(explanation: Explanation) -> str:
     return f"{errors[0].node}{more}"
 
 
-def _away(explanation: Explanation) -> Iterator[str]:
-    """The claims of the pod that have devices elsewhere already."""
-    for each in explanation.away:
-        if not each.nodes:
-            where = "for a node that does not exist"
-        elif len(each.nodes) == 1:
-            where = f"on {each.nodes[0]}"
-        else:
-            where = f"for {each.nodes[0]} and {number(len(each.nodes) - 1, 'other node')}"
-        yield f"  claim {each.holder.claim} is allocated {where} ({each.holder.used_by})"
-
-
 def _unusable_pools(explanation: Explanation) -> Iterator[str]:
     """Pools of the closest nodes whose devices do not count, which nothing in the pod can change."""
     for kind in explanation.kinds[: remedy_report.MAX_KINDS]:
@@ -234,24 +220,6 @@ def _unusable_pools(explanation: Explanation) -> Iterator[str]:
                 else ""
             )
             yield f"  on {remedy_report.like(kind)}{left_out}: {rejection.reason}"
-
-
-def _unknown_classes(explanation: Explanation) -> Iterator[str]:
-    known = list(explanation.classes)
-    listed = ", ".join(known[:MAX_CLASSES]) + (", …" if len(known) > MAX_CLASSES else "")
-    for name in explanation.unknown_classes:
-        meant = nearest(name, known)
-        instead = f"did you mean {meant}?" if meant else f"existing classes: {listed or 'none'}"
-        yield f"  there is no DeviceClass {name}; {instead}"
-
-
-def _absent_names(explanation: Explanation) -> Iterator[str]:
-    for each in explanation.absent_names:
-        names = each.listed
-        known = ", ".join(names[:MAX_CLASSES]) + (", …" if len(names) > MAX_CLASSES else "")
-        instead = f"; did you mean {each.meant}?" if each.meant else f"; they have {known}" if known else ""
-        where = f"which {each.place} of claim {each.claim} names"
-        yield f"  no device ({each.devices:,} looked at) has the {each.kind} {each.qualified}, {where}{instead}"
 
 
 def _summary(explanation: Explanation) -> Iterator[str]:
@@ -412,22 +380,12 @@ def _conflicts(explanation: Explanation) -> Iterator[str]:
         nowhere = "without an error on some node" if explanation.fitting else f"on any {eligible}node"
         if explanation.away:
             nowhere += f" while {'its claim stays' if len(explanation.away) == 1 else 'its claims stay'} allocated as now"
-        yield f"  conflict: {_which(general, nowhere)}"
+        yield f"  conflict: {in_words.what_cannot_be(general, nowhere)}"
         yield from _members(general)
     for conflict in on_nodes:
         yield ""
-        yield f"  conflict on {conflict.node}: {_which(conflict, 'there')}"
+        yield f"  conflict on {conflict.node}: {in_words.what_cannot_be(conflict, 'there')}"
         yield from _members(conflict)
-
-
-def _which(conflict: Conflict, nowhere: str) -> str:
-    """What makes it a conflict: it is minimal, so that without any one member the others can be met."""
-    if len(conflict.members) == 1:
-        return f"this cannot be met {nowhere}"
-    others = "other" if len(conflict.members) == 2 else "others"
-    if conflict.despite_held:
-        return f"these cannot be met together {nowhere}, even if no other claim held devices; without one of them the {others} could be met then"
-    return f"these cannot be met together {nowhere}, but without any one of them the {others} can"
 
 
 def _members(conflict: Conflict) -> Iterator[str]:
