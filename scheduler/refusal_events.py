@@ -1,0 +1,133 @@
+"""Which refusals users are told of, and when: not those that are over at once, and nothing that delays filters."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Event, Lock
+from time import monotonic, thread_time
+from typing import NamedTuple
+
+from resourceapi.logs import LOGGER
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.filtering import Refused
+from scheduler.pod_claims import ClaimProblem, claims_for
+from scheduler.pod_events import PodEvents
+from scheduler.pods import PodRecord
+from scheduler.refusal_notes import Case, case_of, note_on
+
+#: A pod is looked at when it has been refused for so long, and then no more often than that.
+QUIET_SECONDS, REPEAT_SECONDS = 2.0, 30.0
+#: How often pods are looked for that wait for their claims, which kube-scheduler does not even ask about.
+SEARCH_SECONDS = 5.0
+TICK_SECONDS = 0.5
+#: An explanation is followed by a pause so many times as long as it has kept the processor busy.
+PAUSES = 4
+#: How many refused pods wait to be explained.
+MOST_PODS = 1_000
+
+
+class _Entry(NamedTuple):
+    case: Case
+    due: float
+
+
+class RefusalEvents:
+    """Explains refusals in its own thread, one at a time; may be told of them by many threads."""
+
+    def __init__(
+        self,
+        picture: ClusterPicture,
+        events: PodEvents,
+        scheduler_name: str,
+        leads: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """Make it ready; :meth:`run` explains.
+
+        :param scheduler_name: of the pods whose waiting for claims is told.
+        :param leads: whether this replica answers kube-scheduler.
+        """
+        self._picture = picture
+        self._events = events
+        self._scheduler_name = scheduler_name
+        self._leads = leads
+        self._clock = clock
+        self._lock = Lock()
+        self._cases: OrderedDict[str, _Entry] = OrderedDict()
+        self._explained_at: OrderedDict[str, float] = OrderedDict()
+        self._waited: frozenset[str] = frozenset()
+        self._search_at = clock() + SEARCH_SECONDS
+
+    def refused(self, refused: Refused) -> None:
+        """Take note of a refusal; this takes as long as one look at the verdict of each node."""
+        uid = refused.pod.uid
+        with self._lock:
+            if uid in self._cases:
+                return
+        case = case_of(refused)
+        with self._lock:
+            earlier = self._explained_at.get(uid)
+            now = self._clock()
+            due = now + QUIET_SECONDS if earlier is None else max(now, earlier + REPEAT_SECONDS)
+            self._cases[uid] = _Entry(case, due)
+            if len(self._cases) > MOST_PODS:
+                self._cases.popitem(last=False)
+
+    def run(self, ending: Event) -> None:
+        """Explain until told to end."""
+        pause = TICK_SECONDS
+        while not ending.wait(pause):
+            start = thread_time()
+            try:
+                self.look()
+            except Exception:  # noqa: BLE001 - whatever it is, other pods are explained
+                LOGGER.exception("refusal not explained")
+            pause = max(TICK_SECONDS, PAUSES * (thread_time() - start))
+
+    def look(self) -> None:
+        """Explain the next pod that is due, and look for those that wait for claims."""
+        if not self._leads():
+            with self._lock:
+                self._cases.clear()
+            return
+        if self._clock() >= self._search_at:
+            self._search_at = self._clock() + SEARCH_SECONDS
+            self._tell_of_missing_claims()
+        case = self._next()
+        if case is not None and self._waits(case.pod):
+            note = note_on(case, self._picture)
+            if note:
+                self._events.warn(case.pod, note)
+
+    def _next(self) -> Case | None:
+        now = self._clock()
+        with self._lock:
+            uid = next((uid for uid, entry in self._cases.items() if entry.due <= now), None)
+            if uid is None:
+                return None
+            self._explained_at.pop(uid, None)
+            self._explained_at[uid] = now
+            if len(self._explained_at) > 10 * MOST_PODS:
+                self._explained_at.popitem(last=False)
+            return self._cases.pop(uid).case
+
+    def _waits(self, pod: PodRecord) -> bool:
+        """Whether a pod still waits for a node."""
+        known = self._picture.pods.objects.get(pod.key)
+        return known is not None and known.uid == pod.uid and not known.node and not known.is_leaving
+
+    def _tell_of_missing_claims(self) -> None:
+        """Tell of pods whose claims have been missing for two searches: kube-scheduler itself says nothing of them."""
+        missing: dict[str, tuple[PodRecord, str]] = {}
+        for pod in list(self._picture.pods.objects.values()):
+            if pod.scheduler_name != self._scheduler_name or pod.node or pod.is_leaving:
+                continue
+            try:
+                with self._picture.lock:
+                    claims_for(pod, self._picture.claims)
+            except ClaimProblem as problem:
+                missing[pod.uid] = (pod, str(problem))
+        for uid in missing.keys() & self._waited:
+            self._events.warn(*missing[uid])
+        self._waited = frozenset(missing)

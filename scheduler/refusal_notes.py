@@ -1,0 +1,142 @@
+"""Why a pod was refused, and what would make it fit, in one line: what ``claimcheck explain`` says, put short.
+
+It is found on a few nodes, one of each reason first, so that it takes no longer in a large cluster; and while a filter needs
+the picture, the search waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice, zip_longest
+from time import thread_time
+from typing import NamedTuple
+
+from allocator.allocated import allocation_of
+from allocator.devices import PoolId
+from allocator.explaining import in_words
+from allocator.explaining.explanation import ERROR, MISFIT, Explanation, explain
+from allocator.explaining.snapshot import Snapshot, device_id, results_of
+from allocator.taint_rules import with_rules
+from allocator.time_limit import TimeLimit
+from resourceapi.objects import Object
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.filtering import Refused
+from scheduler.pod_claims import ClaimProblem, claims_for
+from scheduler.pods import PodRecord
+
+#: Of so many nodes an explanation is made, and so many causes and changes are named.
+MOST_NODES, MOST_CAUSES, MOST_REMEDIES = 20, 2, 3
+#: How much computing time an explanation may take.
+SECONDS = 0.5
+
+
+class Case(NamedTuple):
+    """A refusal as far as it is to be explained.
+
+    :param nodes: some of those that were refused.
+    :param refused: how many there were.
+    """
+
+    pod: PodRecord
+    nodes: tuple[str, ...]
+    refused: int
+
+
+def case_of(refused: Refused) -> Case:
+    """A refusal without what is large about it."""
+    verdicts = refused.verdicts
+    by_reason: dict[str, list[str]] = {}
+    for node, reason in chain(verdicts.failed.items(), verdicts.beyond_preemption.items()):
+        alike = by_reason.setdefault(reason, [])
+        if len(alike) < MOST_NODES:
+            alike.append(node)
+    turns = chain.from_iterable(zip_longest(*by_reason.values()))
+    sample = tuple(islice((node for node in turns if node is not None), MOST_NODES))
+    return Case(refused.pod, sample, len(refused.candidates.nodes))
+
+
+def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> str:
+    """Why the pod does not fit as things are now; empty if it does by now, or that was not found in time."""
+    with picture.lock:
+        try:
+            claims = [each.claim for each in claims_for(case.pod, picture.claims)]
+        except ClaimProblem as problem:
+            return str(problem)
+        seen = _Seen.of(case.nodes, picture)
+
+    def clock() -> float:
+        with picture.lock:  # held while a filter is answered
+            return thread_time()
+
+    limit = TimeLimit(seconds, clock)
+    snapshot = seen.snapshot(picture)
+    explanation = explain(snapshot, claims, time_limit=limit)
+    if explanation.refusal:
+        return f"cannot be scheduled: {explanation.refusal}"
+    if explanation.verdict not in (MISFIT, ERROR):
+        return ""
+    return _in_one_line(explanation, case)
+
+
+class _Seen(NamedTuple):
+    """What matters on some nodes."""
+
+    nodes: Sequence[Object]
+    pools: frozenset[PoolId]
+    slices: Sequence[Object]
+    claims: Sequence[Object]
+
+    @classmethod
+    def of(cls, names: Sequence[str], picture: ClusterPicture) -> _Seen:
+        """Look at nodes; for those who hold the picture's lock."""
+        state, ledger = picture.state, picture.claims
+        known = [name for name in names if name in state.nodes]
+        pools = {slice.pool for name in known for slice in state.inventory.candidates(name)}
+        slices = {slice.name for pool in pools for slice in state.inventory.of_pool(pool)}
+        claims = [
+            (ledger.get(key) or claim) if ledger.is_assumed(key) else claim
+            for key, claim in picture.claim_objects.objects.items()
+        ]
+        return cls(
+            [state.nodes[name] for name in known],
+            frozenset(pools),
+            [picture.slices.objects[name] for name in sorted(slices) if name in picture.slices.objects],
+            claims,
+        )
+
+    def snapshot(self, picture: ClusterPicture) -> Snapshot:
+        """The same, as an explanation needs it."""
+        rules = list(picture.rules.objects.values()) if picture.features.device_taints else []
+        return Snapshot(
+            picture.features,
+            self.nodes,
+            dict(picture.classes.objects),
+            [with_rules(each, rules) for each in self.slices],
+            [each for each in self.claims if allocation_of(each) is not None and self._is_here(each)],
+            rules,
+        )
+
+    def _is_here(self, claim: Object) -> bool:
+        return any(PoolId(*device_id(result)[:2]) in self.pools for result in results_of(claim))
+
+
+def _in_one_line(explanation: Explanation, case: Case) -> str:
+    parts = [in_words.misfit(case.nodes[0] if case.nodes else "any node", case.refused)]
+    parts += islice(_causes(explanation), MOST_CAUSES)
+    found = list(islice(in_words.remedies(explanation.remedies), MOST_REMEDIES))
+    if found:
+        parts.append(f"it would fit {', or '.join(found)}")
+    elif explanation.never:
+        parts.append("as it is, it would not fit even if no device were in use")
+    return "; ".join(parts)
+
+
+def _causes(explanation: Explanation) -> Iterator[str]:
+    if explanation.error is not None:
+        yield f"error on {explanation.error.node}: {explanation.error.error}"
+    yield from in_words.away(explanation)
+    yield from in_words.unknown_classes(explanation)
+    yield from in_words.absent_names(explanation)
+    if explanation.conflict is not None:
+        members = ", ".join(each.text for each in explanation.conflict.members)
+        yield f"conflict: {members}: {in_words.what_cannot_be(explanation.conflict, 'on any node')}"
