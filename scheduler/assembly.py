@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -16,10 +17,12 @@ from scheduler.claim_writes import ClaimWrites
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
 from scheduler.endpoint import Endpoint
-from scheduler.filtering import Filter
+from scheduler.filtering import Filter, Refused
 from scheduler.leader_setup import make_leadership
 from scheduler.leading import Leadership
+from scheduler.pod_events import PodEvents
 from scheduler.preempting import Preemption
+from scheduler.refusal_events import RefusalEvents
 from scheduler.routes import Verbs
 from scheduler.scoring import Scorer, Scoring
 from scheduler.self_check import SelfCheck
@@ -73,6 +76,16 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
     endpoint = _endpoint(config, client)
     leadership = make_leadership(config, client, picture, reflectors, endpoint, lose=decisions.clear)
     waking = Waking(picture, _wake_up_claim(config, client).touch, leads=lambda: leadership.is_leading)
+    instance = get("leaderElection", "identity") or socket.gethostname()
+    events = PodEvents(client, instance)
+    telling = RefusalEvents(
+        picture, events, get("scheduling", "schedulerName"), leads=lambda: leadership.is_leading
+    )
+
+    def refused(refused: Refused) -> None:
+        waking.refused(refused)
+        telling.refused(refused)
+
     undoing = Undoing()
     writes = ClaimWrites(
         client,
@@ -89,7 +102,7 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
             seconds=seconds,
             term=lambda: leadership.term,
             best_fit=get("scheduling", "objective") == "BestFit",
-            refused=waking.refused,
+            refused=refused,
         ),
         Scorer(decisions, Scoring(get("scheduling", "scoring"))).scores,
         Binder(
@@ -120,6 +133,8 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
             server.first(lambda ending: leadership.start()),
             *_keep_endpoint(endpoint, leadership),
             waking.run,
+            telling.run,
+            events.run,
             undoing.run,
             creation.run,
             partial(check.run, get("selfCheck", "seconds")),
