@@ -18,7 +18,8 @@ from resourceapi.printable import is_printable
 from scheduler.pods import PodRecord
 
 API_VERSION = "events.k8s.io/v1"
-CONTROLLER = "claimcheck"
+#: kube-scheduler's own events have the name of its profile there, which is ``claimcheck`` by default.
+CONTROLLER = "claimcheck-scheduler"
 #: What API servers accept at most: bytes of a note, and characters of other fields.
 NOTE_BYTES, INSTANCE_LENGTH, NAME_LENGTH = 1024, 128, 253
 #: How many pods are remembered, and how many wait for their event; the oldest are left out.

@@ -71,11 +71,8 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
     limit = TimeLimit(seconds, clock)
     snapshot = seen.snapshot(picture)
     explanation = explain(snapshot, claims, time_limit=limit)
-    if explanation.refusal:
-        return f"cannot be scheduled: {explanation.refusal}"
-    if explanation.verdict not in (MISFIT, ERROR):
-        return ""
-    return _in_one_line(explanation, case)
+    misfit = explanation.verdict in (MISFIT, ERROR) or explanation.refusal
+    return _in_one_line(explanation, case) if misfit else ""
 
 
 class _Seen(NamedTuple):
@@ -121,22 +118,28 @@ class _Seen(NamedTuple):
 
 
 def _in_one_line(explanation: Explanation, case: Case) -> str:
-    parts = [in_words.misfit(case.nodes[0] if case.nodes else "any node", case.refused)]
-    parts += islice(_causes(explanation), MOST_CAUSES)
+    causes = list(islice(_causes(explanation), MOST_CAUSES)) or list(_conflict(explanation))
     found = list(islice(in_words.remedies(explanation.remedies), MOST_REMEDIES))
     if found:
-        parts.append(f"it would fit {', or '.join(found)}")
+        causes.append(f"it would fit {', or '.join(found)}")
     elif explanation.never:
-        parts.append("as it is, it would not fit even if no device were in use")
-    return "; ".join(parts)
+        causes.append("as it is, it would not fit even if no device were in use")
+    verdict = in_words.misfit(case.nodes[0] if case.nodes else "any node", case.refused)
+    return "; ".join([verdict, *causes]).replace("?; ", "? ")
 
 
 def _causes(explanation: Explanation) -> Iterator[str]:
-    if explanation.error is not None:
-        yield f"error on {explanation.error.node}: {explanation.error.error}"
     yield from in_words.away(explanation)
     yield from in_words.unknown_classes(explanation)
     yield from in_words.absent_names(explanation)
+    if explanation.refusal and not explanation.unknown_classes:
+        yield explanation.refusal
+    if explanation.error is not None:
+        yield f"error on {explanation.error.node}: {explanation.error.error}"
+
+
+def _conflict(explanation: Explanation) -> Iterator[str]:
+    """What cannot be met together; that alone says little where there is a plainer cause."""
     if explanation.conflict is not None:
         members = ", ".join(each.text for each in explanation.conflict.members)
         yield f"conflict: {members}: {in_words.what_cannot_be(explanation.conflict, 'on any node')}"

@@ -29,10 +29,10 @@ def test_claim_is_made_and_then_changed_by_one_request() -> None:
     claim = WakeUpClaim(api, "system", "wake-up")
     claim.touch()
     before = woken_at(api)
-    assert verbs(api) == ["GET", "POST"]
+    assert verbs(api) == ["PATCH", "POST"]
     claim.touch()
     assert woken_at(api) > before
-    assert verbs(api) == ["PUT"]
+    assert verbs(api) == ["PATCH"]
 
 
 def test_claim_that_is_there_already_is_used() -> None:
@@ -40,7 +40,7 @@ def test_claim_that_is_there_already_is_used() -> None:
     WakeUpClaim(api, "system", "wake-up").touch()
     before = woken_at(api)
     WakeUpClaim(api, "system", "wake-up").touch()
-    assert verbs(api) == ["GET", "POST", "GET", "PUT"]
+    assert verbs(api) == ["PATCH", "POST", "PATCH"]
     assert woken_at(api) > before
 
 

@@ -1,0 +1,154 @@
+"""Events about pods: how they are counted, and what bounds them."""
+
+from __future__ import annotations
+
+from threading import Event, Thread
+
+import pytest
+
+from resourceapi.objects import Object
+from scheduler.pod_events import COUNTING_SECONDS, MOST_QUEUED, NOTE_BYTES, PodEvents, shown
+from scheduler.pods import PodRecord, pod_record
+from tests.scheduler.fake_api import FakeApi
+from tests.scheduler.fake_faults import Fault
+from tests.scheduler.test_filtering import pod
+
+EVENTS = "/apis/events.k8s.io/v1"
+
+
+class Writer:
+    """Events that are written to a server in memory."""
+
+    def __init__(self) -> None:
+        self.api = FakeApi()
+        self.now = 0.0
+        self.events = PodEvents(self.api, "replica-0", lambda: self.now)
+
+    def write_all(self) -> list[Object]:
+        while self.events.write_next():
+            pass
+        return self.api.all("events", EVENTS)
+
+
+def record(name: str) -> PodRecord:
+    return pod_record(pod(name, "c"))
+
+
+def test_event_is_as_kubectl_expects_it() -> None:
+    writer = Writer()
+    writer.events.warn(record("p"), "does not fit")
+    (event,) = writer.write_all()
+    assert event["regarding"] == {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "namespace": "ns",
+        "name": "p",
+        "uid": "uid-p",
+    }
+    shown_fields = {key: event[key] for key in ("type", "reason", "note", "reportingController", "action")}
+    assert shown_fields == {
+        "type": "Warning",
+        "reason": "FailedScheduling",
+        "note": "does not fit",
+        "reportingController": "claimcheck-scheduler",
+        "action": "Scheduling",
+    }
+    assert event["metadata"]["namespace"] == "ns"
+    assert event["reportingInstance"] == "replica-0"
+    assert "series" not in event
+
+
+def test_same_words_are_counted_and_the_count_is_written_now_and_then() -> None:
+    writer = Writer()
+    for _ in range(5):
+        writer.events.warn(record("p"), "no")
+        writer.write_all()
+    (event,) = writer.write_all()
+    assert "series" not in event, "written less than a minute ago"
+    writer.now += COUNTING_SECONDS
+    writer.events.warn(record("p"), "no")
+    (event,) = writer.write_all()
+    assert event["series"]["count"] == 6
+    assert len(writer.api.requests) == 2
+
+
+def test_other_words_are_another_event() -> None:
+    writer = Writer()
+    for words in ("no", "still not", "no"):
+        writer.events.warn(record("p"), words)
+        writer.write_all()
+    assert [each["note"] for each in writer.write_all()] == ["no", "still not", "no"]
+
+
+def test_event_that_has_expired_is_made_anew() -> None:
+    writer = Writer()
+    writer.events.warn(record("p"), "no")
+    (event,) = writer.write_all()
+    name = event["metadata"]["name"]
+    writer.api.remove(f"{EVENTS}/namespaces/ns/events/{name}")
+    writer.now += COUNTING_SECONDS
+    writer.events.warn(record("p"), "no")
+    (event,) = writer.write_all()
+    assert event["metadata"]["name"] != name
+    assert event["series"]["count"] == 2
+
+
+@pytest.mark.parametrize("fault", [Fault.REFUSED, 403, 500])
+def test_event_that_cannot_be_written_is_left_out(fault: Fault | int) -> None:
+    """The next one about the pod is tried again, later."""
+    writer = Writer()
+    writer.api.fail(1, fault)
+    writer.events.warn(record("p"), "no")
+    assert writer.write_all() == []
+    writer.now += COUNTING_SECONDS
+    writer.events.warn(record("p"), "no")
+    assert len(writer.write_all()) == 1
+
+
+def test_queue_is_bounded_by_leaving_out_the_oldest() -> None:
+    writer = Writer()
+    for number in range(MOST_QUEUED + 10):
+        writer.events.warn(record(f"p{number}"), "no")
+    names = [each["regarding"]["name"] for each in writer.write_all()]
+    assert names == [f"p{number}" for number in range(10, MOST_QUEUED + 10)]
+
+
+def test_name_of_event_is_never_too_long() -> None:
+    writer = Writer()
+    writer.events.warn(record("p" * 253), "no")
+    (event,) = writer.write_all()
+    assert len(event["metadata"]["name"]) == 253
+
+
+def test_thread_writes_what_is_queued() -> None:
+    writer = Writer()
+    ending, written = Event(), Event()
+    writer.api.hooks.append(lambda request: written.set())
+    thread = Thread(target=writer.events.run, args=(ending,))
+    thread.start()
+    writer.events.warn(record("p"), "no")
+    assert written.wait(120)
+    ending.set()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain, ünicode ✓", "plain, ünicode ✓"),
+        ("a\nb\x1b[31mc\x7f", "a\\u000ab\\u001b[31mc\\u007f"),
+        ("\u202eright to left\U000e0001", "\\u202eright to left\\U000e0001"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_characters_that_change_a_terminal_are_escaped(text: str, expected: str) -> None:
+    assert shown(text) == expected
+
+
+@pytest.mark.parametrize("character", ["x", "ü", "😀", "\n"])
+def test_notes_are_never_longer_than_servers_accept(character: str) -> None:
+    for length in (NOTE_BYTES - 1, NOTE_BYTES, NOTE_BYTES + 1, 100_000):
+        note = shown(character * length)
+        assert len(note.encode()) <= NOTE_BYTES
+        is_whole = len(character.encode() if character != "\n" else b"\\u000a") * length <= NOTE_BYTES
+        assert note.endswith("…") != is_whole

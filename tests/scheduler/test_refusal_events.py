@@ -1,0 +1,199 @@
+"""Which refusals become events, what they say, and that filters do not wait for it."""
+
+from __future__ import annotations
+
+from threading import Event, Thread
+
+from resourceapi.objects import Object
+from scheduler.extender_api import CandidateNodes, Verdicts
+from scheduler.filtering import Filter, Refused
+from scheduler.pod_events import PodEvents
+from scheduler.pods import pod_record
+from scheduler.refusal_events import QUIET_SECONDS, REPEAT_SECONDS, SEARCH_SECONDS, RefusalEvents
+from scheduler.refusal_notes import MOST_NODES, case_of, note_on
+from tests.scheduler.fake_api import FakeApi
+from tests.scheduler.test_filtering import NODES, Cluster, allocation, claim, pod, slice_of
+
+
+class Told:
+    """A cluster whose refusals are told."""
+
+    def __init__(self, gpus: int = 1) -> None:
+        self.cluster = Cluster(gpus)
+        self.picture = self.cluster.picture
+        self.now = 0.0
+        self.leads = True
+        self.api = FakeApi()
+        events = PodEvents(self.api, "replica-0", lambda: self.now)
+        self.telling = RefusalEvents(self.picture, events, "claimcheck", lambda: self.leads, lambda: self.now)
+        self.filter = Filter(self.picture, self.cluster.decisions, seconds=5.0, refused=self.telling.refused)
+        self._events = events
+
+    def ask(self, asked: Object) -> bool:
+        """Whether the pod, which the API server has, fits somewhere."""
+        self.picture.pods.put(asked)
+        self.cluster.decisions.clear()
+        return bool(self.filter.answer(CandidateNodes(asked, NODES)).fitting)
+
+    def after(self, seconds: float) -> list[str]:
+        """All notes that there are after so many seconds."""
+        self.now += seconds
+        self.telling.look()
+        while self._events.write_next():
+            pass
+        return [each["note"] for each in self.api.all("events", "/apis/events.k8s.io/v1")]
+
+
+def with_selector(name: str, expression: str) -> Object:
+    made = claim(name)
+    made["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": expression}}]
+    return made
+
+
+def test_note_says_who_is_in_the_way_and_what_would_help() -> None:
+    told = Told()
+    for name, held in (("n1", "a"), ("n2", "b")):
+        holder = claim(held)
+        holder["status"] = {
+            "allocation": allocation(name, "gpu-0"),
+            "reservedFor": [{"resource": "pods", "name": held, "uid": f"uid-{held}"}],
+        }
+        told.picture.claim_objects.put(holder)
+    told.picture.claim_objects.put(claim("c"))
+    assert not told.ask(pod("p", "c"))
+    (note,) = told.after(QUIET_SECONDS)
+    assert note == (
+        "does not fit on any of the 2 nodes; conflict: request g of claim ns/c: 1 of class gpu, the devices that 2 claims "
+        "of others hold: these cannot be met together on any node, but without any one of them the other can; it would fit "
+        "if pod ns/a ended, which uses claim a (on n1), or if pod ns/b ended, which uses claim b (on n2)"
+    )
+
+
+def test_note_says_what_no_device_has() -> None:
+    told = Told()
+    for name in NODES:
+        device = slice_of(name, 1)
+        device["spec"]["devices"][0]["attributes"] = {"model": {"string": "a100"}}
+        told.picture.slices.put(device)
+    told.picture.claim_objects.put(
+        with_selector("c", "device.attributes['gpu.example.com'].modell == 'a100'")
+    )
+    assert not told.ask(pod("p", "c"))
+    (note,) = told.after(QUIET_SECONDS)
+    assert note.startswith(
+        "does not fit on any of the 2 nodes; no device (2 looked at) has the attribute gpu.example.com/modell, which the "
+        "selector of request g of claim ns/c names; did you mean gpu.example.com/model?"
+    )
+
+
+def test_note_says_which_class_does_not_exist() -> None:
+    told = Told()
+    wrong = claim("c")
+    wrong["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"] = "gpux"
+    told.picture.claim_objects.put(wrong)
+    assert not told.ask(pod("p", "c"))
+    (note,) = told.after(QUIET_SECONDS)
+    assert note == (
+        "does not fit on any of the 2 nodes; there is no DeviceClass gpux; did you mean gpu? it would fit with "
+        "class gpu in request g of claim ns/c (on 2 nodes, such as n1)"
+    )
+
+
+def test_note_about_claims_says_what_is_wrong_with_them() -> None:
+    told = Told()
+    assert not told.ask(pod("p", "c"))
+    assert told.after(QUIET_SECONDS) == ["waiting for ResourceClaim 'c', which does not exist"]
+
+
+def test_pod_that_has_got_a_node_meanwhile_is_not_told_of() -> None:
+    told = Told(gpus=0)
+    told.picture.claim_objects.put(claim("c"))
+    asked = pod("p", "c")
+    assert not told.ask(asked)
+    told.picture.pods.put({**asked, "spec": {**asked["spec"], "nodeName": "n1"}})
+    assert told.after(QUIET_SECONDS) == []
+
+
+def test_pod_that_fits_by_now_is_not_told_of() -> None:
+    told = Told(gpus=0)
+    told.picture.claim_objects.put(claim("c"))
+    assert not told.ask(pod("p", "c"))
+    told.picture.slices.put(slice_of("n1", 1))
+    assert told.after(QUIET_SECONDS) == []
+
+
+def test_pod_is_explained_again_after_a_while_and_if_the_words_differ_there_is_another_event() -> None:
+    told = Told(gpus=0)
+    told.picture.claim_objects.put(claim("c", count=3))
+    assert not told.ask(pod("p", "c"))
+    assert len(told.after(QUIET_SECONDS)) == 1
+    told.picture.slices.put(slice_of("n1", 1))
+    assert not told.ask(pod("p", "c"))
+    assert len(told.after(QUIET_SECONDS)) == 1
+    told.picture.claim_objects.remove(claim("c"))
+    assert len(told.after(REPEAT_SECONDS)) == 2
+
+
+def test_pod_that_kube_scheduler_does_not_ask_about_is_told_of_when_its_claims_are_missing() -> None:
+    """The plugin's PreEnqueue keeps it back, and says so nowhere."""
+    told = Told()
+    waits = {**pod("p", "c")}
+    waits["spec"]["schedulerName"] = "claimcheck"
+    told.picture.pods.put(waits)
+    of_others = pod("q", "c")
+    of_others["spec"]["schedulerName"] = "default-scheduler"
+    told.picture.pods.put(of_others)
+    assert told.after(SEARCH_SECONDS) == [], "it may just not have been made yet"
+    assert told.after(SEARCH_SECONDS) == ["waiting for ResourceClaim 'c', which does not exist"]
+    assert told.after(SEARCH_SECONDS) == ["waiting for ResourceClaim 'c', which does not exist"]
+
+
+def test_replica_that_does_not_lead_says_nothing() -> None:
+    told = Told(gpus=0)
+    told.picture.claim_objects.put(claim("c"))
+    assert not told.ask(pod("p", "c"))
+    told.leads = False
+    assert told.after(QUIET_SECONDS) == []
+    told.leads = True
+    assert told.after(QUIET_SECONDS) == []
+
+
+def test_explanation_is_made_of_a_few_nodes_with_each_reason_among_them() -> None:
+    nodes = [f"n{number}" for number in range(5_000)]
+    failed = dict.fromkeys(nodes[:4990], "too few devices")
+    beyond = dict.fromkeys(nodes[4990:], "no devices")
+    candidates = CandidateNodes(pod("p", "c"), nodes)
+    verdicts = Verdicts((), failed, beyond)
+    case = case_of(Refused(pod_record(pod("p", "c")), candidates, verdicts, 0))
+    assert len(case.nodes) == MOST_NODES
+    assert case.refused == 5_000
+    assert {failed.get(name) or beyond[name] for name in case.nodes} == {"too few devices", "no devices"}
+
+
+def test_explanation_waits_while_a_filter_has_the_picture() -> None:
+    """It asks for the lock whenever it looks at its clock, and gives it back at once."""
+    told = Told(gpus=0)
+    told.picture.claim_objects.put(claim("c", count=3))
+    assert not told.ask(pod("p", "c"))
+    case = case_of(
+        Refused(
+            pod_record(pod("p", "c")),
+            CandidateNodes(pod("p", "c"), NODES),
+            Verdicts((), dict.fromkeys(NODES, "no"), {}),
+            0,
+        )
+    )
+    notes: list[str] = []
+    begun, done = Event(), Event()
+
+    def explain() -> None:
+        begun.set()
+        notes.append(note_on(case, told.picture))
+        done.set()
+
+    with told.picture.lock:
+        Thread(target=explain, daemon=True).start()
+        assert begun.wait(120)
+        assert not done.is_set()
+    assert done.wait(120)
+    assert notes[0].startswith("does not fit on any of the 2 nodes")
