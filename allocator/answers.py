@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, overload
 
-from allocator.devices import PoolId, node_name
+from allocator.devices import PoolId
 from allocator.errors import UNDECIDED
 from allocator.nodes import View
 from allocator.plans import Outcome
@@ -47,6 +47,8 @@ class Answers(Sequence[NodeAnswer]):
     def __init__(self, share_id: Callable[[], str]) -> None:
         self._share_id = share_id
         self._places: list[View | str] = []
+        #: the names of the nodes
+        self.names: list[str] = []
         #: the outcomes from which answers are made
         self.outcomes: list[Outcome] = []
         self._shared: dict[SharedPools, Mapping[PoolId, PoolState]] = {}
@@ -58,6 +60,7 @@ class Answers(Sequence[NodeAnswer]):
         :param place: what the node sees, or only its name if the outcome has no results.
         """
         self._places.append(place)
+        self.names.append(place if isinstance(place, str) else place.name)
         self.outcomes.append(outcome)
 
     def remember(self, shared: SharedPools) -> None:
@@ -79,11 +82,6 @@ class Answers(Sequence[NodeAnswer]):
             return [self._answer(each) for each in numbers]
         return self._answer(numbers)
 
-    def node(self, index: int) -> str:
-        """The name of the node that gave an answer, without making that."""
-        place = self._places[index]
-        return place if isinstance(place, str) else node_name(place.node)
-
     def first_error(self, kind: str) -> NodeAnswer | None:
         """The first answer that is an error of this kind."""
         found = (index for index, outcome in enumerate(self.outcomes) if outcome.error_kind == kind)
@@ -99,7 +97,7 @@ class Answers(Sequence[NodeAnswer]):
     def _make(self, place: View | str, outcome: Outcome) -> NodeAnswer:
         if isinstance(place, str):
             return NodeAnswer(place, None, outcome.error, outcome.error_kind, outcome.fix)
-        name = node_name(place.node)
+        name = place.name
         if outcome.templates is None:
             return NodeAnswer(name, None, outcome.error, outcome.error_kind, outcome.fix)
         pools = [state.pool.devices for state in place.states(self._shared[place.layout.shared])]

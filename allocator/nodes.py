@@ -50,10 +50,11 @@ class NodeClass:
 class View:
     """What a node sees; after a change it has another."""
 
-    __slots__ = ("_selector", "layout", "node", "own")
+    __slots__ = ("_selector", "layout", "name", "node", "own")
 
     def __init__(self, node: Object, own: tuple[PoolState, ...], layout: Layout) -> None:
         self.node = node
+        self.name = node_name(node)
         #: its own pools, in the order in which they are tried
         self.own = own
         self.layout = layout
@@ -63,7 +64,7 @@ class View:
     def selector(self) -> Object:
         """A node selector for this node only."""
         if self._selector is None:
-            self._selector = only_on(node_name(self.node))
+            self._selector = only_on(self.name)
         return self._selector
 
     def states(self, shared: Mapping[PoolId, PoolState] | None = None) -> Sequence[PoolState]:

@@ -83,6 +83,11 @@ class ClusterPicture:
         """
         return self._changes + self.claims.releases
 
+    def warm_up(self) -> None:
+        """Find out now what all nodes see; otherwise the first filter has to, and takes too long in large clusters."""
+        with self.lock:
+            self.state.warm_up()
+
     def sources(self) -> list[Source]:
         """What is to be watched; what others depend on comes first."""
         return [

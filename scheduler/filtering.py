@@ -110,15 +110,15 @@ class Filter:
         state = self._picture.state
         state.time_limit = TimeLimit(self._seconds)
         answer = state.filter([each.claim for each in claims], candidates.nodes, best_fit=self._best_fit)
-        outcomes = answer.nodes.outcomes
-        places = {answer.nodes.node(place): place for place, each in enumerate(outcomes) if each.fits}
+        found = zip(answer.nodes.names, answer.nodes.outcomes, strict=True)
+        places = {node: place for place, (node, outcome) in enumerate(found) if outcome.fits}
         unallocated = [each for each in claims if not each.is_allocated]
         allocated = [each for each in claims if each.is_allocated]
         self._decisions.put(Decision(pod.uid, term, unallocated, allocated, answer.nodes, places))
         return answer
 
     def _verdicts(self, answer: PodAnswer, candidates: CandidateNodes) -> Verdicts:
-        outcomes = {answer.nodes.node(place): each for place, each in enumerate(answer.nodes.outcomes)}
+        outcomes = dict(zip(answer.nodes.names, answer.nodes.outcomes, strict=True))
         fitting: list[str] = []
         failed: dict[str, str] = {}
         beyond: dict[str, str] = {}

@@ -61,6 +61,7 @@ def make_leadership(
 
     def take_all_over(fence: Fence) -> None:
         take_over(fence)
+        picture.warm_up()
         if endpoint is not None:
             endpoint.take(fence)
 
