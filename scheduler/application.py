@@ -21,9 +21,6 @@ from serving.config_file import Config, ConfigError
 from serving.routes import Route
 from serving.tls import ServerTLS
 
-# Sections that take effect at the start only: all of them but the level of logging.
-_LOGGING = "logging"
-
 
 def check(config: Config) -> None:
     """Check whether the sidecar can start with a configuration, as far as the files tell.
@@ -171,12 +168,7 @@ class SchedulerWorker:
         return [Path(self._config.document.file)]
 
     def reload(self) -> list[str]:
-        """Read the configuration again; the names of changed sections that take effect with the next start."""
+        """Read the configuration again; all of it takes effect with the next start, so these are the changed sections."""
         config = load_config(self._config.document.file)
         before, after = self._config.document.value, config.document.value
-        return [name for name in self._schema_names() if before.get(name) != after.get(name)]
-
-    def _schema_names(self) -> list[str]:
-        from scheduler.config import schema_of_config
-
-        return list(schema_of_config()["properties"])
+        return [name for name in {**before, **after} if before.get(name) != after.get(name)]
