@@ -18,6 +18,8 @@ from allocator.pod_claims import ClaimsOnNode, PodClaims
 from allocator.time_limit import OutOfTime
 
 AWAY_OUTCOME = Outcome(error=AWAY, error_kind=NODE)
+#: Less is not worth a try: most nodes need less.
+LEAST_SECONDS = 0.005
 _LATE = Outcome(error=OUT_OF_TIME, error_kind=NODE)
 
 
@@ -97,7 +99,7 @@ class Filtering:
                         return
                     claims = question.claims.unallocated
                     plan = made.get(id(claims)) or made.setdefault(id(claims), plans.plan(claims))
-                    self._allocator.time_limit = whole.share(len(waiting) - place)
+                    self._allocator.time_limit = whole.share(len(waiting) - place, LEAST_SECONDS)
                     try:
                         question.outcome = plans.outcome(plan, question.entry, question.node_class)
                     except OutOfTime:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from allocator.attempt import Attempt
 from allocator.demand import Alternative, ClaimDemand
 from allocator.devices import Device
+from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.limits import ALLOCATION_RESULTS
 
 
@@ -58,6 +59,7 @@ class Search:
         candidates: Sequence[Device],
         all_devices: Mapping[Alternative, Sequence[Device]],
         max_backtracks: int | None = None,
+        time_limit: TimeLimit = UNLIMITED,
     ) -> None:
         """Prepare a search; parameters as for :func:`allocator.solving.solve`.
 
@@ -68,6 +70,7 @@ class Search:
         self._candidates = candidates
         self._all_devices = all_devices
         self._backtracks_left = max_backtracks
+        self._time_limit = time_limit
 
     def run(self) -> bool:
         """Search for the first solution.
@@ -75,6 +78,7 @@ class Search:
         :returns: whether there is one; the attempt has it then.
         :raises AllocationError: if the search ends with an error.
         :raises BacktrackLimitError: if it backtracks too often.
+        :raises OutOfTime: if its time is over.
         """
         choices: list[Choice] = []
         goal: Goal | None = Goal(0)
@@ -139,6 +143,7 @@ class Search:
         return (yield from self._go_on(goal, alternative, device, mark, 0))
 
     def _any_device(self, goal: Goal, alternative: Alternative) -> Choice:
+        self._time_limit.check()
         attempt, candidates = self._attempt, self._candidates
         for index in attempt.candidates(alternative, candidates, goal.start):
             device = candidates[index]

@@ -45,7 +45,7 @@ def solve(
     if lacks_candidates(attempt, claims, candidates, all_devices):
         return False
     try:
-        return Search(attempt, claims, candidates, all_devices, MAX_BACKTRACKS).run()
+        return Search(attempt, claims, candidates, all_devices, MAX_BACKTRACKS, time_limit).run()
     except BacktrackLimitError:
         attempt.undo(start)
     if hard is not None:

@@ -41,11 +41,9 @@ class TimeLimit:
         part._end = min(part._end, self._end)
         return part
 
-    def share(self, parts: int) -> TimeLimit:
-        """A limit of one of so many equal parts of what is left of this one."""
-        share = TimeLimit(0, self._clock)
-        share._end += (self._end - share._end) / parts
-        return share
+    def share(self, parts: int, least: float = 0) -> TimeLimit:
+        """A limit of one of so many equal parts of what is left of this one, or of `least` seconds if the parts are shorter."""
+        return self.part(max((self._end - self._clock()) / parts, least))
 
 
 UNLIMITED = TimeLimit()

@@ -33,10 +33,11 @@ class PrunedSearch(Search):
     def __init__(
         self, problem: Problem, max_steps: int = MAX_STEPS, time_limit: TimeLimit = UNLIMITED
     ) -> None:
-        super().__init__(problem.attempt, problem.claims, problem.devices, problem.everything)
+        super().__init__(
+            problem.attempt, problem.claims, problem.devices, problem.everything, time_limit=time_limit
+        )
         self._problem = problem
         self._steps_left = max_steps
-        self._time_limit = time_limit
         states = States(problem)
         self._states = states
         self._state = states.first()

@@ -17,7 +17,7 @@ from allocator.scheduling import Mode, SchedulingState
 from allocator.simulation import Limits, Pod, Simulation
 from allocator.time_limit import OutOfTime, TimeLimit
 from tests.allocator import scenes
-from tests.allocator.objects import claim, cluster, exactly, node, slice_of
+from tests.allocator.objects import claim, cluster, device, exactly, node, slice_of
 from tests.allocator.scenes import claims_of, slices_of
 
 MODES = [Mode.ATTEMPT, Mode.BEST_FIT]
@@ -47,6 +47,21 @@ def test_parts_of_a_budget() -> None:
         assert [each.is_over for each in (short, long, whole)] == over
     with pytest.raises(OutOfTime):
         long.check()
+
+
+def test_shares_of_a_budget() -> None:
+    """Equal parts of what is left, or a least time, but never more than is left."""
+    now = [0.0]
+    whole = TimeLimit(10, lambda: now[0])
+    now[0] = 2.0
+    half, most = whole.share(2), whole.share(100, least=3)
+    now[0] = 9.0
+    last = whole.share(100, least=3)
+    for limit, end in ((half, 6.0), (most, 5.0), (last, 10.0), (TimeLimit().share(2), inf)):
+        now[0] = end
+        assert not limit.is_over
+        now[0] = end + 0.1
+        assert limit.is_over == (end != inf)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -93,3 +108,17 @@ def test_new_nodes_out_of_time() -> None:
     cut = expand(cluster, pods, [template], Mode.ATTEMPT, limits=Limits(looks(9)))
     assert not cut.complete
     assert len(cut.options[0].left) > 0
+
+
+def test_easy_search_out_of_time() -> None:
+    """Also a search that needs few steps looks at the time: a step may take long where devices are many."""
+    devices = [device("small"), device("large", attributes={"large": True})]
+    asked = claim(
+        exactly("any"), exactly("small", selectors=["!('large' in device.attributes['gpu.example.com'])"])
+    )
+    state = cluster(slice_of(*devices))
+    state.time_limit = looks(1)
+    with pytest.raises(OutOfTime):
+        state.place([asked], Mode.ALL_NODES)
+    state.time_limit = looks(inf)
+    assert state.place([asked], Mode.ALL_NODES).nodes[0].fits
