@@ -42,13 +42,13 @@ def ready_service(backends: Sequence[int], authority: Path) -> Iterator[Balancer
                 each.join()
 
 
-def is_ready(port: int, authority: Path) -> bool:
-    """Whether a replica says that it is ready."""
+def is_ready(port: int, authority: Path, path: str = "/readyz") -> bool:
+    """Whether a replica says that it is ready, or one of the checks of that."""
     try:
         context = ssl.create_default_context(cafile=str(authority))
         connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=_PROBE_SECONDS, context=context)
         with contextlib.closing(connection):
-            connection.request("GET", "/readyz")
+            connection.request("GET", path)
             return connection.getresponse().status == 200
     except (OSError, http.client.HTTPException):
         return False

@@ -63,6 +63,10 @@ class Sidecar(Program):
         """Whether it is ready for kube-scheduler."""
         return is_ready(self.port, self.authority)
 
+    def is_warm(self) -> bool:
+        """Whether it knows the cluster, and could lead at once."""
+        return is_ready(self.port, self.authority, "/readyz/cluster")
+
     def logged(self) -> list[dict[str, Any]]:
         """The entries of its log so far."""
         entries = []
@@ -99,6 +103,11 @@ class SchedulingCluster:
                     return each
             time.sleep(0.02)
         raise AssertionError(f"no sidecar leads: {[each.last_words(3) for each in self.sidecars]}")
+
+    def leader_of_warm(self) -> Sidecar:
+        """The sidecar that leads, once all others could."""
+        until(lambda: all(each.is_warm() for each in self.sidecars), "some sidecars do not know the cluster")
+        return self.leader()
 
 
 def until(done: Callable[[], bool], otherwise: str, seconds: float = PATIENCE_SECONDS) -> None:

@@ -176,7 +176,7 @@ def test_leader_dies_at_each_step(environment: Environment, step: str, moment: M
     times = TakeOvers(cluster)
     with judged_churn(environment):
         for _ in range(KILLS):
-            leader = cluster.leader()
+            leader = cluster.leader_of_warm()
             proxy = environment.proxy_of(leader)
             struck: list[float] = []
 
@@ -207,7 +207,7 @@ def test_leader_dies_at_any_time(environment: Environment) -> None:
     times, chance = TakeOvers(environment.cluster), random.Random(1)
     with judged_churn(environment):
         for _ in range(KILLS):
-            leader = environment.cluster.leader()
+            leader = environment.cluster.leader_of_warm()
             time.sleep(chance.uniform(0.2, 2))
             leader.kill()
             times.measure(leader, time.monotonic())
@@ -220,7 +220,7 @@ def test_leader_stops_and_goes_on(environment: Environment) -> None:
     times, chance = TakeOvers(environment.cluster), random.Random(2)
     with judged_churn(environment):
         for _ in range(KILLS):
-            leader = environment.cluster.leader()
+            leader = environment.cluster.leader_of_warm()
             time.sleep(chance.uniform(0.2, 2))
             leader.pause()
             since = time.monotonic()
@@ -236,7 +236,7 @@ def test_leader_stops_at_each_step(environment: Environment, step: str, moment: 
     cluster = environment.cluster
     with judged_churn(environment):
         for _ in range(KILLS):
-            leader = cluster.leader()
+            leader = cluster.leader_of_warm()
             proxy = environment.proxy_of(leader)
             proxy.set_trap(Trap(STEPS[step], moment, leader.pause, passes=True))
             until(lambda: not proxy.is_set(), f"no request for the step {step}")  # noqa: B023
