@@ -22,7 +22,7 @@ from resourceapi.objects import Object
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
-OK, CONFLICT, INVALID = 200, 409, 422
+OK, NOT_FOUND, CONFLICT, INVALID = 200, 404, 409, 422
 #: The fields that are compared in this way.
 COMPARED = frozenset({"spec", "status.allocation"})
 # Numbers of fields. Sources: generated.proto of k8s.io/apimachinery (runtime, meta/v1) and of k8s.io/api/resource/v1.
@@ -59,12 +59,17 @@ class ExactClient:
         if verb != "PATCH" or query or not _is_about_bytes(answer) or not isinstance(body, dict):
             return answer
         edit = _edit_of(body)
-        return answer if edit is None else self._change(path, mapping(body, "metadata"), edit)
+        if edit is None:
+            return answer
+        return self._changed(path, mapping(body, "metadata"), edit) or answer
 
-    def _change(self, path: str, expected: Object, edit: Edit) -> tuple[int, Any]:
+    def _changed(self, path: str, expected: Object, edit: Edit) -> tuple[int, Any] | None:
+        """Change an object; None if it cannot be had in the format."""
         code, found = self._client.exchange("GET", path, None, media_type=PROTOBUF, accept=PROTOBUF)
+        if code == NOT_FOUND:
+            return NOT_FOUND, {"message": "the object has been deleted"}
         if code != OK:
-            return self._client.request("GET", path)
+            return None
         try:
             if not _is_current(found, expected):
                 return CONFLICT, {"message": "the object has been modified"}

@@ -40,7 +40,8 @@ class Server:
 
     def request(self, verb: str, path: str, body: object = None, query: object = None) -> tuple[int, Any]:
         assert path == PATH
-        return self.refusal if verb == "PATCH" else (404, {"message": "not found"})
+        assert verb == "PATCH"
+        return self.refusal
 
     def exchange(
         self, verb: str, path: str, content: bytes | None, *, media_type: str, accept: str
@@ -134,10 +135,17 @@ def test_other_answers_and_patches_are_left_alone(refusal: tuple[int, Any], body
 
 
 def test_an_object_that_is_gone() -> None:
-    """The answer is that of the API server, in JSON."""
+    """As if the patch had not found it."""
     server = Server(claim())
     server.code = 404
-    assert server.patch({"metadata": {**PRECONDITION, "finalizers": []}}) == (404, {"message": "not found"})
+    assert server.patch({"metadata": {**PRECONDITION, "finalizers": []}})[0] == 404
+
+
+def test_a_server_without_the_format() -> None:
+    """The refusal stands: what CRDs define is not sent as protocol buffers."""
+    server = Server(claim())
+    server.code = 406
+    assert server.patch({"metadata": {**PRECONDITION, "finalizers": []}}) == (422, REFUSED)
 
 
 @pytest.mark.parametrize(

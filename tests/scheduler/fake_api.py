@@ -120,6 +120,13 @@ class FakeApi:
         self._faults.append((matching, [nth], gate))
         return gate
 
+    def heal(self) -> bool:
+        """Forget what was to fail or wait, and has not yet; whether there was any of that."""
+        with self._changed:
+            left = bool(self._faults)
+            self._faults.clear()
+        return left
+
     # --- what clients do
 
     def request(
