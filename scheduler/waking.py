@@ -25,8 +25,8 @@ from scheduler.filtering import Refused
 from scheduler.pod_claims import ClaimProblem, claims_for, reservations
 from scheduler.pods import PodRecord
 
-#: How often the picture is looked at. A change is left to kube-scheduler for one to two such times.
-TICK_SECONDS = 0.1
+#: How often the picture is looked at, in seconds. A change is left to kube-scheduler for one to two such times.
+TICK_SECONDS = 0.05
 #: The shortest time between two wake-ups.
 PAUSE_SECONDS = 0.5
 #: How long after a refusal without a decision the pod is tried again, at first and at most; twice as long each time.
