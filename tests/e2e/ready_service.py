@@ -24,12 +24,13 @@ def ready_service(backends: Sequence[int], authority: Path) -> Iterator[Balancer
         lock = threading.Lock()
 
         def probe(port: int) -> None:
-            while not ending.wait(PERIOD_SECONDS):
-                ready = is_ready(port, authority)
-                with lock:
-                    if ready != (port in balancer.backends):
-                        others = [each for each in balancer.backends if each != port]
-                        balancer.backends = [*others, port] if ready else others
+            with contextlib.closing(ReadinessProbe(port, authority)) as each:
+                while not ending.wait(PERIOD_SECONDS):
+                    ready = each.is_ready()
+                    with lock:
+                        if ready != (port in balancer.backends):
+                            others = [other for other in balancer.backends if other != port]
+                            balancer.backends = [*others, port] if ready else others
 
         probes = [threading.Thread(target=probe, args=(port,), daemon=True) for port in backends]
         for each in probes:
@@ -42,13 +43,31 @@ def ready_service(backends: Sequence[int], authority: Path) -> Iterator[Balancer
                 each.join()
 
 
-def is_ready(port: int, authority: Path, path: str = "/readyz") -> bool:
-    """Whether a replica says that it is ready, or one of the checks of that."""
-    try:
+class ReadinessProbe:
+    """Asks one replica, always on the same connection: a handshake each time would be most of a replica's work."""
+
+    def __init__(self, port: int, authority: Path) -> None:
         context = ssl.create_default_context(cafile=str(authority))
-        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=_PROBE_SECONDS, context=context)
-        with contextlib.closing(connection):
-            connection.request("GET", path)
-            return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
-        return False
+        self._connection = http.client.HTTPSConnection(
+            "127.0.0.1", port, timeout=_PROBE_SECONDS, context=context
+        )
+
+    def is_ready(self, path: str = "/readyz") -> bool:
+        """Whether it says that it is ready, or that one of the checks of that is passed."""
+        try:
+            self._connection.request("GET", path)
+            answer = self._connection.getresponse()
+            answer.read()
+            return answer.status == 200
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            return False
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def is_ready(port: int, authority: Path, path: str = "/readyz") -> bool:
+    """Whether a replica says that it is ready, or that one of the checks of that is passed."""
+    with contextlib.closing(ReadinessProbe(port, authority)) as probe:
+        return probe.is_ready(path)
