@@ -1,4 +1,5 @@
-"""kube-scheduler deletes pods for another one as the sidecar says: those whose claims free what is short, on the node where that helps."""
+"""kube-scheduler deletes pods for another one as the sidecar says: those whose claims free what is short, on the node where
+that helps; then it gets their devices."""
 
 from __future__ import annotations
 
@@ -46,6 +47,12 @@ def test_victims(cluster: SchedulingCluster) -> None:
     _pod(client, "wanting", "middle", "both", "1500m", ["wanted"])
     until(lambda: _leaving(client) == {"n1-gpu", "n1-cpu"}, f"others leave: {_leaving(client)}")
     until(lambda: _get(client, "wanting")["status"].get("nominatedNodeName") == "n1", "it is not nominated")
+    for name in _leaving(client):  # no kubelet ends them
+        client.ask("DELETE", f"{PODS}/{name}", query={"gracePeriodSeconds": "0"})
+    until(lambda: _get(client, "wanting")["spec"].get("nodeName") == "n1", _message(client, "wanting"))
+    assert _leaving(client) == set()
+    (device,) = client.ask("GET", f"{CLAIMS}/wanted").body["status"]["allocation"]["devices"]["results"]
+    assert (device["pool"], device["device"]) == ("n1", "gpu")
 
 
 def test_devices_only(cluster: SchedulingCluster) -> None:
