@@ -52,7 +52,12 @@ class ApiServer(NamedTuple):
 
     def start(self) -> None:
         """Start it again after it has been killed, ready for requests."""
-        self.program.start()
+        self.restart()
+
+    def restart(self, *flags: str) -> None:
+        """Stop it and start it again, ready for requests, with further flags, which overrule those before."""
+        self.program.stop()
+        self.program.start(*flags)
         _wait_until_ready(self.program, self.client)
 
 

@@ -45,13 +45,24 @@ def served_by_crds(directory: Path, namespaces: Mapping[str, Mapping[str, str]])
             metadata = {"name": name, "labels": dict(labels)}
             namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
             _create(server.client, "/api/v1/namespaces", namespace)
-        deployed = objects_of("crd-served")
-        token = directory / "token"
-        token.write_text(add_account(server.client, deployed))
-        config = configuration(deployed, server, token)
-        service = stack.enter_context(running(directory, **config, logging={"level": "info"}))
+        yield Served(server, stack.enter_context(crds_of(server, directory)))
+
+
+@contextlib.contextmanager
+def crds_of(server: ApiServer, directory: Path, release: str = "") -> Iterator[Running]:
+    """The CRDs on a server, and the service that they need, as it is deployed.
+
+    :param release: whose answers the service gives, if not those of its manifests.
+    """
+    deployed = objects_of("crd-served")
+    token = directory / "token"
+    token.write_text(add_account(server.client, deployed))
+    config = configuration(deployed, server, token)
+    if release:
+        config["apiServer"]["release"] = release
+    with running(directory, **config, logging={"level": "info"}) as service:
         install(server.client, service)
-        yield Served(server, service)
+        yield service
 
 
 def install(client: Client, service: Running, bundle: str | None = None) -> None:

@@ -33,8 +33,11 @@ class Program:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def start(self) -> None:
-        """Start it, unless it runs; what it logs is appended."""
+    def start(self, *more: str) -> None:
+        """Start it, unless it runs; what it logs is appended.
+
+        :param more: further arguments, of which the last ones count.
+        """
         if self.is_running():
             return
         # Not even a killed test run is to leave servers behind.
@@ -42,7 +45,10 @@ class Program:
         guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
         with open(self.log, "ab") as output:
             self._process = subprocess.Popen(
-                [*guard, *self._command], stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                [*guard, *self._command, *more],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
 
     def kill(self) -> None:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,10 @@ SERVER_FLAGS = [STORES_JSON, KEEPS_HISTORY]
 class Sidecar(Program):
     """A replica of the sidecar, on a port that it keeps."""
 
-    def __init__(self, command: Sequence[str], log: Path, port: int, authority: Path) -> None:
-        super().__init__(command, log)
+    def __init__(self, config: Path, log: Path, port: int, authority: Path) -> None:
+        command = str(Path(sys.executable).with_name("claimcheck"))
+        super().__init__([command, "schedule", "--config", str(config)], log)
+        self.config = config
         self.port = port
         self.authority = authority
 
@@ -66,6 +69,12 @@ class Sidecar(Program):
     def is_warm(self) -> bool:
         """Whether it knows the cluster, and could lead at once."""
         return is_ready(self.port, self.authority, "/readyz/cluster")
+
+    def restart(self, **sections: dict[str, Any]) -> None:
+        """Stop it and start it again with other values in sections of its configuration."""
+        self.stop()
+        _change(self.config, sections)
+        self.start()
 
     def logged(self) -> list[dict[str, Any]]:
         """The entries of its log so far."""
@@ -126,6 +135,8 @@ def scheduling_cluster(
     server_flags: Sequence[str] = SERVER_FLAGS,
     config: dict[str, Any] | None = None,
     address: Callable[[ApiServer, int], str] | None = None,
+    beside: Callable[[ApiServer], AbstractContextManager[object]] = contextlib.nullcontext,
+    controller_flags: Sequence[str] = (),
 ) -> Iterator[SchedulingCluster]:
     """Start all of it, ready to schedule; stop it at the end.
 
@@ -133,14 +144,17 @@ def scheduling_cluster(
     :param server_flags: of kube-apiserver.
     :param config: what the sidecars' configuration says besides.
     :param address: where a replica, by its number, is to reach the API server, if not directly.
+    :param beside: what is there before anything else asks the API server.
+    :param controller_flags: further ones of kube-controller-manager.
     """
     with contextlib.ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-scheduling-")))
         server = stack.enter_context(control_plane("1.37", flags=server_flags))
+        stack.enter_context(beside(server))
         common = [f"--kubeconfig={server.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
         controllers = stack.enter_context(
             running(
-                [str(tool("kube-controller-manager")), *common, *CONTROLLER_FLAGS],
+                [str(tool("kube-controller-manager")), *common, *CONTROLLER_FLAGS, *controller_flags],
                 directory / "controllers.log",
             )
         )
@@ -170,10 +184,14 @@ def scheduling_cluster(
 
 def _sidecar(directory: Path, server: ApiServer, number: int, more: dict[str, Any], address: str) -> Sidecar:
     port = free_port()
-    config = sidecar_configuration(server, directory, port, address)
-    for section, values in more.items():
-        config[section] = {**config.get(section, {}), **values}
     file = directory / f"sidecar-{number}.yaml"
-    file.write_text(yaml.safe_dump(config))
-    command = [str(Path(sys.executable).with_name("claimcheck")), "schedule", "--config", str(file)]
-    return Sidecar(command, directory / f"sidecar-{number}.log", port, authority(directory))
+    file.write_text(yaml.safe_dump(sidecar_configuration(server, directory, port, address)))
+    _change(file, more)
+    return Sidecar(file, directory / f"sidecar-{number}.log", port, authority(directory))
+
+
+def _change(config: Path, sections: dict[str, dict[str, Any]]) -> None:
+    whole = yaml.safe_load(config.read_text())
+    for section, values in sections.items():
+        whole[section] = {**whole.get(section, {}), **values}
+    config.write_text(yaml.safe_dump(whole))

@@ -1,0 +1,175 @@
+"""KEP-5963 on a real control plane, with the built-in API and with CRDs: the examples, and what snapshots are for."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from resourceapi.objects import Object
+from tests.e2e.control_plane import ApiServer
+from tests.e2e.custom_resources import FLAGS, crds_of
+from tests.e2e.scheduled_pods import Workloads
+from tests.e2e.scheduling_cluster import SERVER_FLAGS, SchedulingCluster, scheduling_cluster
+from tests.scheduler.group_scenes import COUNTERS, MIG, SCENES, VGPU, Part, Scene, slices, spec_asking
+
+pytestmark = pytest.mark.e2e
+GATE = "DRADeviceCompatibilityGroups"
+ON = f"--feature-gates={GATE}=true"
+BUILT_IN, CRDS = "built-in", "crds"
+PARTS = (*MIG, *VGPU)
+
+
+@contextlib.contextmanager
+def _with_crds(server: ApiServer) -> Iterator[None]:
+    with (
+        tempfile.TemporaryDirectory(prefix="claimcheck-e2e-") as directory,
+        crds_of(server, Path(directory), release="kep"),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def cluster_with_groups(mode: str) -> Iterator[SchedulingCluster]:
+    """A cluster in which slices may have compatibility groups, with one sidecar."""
+    if mode == BUILT_IN:
+        flags, config = [*SERVER_FLAGS, ON], {"apiServer": {"featureGates": {GATE: True}}}
+        with scheduling_cluster(replicas=1, server_flags=flags, config=config) as cluster:
+            yield cluster
+        return
+    with scheduling_cluster(
+        replicas=1,
+        server_flags=[*SERVER_FLAGS, *FLAGS],
+        config={"apiServer": {"serves": "CustomResources", "release": "kep"}},
+        beside=_with_crds,
+        controller_flags=["--kube-api-content-type=application/json"],
+    ) as cluster:
+        yield cluster
+
+
+class Groups:
+    """A cluster, and names for the objects of each test."""
+
+    def __init__(self, mode: str, cluster: SchedulingCluster) -> None:
+        self.mode = mode
+        self.cluster = cluster
+        self.workloads = Workloads(cluster.client)
+        self.workloads.add_class()
+        self._asked = 0
+
+    def ask(self, type: str, *nodes: str) -> str:
+        """The name of a pod that asks for a part of a type on these nodes."""
+        self._asked += 1
+        name = f"{type}-{self._asked}"
+        self.workloads.run(name, spec_asking(type), nodes=nodes)
+        return name
+
+    def outcome(self, type: str, node: str) -> str | None:
+        """The device that a new pod on the node gets; None if it is refused."""
+        return self.device(self.ask(type, node))
+
+    def device(self, pod: str) -> str | None:
+        """The device that a pod has got; None if it is refused."""
+        workloads = self.workloads
+        workloads.decided(pod)
+        if not workloads.pod(pod)["spec"].get("nodeName"):
+            return None
+        [device] = workloads.devices(pod)
+        return device.removeprefix("gpu=")
+
+    def snapshot(self, pod: str) -> object:
+        """The groups that the claim of a pod remembers, as the API server has them."""
+        devices = self.workloads.allocation(pod)["devices"]
+        if self.mode == CRDS:
+            assert "config" not in devices
+            return devices["results"][0].get("compatibilityGroups")
+        assert "compatibilityGroups" not in devices["results"][0]
+        if "config" not in devices:
+            return None
+        [entry] = devices["config"]
+        [result] = entry["opaque"]["parameters"]["results"]
+        return result["compatibilityGroups"]
+
+
+@pytest.fixture(scope="module", params=[BUILT_IN, CRDS])
+def groups(request: pytest.FixtureRequest) -> Iterator[Groups]:
+    with cluster_with_groups(request.param) as cluster:
+        yield Groups(request.param, cluster)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_examples(groups: Groups, name: str) -> None:
+    """Each pod gets the device that KEP-5963 says, or waits; claims remember the groups of their devices, and no others."""
+    scene: Scene = SCENES[name]
+    groups.workloads.add_node(name, slices(scene.parts, name))
+    declared = {part.name: part.groups for part in scene.parts}
+    for type, expected in scene.asked:
+        pod = groups.ask(type, name)
+        assert groups.device(pod) == expected, (type, groups.workloads.pod(pod)["status"])
+        if expected is None:
+            assert "counter set" in groups.workloads.refused(pod)
+        else:
+            remembered = {COUNTERS: sorted(declared[expected])} if declared[expected] else None
+            assert groups.snapshot(pod) == remembered
+
+
+def test_another_node_admits(groups: Groups) -> None:
+    """A pod that one node refuses is bound to another one that has what goes together."""
+    for node in ("one", "other"):
+        groups.workloads.add_node(node, slices(PARTS, node))
+    assert groups.outcome("mig", "one") == "mig-0"
+    pod = groups.ask("vgpu", "one", "other")
+    assert groups.workloads.bound(pod) == "other"
+
+
+def _devices_slice(parts: tuple[Part, ...], node: str) -> Object:
+    return next(each for each in slices(parts, node) if "devices" in each["spec"])
+
+
+@pytest.mark.parametrize("now", [(), ("vgpu",)], ids=["removed", "changed"])
+def test_mutated_slice(groups: Groups, now: tuple[str, ...]) -> None:
+    """A sidecar that has just started judges by what the claim remembers, not by what the slice says by now."""
+    node = f"mutated-{len(now)}"
+    groups.workloads.add_node(node, slices(PARTS, node))
+    assert groups.outcome("mig", node) == "mig-0"
+    changed = tuple(part._replace(groups=now) if part.name == "mig-0" else part for part in PARTS)
+    groups.workloads.replace_slice(_devices_slice(changed, node))
+    groups.cluster.sidecars[0].restart()
+    groups.cluster.leader()
+    assert groups.outcome("vgpu", node) is None
+    assert groups.outcome("mig", node) == "mig-1"
+
+
+def test_released(groups: Groups) -> None:
+    """A pod that waits for the groups of another one's device gets its own when the other one is gone."""
+    groups.workloads.add_node("freed", slices(PARTS, "freed"))
+    groups.workloads.add_template("mig", spec_asking("mig"))
+    groups.workloads.add_pod("holder", template="mig", node="freed")
+    groups.workloads.bound("holder")
+    waiting = groups.ask("vgpu", "freed")
+    assert groups.device(waiting) is None
+    groups.workloads.delete_pod("holder")
+    assert groups.workloads.bound(waiting) == "freed"
+
+
+def test_upgrade_downgrade_upgrade(groups: Groups) -> None:
+    """Without the gate nothing is given out that cannot be judged, and what is allocated stays; with it, all is as before."""
+    node, [sidecar] = "upgraded", groups.cluster.sidecars
+    groups.workloads.add_node(node, slices((*PARTS, Part("plain-0", 20)), node))
+    groups.workloads.add_node("without", slices((Part("plain-0", 20),), "without"))
+    running = groups.ask("mig", node)
+    assert groups.device(running) == "mig-0"
+    before = groups.workloads.claim(running)
+    sidecar.restart(apiServer={"featureGates": {GATE: False}})
+    groups.cluster.leader()
+    waiting = [groups.ask(type, node) for type in ("mig", "plain")]
+    assert [groups.device(each) for each in waiting] == [None, None]
+    assert groups.outcome("plain", "without") == "plain-0"
+    sidecar.restart(apiServer={"featureGates": {GATE: True}})
+    groups.cluster.leader()
+    assert groups.workloads.bound(waiting[0]) == node
+    assert groups.outcome("vgpu", node) is None
+    assert groups.workloads.claim(running)["status"] == before["status"]
