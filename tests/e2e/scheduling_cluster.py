@@ -137,6 +137,7 @@ def scheduling_cluster(
     address: Callable[[ApiServer, int], str] | None = None,
     beside: Callable[[ApiServer], AbstractContextManager[object]] = contextlib.nullcontext,
     controller_flags: Sequence[str] = (),
+    scheduler_flags: Sequence[str] = (),
 ) -> Iterator[SchedulingCluster]:
     """Start all of it, ready to schedule; stop it at the end.
 
@@ -146,6 +147,7 @@ def scheduling_cluster(
     :param address: where a replica, by its number, is to reach the API server, if not directly.
     :param beside: what is there before anything else asks the API server.
     :param controller_flags: further ones of kube-controller-manager.
+    :param scheduler_flags: further ones of kube-scheduler.
     """
     with contextlib.ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-scheduling-")))
@@ -174,7 +176,7 @@ def scheduling_cluster(
         whole = scheduler_configuration(server, directory, port, QUERIES_PER_SECOND)
         file = directory / "scheduler.yaml"
         file.write_text(yaml.safe_dump(whole))
-        command = [str(tool("kube-scheduler")), f"--config={file}", "--secure-port=0"]
+        command = [str(tool("kube-scheduler")), f"--config={file}", "--secure-port=0", *scheduler_flags]
         scheduler = stack.enter_context(running(command, directory / "scheduler.log"))
         cluster = SchedulingCluster(server, controllers, scheduler, sidecars, service)
         if sidecars:

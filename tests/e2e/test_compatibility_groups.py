@@ -20,6 +20,7 @@ pytestmark = pytest.mark.e2e
 GATE = "DRADeviceCompatibilityGroups"
 ON = f"--feature-gates={GATE}=true"
 BUILT_IN, CRDS = "built-in", "crds"
+REFUSAL = "request gpu: devices match, but too few are available"
 PARTS = (*MIG, *VGPU)
 
 
@@ -110,7 +111,7 @@ def test_examples(groups: Groups, name: str) -> None:
         pod = groups.ask(type, name)
         assert groups.device(pod) == expected, (type, groups.workloads.pod(pod)["status"])
         if expected is None:
-            assert "counter set" in groups.workloads.refused(pod)
+            assert REFUSAL in groups.workloads.refused(pod)
         else:
             remembered = {COUNTERS: sorted(declared[expected])} if declared[expected] else None
             assert groups.snapshot(pod) == remembered

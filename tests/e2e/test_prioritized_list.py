@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
 
 from resourceapi.objects import Object
 from tests.allocator.objects import DRIVER
+from tests.e2e.control_plane import ApiServer
 from tests.e2e.scheduled_pods import Workloads
-from tests.e2e.scheduling_cluster import SERVER_FLAGS, SchedulingCluster, scheduling_cluster, until
+from tests.e2e.scheduling_cluster import SchedulingCluster, scheduling_cluster, until
 
 pytestmark = pytest.mark.e2e
+EMULATED = "--emulated-version=1.36"
 GATE = "DRAPrioritizedList"
 OFF_AT_SERVER = f"--feature-gates={GATE}=false"
 DISABLED = "request gpu: has subrequests, but the DRAPrioritizedList feature is disabled"
 
 
+@contextlib.contextmanager
+def _emulated(server: ApiServer) -> Iterator[None]:
+    server.restart(EMULATED)
+    yield
+
+
 @pytest.fixture(scope="module")
 def older() -> Iterator[SchedulingCluster]:
     """A cluster of release 1.36, the last in which the gate can be off."""
-    flags = [*SERVER_FLAGS, "--emulated-version=1.36"]
-    config = {"apiServer": {"release": "1.36"}}
-    with scheduling_cluster(replicas=1, server_flags=flags, config=config) as cluster:
+    # A kube-scheduler that is newer than the API server waits for kinds that this does not serve.
+    with scheduling_cluster(
+        replicas=1,
+        config={"apiServer": {"release": "1.36"}},
+        beside=_emulated,
+        controller_flags=[EMULATED],
+        scheduler_flags=[EMULATED],
+    ) as cluster:
         yield cluster
 
 
@@ -115,7 +129,7 @@ def test_upgrade_downgrade_upgrade(older: SchedulingCluster, workloads: Workload
     workloads.refused("scheduler-off", DISABLED)
 
     # No claim with the field can be created any more; those that there are keep it.
-    older.server.restart(OFF_AT_SERVER)
+    older.server.restart(EMULATED, OFF_AT_SERVER)
     older.leader()
     refused = workloads.create_claim("dropped", first_of(("x", 1)))
     assert refused.code == 422, refused.body
@@ -130,7 +144,7 @@ def test_upgrade_downgrade_upgrade(older: SchedulingCluster, workloads: Workload
     assert workloads.bound("scheduler-off") == "gated"
     assert not workloads.pod("both-off")["spec"].get("nodeName")
 
-    older.server.restart()
+    older.server.restart(EMULATED)
     older.leader()
     assert workloads.bound("both-off") == "gated"
     start("on-again")
@@ -145,7 +159,7 @@ def test_server_becomes_newer(older: SchedulingCluster, workloads: Workloads) ->
     workloads.add_node("newer", gpus("newer", *"zzz"))
     for name in ("before", "server-newer", "both-newer"):
         if name == "server-newer":
-            older.server.restart("--emulated-version=1.37")
+            older.server.restart()
         elif name == "both-newer":
             sidecar.restart(apiServer={"release": "1.37"})
         older.leader()

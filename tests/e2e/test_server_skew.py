@@ -29,7 +29,13 @@ GATE = "DRADeviceCompatibilityGroups"
 def test_before_the_proposal(flags: Sequence[str], is_on: bool) -> None:
     """Where the API server drops groups, devices are given out as before KEP-5963, whatever the sidecar's gate is."""
     config = {"apiServer": {"featureGates": {GATE: is_on}}}
-    with scheduling_cluster(replicas=1, server_flags=[*SERVER_FLAGS, *flags], config=config) as cluster:
+    with scheduling_cluster(
+        replicas=1,
+        server_flags=[*SERVER_FLAGS, *flags],
+        config=config,
+        controller_flags=flags,
+        scheduler_flags=flags,
+    ) as cluster:
         workloads = Workloads(cluster.client)
         workloads.add_class()
         workloads.add_node("n", slices((*MIG, *VGPU), "n"))
@@ -52,7 +58,7 @@ def test_server_loses_its_gate() -> None:
         workloads.bound("mig")
         before = workloads.claim("mig")["status"]
         workloads.run("vgpu", spec_asking("vgpu"), node="n")
-        workloads.refused("vgpu", "counter set")
+        workloads.refused("vgpu", "too few are available")
         cluster.server.restart(off)
         # as the driver does when it finds the gate off
         for each in slices(tuple(part._replace(groups=()) for part in (*MIG, *VGPU)), "n"):
@@ -67,7 +73,7 @@ def test_server_loses_its_gate() -> None:
         cluster.leader()
         # One of them has a snapshot, the other has none: nothing goes with both.
         workloads.run("more", spec_asking("mig"), node="n")
-        workloads.refused("more", "counter set")
+        workloads.refused("more", "too few are available")
         assert workloads.claim("mig")["status"] == before
 
 
