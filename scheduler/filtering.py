@@ -12,6 +12,7 @@ from allocator.scheduling import PodAnswer
 from allocator.time_limit import TimeLimit
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
+from scheduler.extended_resources import nodes_without
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for
 from scheduler.pods import PodRecord, pod_record
@@ -76,6 +77,14 @@ class Filter:
 
     def answer(self, candidates: CandidateNodes) -> Verdicts:
         """On which nodes a pod fits; without claims on all of them."""
+        unserved = nodes_without(candidates, self._picture)
+        if not unserved:
+            return self._answer(candidates)
+        rest = candidates._replace(nodes=[node for node in candidates.nodes if node not in unserved])
+        verdicts = self._answer(rest) if rest.nodes else Verdicts((), {}, {})
+        return verdicts._replace(beyond_preemption={**verdicts.beyond_preemption, **unserved})
+
+    def _answer(self, candidates: CandidateNodes) -> Verdicts:
         pod = pod_record(candidates.pod)
         if not pod.claims:
             return Verdicts(candidates.nodes, {}, {})
