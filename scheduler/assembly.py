@@ -11,6 +11,7 @@ from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from cluster.client import Client
+from cluster.exact_client import ExactClient
 from scheduler.binding import Binder
 from scheduler.claim_creation import ClaimCreation
 from scheduler.claim_writes import ClaimWrites
@@ -22,7 +23,9 @@ from scheduler.leader_setup import make_leadership
 from scheduler.leading import Leadership
 from scheduler.pod_events import PodEvents
 from scheduler.preempting import Preemption
+from scheduler.prescheduled import PreScheduledPods
 from scheduler.refusal_events import RefusalEvents
+from scheduler.releasing import Releasing
 from scheduler.routes import Verbs
 from scheduler.scoring import Scorer, Scoring
 from scheduler.self_check import SelfCheck
@@ -82,18 +85,21 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
         picture, events, get("scheduling", "schedulerName"), leads=lambda: leadership.is_leading
     )
 
-    def refused(refused: Refused) -> None:
-        waking.refused(refused)
-        telling.refused(refused)
-
     undoing = Undoing()
     writes = ClaimWrites(
-        client,
+        ExactClient(client),
         profile.schemas["v1"],
         server,
         picture.claims.seen,
         timestamp=_now if picture.features.binding_conditions else None,
     )
+    releasing = Releasing(client, picture, writes, undoing, leadership)
+
+    def refused(refused: Refused) -> None:
+        waking.refused(refused)
+        telling.refused(refused)
+        releasing.refused(refused)
+
     seconds = get("scheduling", "filterMilliseconds") / 1000
     verbs = Verbs(
         Filter(
@@ -116,6 +122,15 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
         ),
         Preemption(picture, seconds=seconds, term=lambda: leadership.term).victims,
     )
+    prescheduled = PreScheduledPods(
+        picture,
+        writes,
+        undoing,
+        leadership,
+        scheduler_name=get("scheduling", "schedulerName"),
+        seconds=seconds,
+        tell=events.warn,
+    )
     creation = ClaimCreation(
         picture.pods.objects, get("scheduling", "schedulerName"), serves, metrics.without_claims.set
     )
@@ -136,6 +151,8 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
             telling.run,
             events.run,
             undoing.run,
+            releasing.run,
+            *([prescheduled.run] if get("scheduling", "preScheduledPods") else ()),
             creation.run,
             partial(check.run, get("selfCheck", "seconds")),
             show_metrics,

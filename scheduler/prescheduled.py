@@ -1,0 +1,175 @@
+"""Pods that are created with ``spec.nodeName``: kube-scheduler never sees them, so their claims get devices here.
+
+kube-controller-manager reserves claims that have devices for such pods, and creates those from templates.
+Source: Kubernetes documentation, "Dynamic Resource Allocation", section "Pre-scheduled Pods".
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from threading import Event, Lock
+
+from allocator.errors import OUT_OF_TIME
+from allocator.scheduler_messages import device_reason
+from allocator.time_limit import TimeLimit
+from cluster.store import Change
+from resourceapi.errors import ClaimcheckError
+from resourceapi.logs import LOGGER, log
+from scheduler.binding import Leader
+from scheduler.claim_writes import ClaimWrites, Consumer
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.leading import NotLeading
+from scheduler.pod_allocation import Grant, PodAllocation
+from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for
+from scheduler.pods import PodRecord
+from scheduler.undoing import Undoing
+
+RETRY_SECONDS = 1.0
+
+Tell = Callable[[PodRecord, str], None]
+"""Is told why a pod on a node does not run."""
+
+
+@dataclass
+class _Findings:
+    """What was found out about a pod.
+
+    :ivar gains: those of the picture when it did not fit; None if it is to be tried.
+    :ivar told: why it does not run.
+    """
+
+    gains: int | None = None
+    told: str = ""
+
+
+class PreScheduledPods:
+    """Gives devices to the claims of pods that are on a node already."""
+
+    def __init__(
+        self,
+        picture: ClusterPicture,
+        writes: ClaimWrites,
+        undoing: Undoing,
+        leader: Leader,
+        *,
+        scheduler_name: str,
+        seconds: float,
+        tell: Tell,
+    ) -> None:
+        """Make it ready; :meth:`run` begins.
+
+        :param scheduler_name: of the pods that are looked after.
+        :param seconds: how long the allocator may take for one pod.
+        """
+        self._picture = picture
+        self._writes = writes
+        self._undoing = undoing
+        self._leader = leader
+        self._scheduler_name = scheduler_name
+        self._seconds = seconds
+        self._tell = tell
+        self._lock = Lock()
+        #: pods on nodes that may have claims without devices, each with what was found out about it
+        self._open: dict[str, _Findings] = {}
+        picture.pods.listen(self._changed)
+
+    def __len__(self) -> int:
+        """How many pods on nodes may have claims without devices."""
+        return len(self._open)
+
+    def run(self, ending: Event) -> None:
+        """Look after pods until told to end."""
+        while not ending.wait(RETRY_SECONDS):
+            self.look()
+
+    def look(self) -> None:
+        """Look after each pod once, as far as something has changed for it."""
+        for key in list(self._open):
+            try:
+                self._serve(key)
+            except NotLeading:
+                return
+            except ClaimcheckError as error:
+                log(logging.WARNING, "pod on a node has no devices yet", pod=key, reason=str(error))
+            except Exception:  # noqa: BLE001 - whatever it is, the other pods get their devices
+                LOGGER.exception("pod on a node has no devices yet", extra={"fields": {"pod": key}})
+
+    def _changed(self, changes: Sequence[Change[PodRecord]]) -> None:
+        with self._lock:
+            for key, _, pod in changes:
+                if pod is None or not self._is_ours(pod):
+                    self._open.pop(key, None)
+                else:
+                    self._open.setdefault(key, _Findings()).gains = None
+
+    def _is_ours(self, pod: PodRecord) -> bool:
+        return bool(pod.node) and pod.scheduler_name == self._scheduler_name and not pod.is_leaving
+
+    def _serve(self, key: str) -> None:
+        term = self._leader.term
+        pod = self._picture.pods.objects.get(key)
+        if pod is None:
+            return
+        with self._undoing.holding(pod.claim_keys):
+            allocation = self._found(pod, partial(self._leader.insist, term))
+            if allocation is None:
+                return
+            try:
+                allocation.write()
+            except Exception:
+                self._undoing.take_back(allocation)
+                raise
+
+    def _found(self, pod: PodRecord, fence: Callable[[], None]) -> PodAllocation | None:
+        """Take devices for the claims that have none, in memory; None if there is nothing to do now."""
+        with self._picture.lock:
+            try:
+                claims = claims_for(pod, self._picture.claims)
+            except ClaimProblem as problem:
+                self._say(pod, str(problem))
+                return None
+            new = [each for each in claims if not each.is_allocated]
+            if not new:
+                self._close(pod)
+                return None
+            if (grants := self._grants(pod, claims, new)) is None:
+                return None
+            allocation = PodAllocation(
+                self._picture, self._writes, Consumer(pod.name, pod.uid), fence, grants, ()
+            )
+            allocation.assume()
+        return allocation
+
+    def _grants(
+        self, pod: PodRecord, claims: Sequence[ClaimOfPod], new: Sequence[ClaimOfPod]
+    ) -> list[Grant] | None:
+        """The devices on the pod's node; None if the claims do not fit there, as far as is known."""
+        findings, gains = self._open.get(pod.key, _Findings()), self._picture.gains
+        if findings.gains == gains:
+            return None
+        state = self._picture.state
+        state.time_limit = TimeLimit(self._seconds)
+        found = state.filter([each.claim for each in claims], [pod.node]).nodes
+        error = found[0].error if found else f"node {pod.node} is not known to the scheduling sidecar yet"
+        results = found[0].result if found else None
+        if results is None:
+            self._say(pod, f"on its node: {device_reason(error)}")
+            findings.gains = None if error == OUT_OF_TIME else gains
+            return None
+        return [Grant(claim, result) for claim, result in zip(new, results, strict=True)]
+
+    def _say(self, pod: PodRecord, words: str) -> None:
+        """Tell why the pod does not run, unless that was the last that was told."""
+        findings = self._open.get(pod.key, _Findings())
+        if findings.told != words:
+            findings.told = words
+            self._tell(pod, words)
+
+    def _close(self, pod: PodRecord) -> None:
+        """Look after the pod no longer, unless it has changed meanwhile."""
+        with self._lock:
+            if self._picture.pods.objects.get(pod.key) is pod:
+                self._open.pop(pod.key, None)

@@ -1,0 +1,116 @@
+"""Devices of earlier attempts that keep a pod from the nodes on which it could be: they are taken back.
+
+An attempt that fails late leaves claims with devices on one node. If the pod fits there no longer, and no other pod uses the
+claims, kube-scheduler's plugin lets go of them (its extension point PostFilter), and so does this.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from functools import partial
+from threading import Event, Lock
+from urllib.parse import quote
+
+from allocator.errors import AWAY
+from cluster.store import uid_of
+from resourceapi.api_client import Api, expect
+from resourceapi.errors import ClaimcheckError
+from resourceapi.logs import LOGGER, log
+from resourceapi.manifests import mapping, text
+from scheduler.binding import Leader
+from scheduler.claim_writes import ClaimWrites, Consumer
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.filtering import Refused
+from scheduler.leading import NotLeading
+from scheduler.pod_allocation import PodAllocation
+from scheduler.pod_claims import ClaimOfPod, reservations
+from scheduler.pods import PodRecord
+from scheduler.undoing import Undoing
+
+#: How many pods wait at most; the oldest are left out, and come again when they are refused again.
+MOST_PODS = 1_000
+PAUSE_SECONDS = 0.1
+OK, NOT_FOUND = 200, 404
+
+
+class Releasing:
+    """Takes back devices of pods that filter has refused everywhere; in a thread of its own, so that no filter waits."""
+
+    def __init__(
+        self,
+        api: Api,
+        picture: ClusterPicture,
+        writes: ClaimWrites,
+        undoing: Undoing,
+        leader: Leader,
+    ) -> None:
+        """Make it ready; :meth:`run` begins."""
+        self._api = api
+        self._picture = picture
+        self._writes = writes
+        self._undoing = undoing
+        self._leader = leader
+        self._lock = Lock()
+        self._queue: OrderedDict[str, Refused] = OrderedDict()
+
+    def refused(self, refused: Refused) -> None:
+        """Note a pod that fits nowhere, if that is because its claims have devices elsewhere."""
+        if refused.answer is None or not any(each.error == AWAY for each in refused.answer.nodes.outcomes):
+            return
+        with self._lock:
+            self._queue[refused.pod.uid] = refused
+            if len(self._queue) > MOST_PODS:
+                self._queue.popitem(last=False)
+
+    def run(self, ending: Event) -> None:
+        """Take back until told to end."""
+        while not ending.wait(PAUSE_SECONDS):
+            self.release()
+
+    def release(self) -> None:
+        """Take back what can be, for each pod that was noted."""
+        while self._queue:
+            with self._lock:
+                _, refused = self._queue.popitem(last=False)
+            try:
+                self._release(refused.pod, [each for each in refused.claims if each.is_allocated])
+            except NotLeading:
+                continue
+            except ClaimcheckError as error:
+                log(logging.WARNING, "devices not released", pod=refused.pod.key, reason=str(error))
+            except Exception:  # noqa: BLE001 - whatever it is, other pods' devices are released
+                LOGGER.exception("devices not released", extra={"fields": {"pod": refused.pod.key}})
+
+    def _release(self, pod: PodRecord, decided: list[ClaimOfPod]) -> None:
+        term = self._leader.term
+        with self._undoing.holding(each.key for each in decided):
+            with self._picture.lock:
+                claims = [found for each in decided if (found := self._idle(pod, each)) is not None]
+            if not claims or not self._is_waiting(pod):
+                return
+            fence = partial(self._leader.insist, term)
+            consumer = Consumer(pod.name, pod.uid)
+            allocation = PodAllocation(self._picture, self._writes, consumer, fence, (), claims)
+            allocation.release()
+            self._undoing.take_back(allocation)
+            log(logging.INFO, "devices released", pod=pod.key, claims=[each.key for each in claims])
+
+    def _idle(self, pod: PodRecord, decided: ClaimOfPod) -> ClaimOfPod | None:
+        """A claim as it is now, if it has devices that no other pod uses."""
+        claim = self._picture.claims.get(decided.key)
+        if claim is None or uid_of(claim) != decided.uid:
+            return None
+        if any(text(each, "uid") != pod.uid for each in reservations(claim)):
+            return None
+        found = ClaimOfPod(decided.key, claim)
+        return found if found.is_allocated else None
+
+    def _is_waiting(self, pod: PodRecord) -> bool:
+        """Whether the pod is on no node: a Binding may have arrived of which no answer came."""
+        path = f"/api/v1/namespaces/{quote(pod.namespace, safe='')}/pods/{quote(pod.name, safe='')}"
+        code, answer = self._api.request("GET", path)
+        if code == NOT_FOUND:
+            return False
+        found = expect((code, answer), f"GET {path}", OK)
+        return uid_of(found) == pod.uid and not text(mapping(found, "spec"), "nodeName")

@@ -1,0 +1,150 @@
+"""Pods that are created on a node get devices there, as soon as that can be."""
+
+from __future__ import annotations
+
+import pytest
+
+from resourceapi.objects import Object
+from scheduler.claim_writes import FINALIZER
+from scheduler.pods import PodRecord
+from scheduler.prescheduled import PreScheduledPods
+from tests.scheduler.fake_api import FakeApi
+from tests.scheduler.fake_faults import Fault
+from tests.scheduler.small_cluster import (
+    CLAIMS,
+    PODS,
+    Sidecar,
+    assert_nothing_twice,
+    assert_used_claims_hold,
+    claim,
+    cluster,
+    devices_of,
+    pod,
+    traces,
+)
+
+
+class Looking:
+    """A sidecar that looks after pods on nodes, and what it says."""
+
+    def __init__(self, api: FakeApi) -> None:
+        self.sidecar = Sidecar(api)
+        self.told: list[str] = []
+        self.pods = PreScheduledPods(
+            self.sidecar.picture,
+            self.sidecar.writes,
+            self.sidecar.undoing,
+            self.sidecar.leader,
+            scheduler_name="claimcheck",
+            seconds=60.0,
+            tell=self._tell,
+        )
+
+    def _tell(self, pod: PodRecord, words: str) -> None:
+        self.told.append(f"{pod.name}: {words}")
+
+    def look(self) -> None:
+        self.sidecar.sync()
+        self.pods.look()
+
+
+def test_claims_get_devices_on_the_node() -> None:
+    """Written as bind writes them, without a Binding."""
+    api = cluster(claim("c"), pod("p", "c", nodeName="n2"), nodes=("n1", "n2"))
+    looking = Looking(api)
+    looking.look()
+    assert [each.verb for each in api.requests] == ["PATCH", "PUT"]
+    assert devices_of(api.get(f"{CLAIMS}/c")) == ["n2/gpu-0"]
+    assert_used_claims_hold(api)
+    looking.look()
+    assert len(api.requests) == 2
+    assert (len(looking.pods), looking.told) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "left_alone",
+    [
+        pod("p", "c"),
+        pod("p", "c", nodeName="n1", schedulerName="default-scheduler"),
+        {**pod("p", "c", nodeName="n1"), "status": {"phase": "Succeeded"}},
+        pod("p", nodeName="n1"),
+    ],
+)
+def test_other_pods_are_left_alone(left_alone: Object) -> None:
+    """Those of other schedulers, those that are over, those that kube-scheduler places."""
+    api = cluster(claim("c"), left_alone)
+    Looking(api).look()
+    assert api.requests == []
+
+
+def test_reservations_of_claims_with_devices_are_for_others_to_write() -> None:
+    """kube-controller-manager does that."""
+    api = cluster(claim("c"), pod("o", "c"), pod("p", "c", nodeName="n1"))
+    looking = Looking(api)
+    assert looking.sidecar.schedule("o") == ""
+    del api.requests[:]
+    looking.look()
+    assert (api.requests, len(looking.pods)) == ([], 0)
+
+
+def test_a_pod_waits_for_claims_that_do_not_exist() -> None:
+    """The reason is said once."""
+    api = cluster(pod("p", "c", nodeName="n1"))
+    looking = Looking(api)
+    looking.look()
+    looking.look()
+    assert looking.told == ["p: waiting for ResourceClaim 'c', which does not exist"]
+    api.add(claim("c"))
+    looking.look()
+    assert_used_claims_hold(api)
+
+
+def test_a_pod_waits_for_devices() -> None:
+    """It is looked for again when something has changed that could help."""
+    api = cluster(claim("c", 2), claim("d"), pod("p", "c", nodeName="n1"), pod("q", "d"))
+    looking = Looking(api)
+    assert looking.sidecar.schedule("q") == ""
+    looking.look()
+    looking.look()
+    assert looking.told == ["p: on its node: cannot allocate all claims"]
+    api.remove(f"{PODS}/q")
+    api.remove(f"{CLAIMS}/d")
+    looking.look()
+    assert devices_of(api.get(f"{CLAIMS}/c")) == ["n1/gpu-0", "n1/gpu-1"]
+    assert_nothing_twice(api)
+
+
+def test_an_unknown_node() -> None:
+    """There are no devices on it."""
+    looking = Looking(cluster(claim("c"), pod("p", "c", nodeName="n9")))
+    looking.look()
+    assert looking.told == ["p: on its node: node n9 is not known to the scheduling sidecar yet"]
+
+
+def test_only_the_leader_looks() -> None:
+    """And what it began before it lost the lead is left to the next one."""
+    api = cluster(claim("c"), pod("p", "c", nodeName="n1"))
+    looking = Looking(api)
+    looking.sidecar.leader.answers = 1
+    looking.look()
+    assert traces(api) == [f"c: {FINALIZER}"]
+    assert looking.sidecar.picture.claims.assumed == 0
+    looking.look()
+    assert len(api.requests) == 2
+    looking = Looking(api)
+    looking.sidecar.take_over()
+    looking.look()
+    assert_used_claims_hold(api)
+
+
+@pytest.mark.parametrize("fault", [Fault.REFUSED, Fault.LOST, Fault.TWICE, 403, 409, 500], ids=str)
+@pytest.mark.parametrize("nth", [1, 2])
+def test_a_request_fails(nth: int, fault: Fault | int) -> None:
+    """It is undone, and tried again."""
+    api = cluster(claim("c"), pod("p", "c", nodeName="n1"))
+    looking = Looking(api)
+    api.fail(nth, fault)
+    looking.look()
+    looking.look()
+    assert_used_claims_hold(api)
+    assert looking.sidecar.picture.claims.assumed == len(looking.sidecar.undoing) == 0
