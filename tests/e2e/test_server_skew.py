@@ -132,3 +132,28 @@ def test_crds_before_and_after() -> None:
                 expected = "CRDs serve resource.k8s.io, so apiServer.serves must be CustomResources"
                 soon(mistaken, lambda said: expected in said)
                 assert not mistaken.leads()
+
+
+def test_claims_that_nobody_creates() -> None:
+    """With CRDs, kube-controller-manager as it runs by default creates no claims; the sidecar says what it needs."""
+    with contextlib.ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-e2e-")))
+        cluster = stack.enter_context(
+            scheduling_cluster(
+                replicas=1,
+                server_flags=[*SERVER_FLAGS, *FLAGS],
+                config={"apiServer": {"serves": "CustomResources"}},
+                beside=lambda server: crds_of(server, directory),
+            )
+        )
+        workloads = Workloads(cluster.client)
+        workloads.add_template("one", spec_asking("mig"))
+        workloads.add_pod("waiting", template="one")
+        needed = "--kube-api-content-type=application/json"
+        until(
+            lambda: any(
+                each.get("message") == "claims are not created" and needed in str(each.get("advice"))
+                for each in cluster.sidecars[0].logged()
+            ),
+            "the sidecar does not say what kube-controller-manager needs",
+        )
