@@ -78,7 +78,13 @@ def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
     reflectors = picture.reflectors(client)
     endpoint = _endpoint(config, client)
     leadership = make_leadership(config, client, picture, reflectors, endpoint, lose=decisions.clear)
-    waking = Waking(picture, _wake_up_claim(config, client).touch, leads=lambda: leadership.is_leading)
+    wake_up_claim = _wake_up_claim(config, client)
+
+    def wake() -> None:
+        wake_up_claim.touch()
+        metrics.wake_ups.inc()
+
+    waking = Waking(picture, wake, leads=lambda: leadership.is_leading)
     instance = get("leaderElection", "identity") or socket.gethostname()
     events = PodEvents(client, instance)
     telling = RefusalEvents(

@@ -48,6 +48,9 @@ class Metrics(ServerMetrics):
             "drifted_claims",
             "Claims that memory had otherwise than the API server for longer than an event takes.",
         )
+        self.wake_ups = _counter(
+            registry, "wake_ups", "How many times kube-scheduler was made to ask about refused pods again."
+        )
         self.pending = _gauge(registry, "pending_pods", "Pods that fit on no node, and wait.")
         self.assumed = _gauge(
             registry, "assumed_allocations", "Allocations that count in memory and are being written."

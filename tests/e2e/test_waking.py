@@ -204,3 +204,18 @@ def test_user_is_told_why_a_pod_waits(waker: Waker) -> None:
     until(lambda: bool(notes()), "no event")
     (note,) = notes()
     assert f"it would fit if pod default/{model}-holder ended" in note
+
+
+def test_pod_that_asks_by_an_extended_resource_is_not_bound_without_devices(waker: Waker) -> None:
+    """kube-scheduler lets it pass, since a DeviceClass stands for the resource."""
+    spec = {"extendedResourceName": "example.com/gpu"}
+    waker.create(f"{GROUP}/deviceclasses", {"metadata": {"name": "extended"}, "spec": spec})
+    limits = {"limits": {"example.com/gpu": "1"}}
+    containers = [{"name": "c", "image": "x", "resources": limits}]
+    name = waker.new_model()
+    pod = {"metadata": {"name": name}, "spec": {"schedulerName": SCHEDULER_NAME, "containers": containers}}
+    waker.create(PODS, pod)
+    until(lambda: waker.is_refused(name), "it is not refused")
+    conditions = waker.client.ask("GET", f"{PODS}/{name}").body["status"]["conditions"]
+    assert "example.com/gpu stands for DeviceClass extended" in conditions[0]["message"]
+    assert not waker.node_of(name)
