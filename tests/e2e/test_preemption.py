@@ -23,7 +23,9 @@ CPUS = 2
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SchedulingCluster]:
     """One with classes of priority, and no node."""
-    with scheduling_cluster(replicas=1) as found:
+    # pods on nodes get their devices by hand
+    config = {"scheduling": {"preScheduledPods": False}}
+    with scheduling_cluster(replicas=1, config=config) as found:
         for name, value in PRIORITIES.items():
             path = "/apis/scheduling.k8s.io/v1/priorityclasses"
             _make(found.client, path, {"metadata": {"name": name}, "value": value})
