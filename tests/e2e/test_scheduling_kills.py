@@ -156,7 +156,7 @@ class TakeOvers:
         others = [each for each in self._cluster.sidecars if each is not struck]
         until(
             lambda: any(each.leads() for each in others),
-            f"nobody takes over: {[each.last_words(3) for each in others]}",
+            f"nobody takes over: {[each.last_words(12) for each in others]}",
         )
         self.seconds.append(time.monotonic() - since)
 
