@@ -12,6 +12,7 @@ import resource
 import signal
 import socket
 import time
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +35,8 @@ RESTART_SECONDS = 1.0
 KILL_AFTER_SECONDS = 5.0
 RETRY_SECONDS = 1.0
 BACKLOG = 1024
-_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGCHLD}
+_ENDING = {signal.SIGTERM, signal.SIGINT}
+_SIGNALS = {*_ENDING, signal.SIGCHLD}
 
 
 def serve(application: Application) -> None:
@@ -108,13 +110,12 @@ class _Supervisor:
     def _supervise(self, mask: set[signal.Signals | int]) -> None:
         due = time.monotonic() + CERTIFICATE_SECONDS
         while True:
-            caught = signal.sigtimedwait(_SIGNALS, max(0.0, due - time.monotonic()))
-            if caught is not None and caught.si_signo != signal.SIGCHLD:
+            if next_signal(_SIGNALS, max(0.0, due - time.monotonic())) in _ENDING:
                 return
             for started in self._reap():
                 self.shares.set(started.number, 0)
                 pause = RESTART_SECONDS - (time.monotonic() - started.time)
-                if pause > 0 and signal.sigtimedwait({signal.SIGTERM, signal.SIGINT}, pause) is not None:
+                if pause > 0 and next_signal(_ENDING, pause) is not None:
                     return
                 self._start(started.number, mask)
             if time.monotonic() >= due:
@@ -167,7 +168,7 @@ class _Supervisor:
                 raise self.application.config_error("tls", f"tls: {error}") from None
             except (Conflict, Unavailable) as error:
                 log(logging.WARNING, "no certificates yet", reason=str(error))
-                if signal.sigtimedwait({signal.SIGTERM, signal.SIGINT}, RETRY_SECONDS) is not None:
+                if next_signal(_ENDING, RETRY_SECONDS) is not None:
                     return False
         return True
 
@@ -195,6 +196,15 @@ class _Supervisor:
         for process in self.workers:
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
+
+
+def next_signal(signals: Collection[signal.Signals], seconds: float) -> signal.Signals | None:
+    """Wait for one of these signals, which are blocked; None if none comes in time.
+
+    Python returns a signal that never came, of no number, to a process that is stopped until the time is over.
+    """
+    caught = signal.sigtimedwait(signals, seconds)
+    return next((each for each in signals if caught is not None and caught.si_signo == each), None)
 
 
 def _forget_metrics(process: int) -> None:
