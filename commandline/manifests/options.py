@@ -95,7 +95,8 @@ def _add_service(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help="your own configuration of `serve`; its `listen` and `tls` are replaced, as they follow from the other options",
+        help="your own configuration of `serve`; its `listen` and `tls` are replaced, as they follow from the other options "
+        "(for the scheduler: of `schedule`, and its `leaderElection`, too)",
     )
 
 

@@ -18,9 +18,12 @@ COMPONENTS = "../components/scheduler"
 #: The components for each value of ``--certificates`` and ``--mode``.
 CERTIFICATE_COMPONENTS = {OWN: ["own-certificates"], SECRET: [], CERT_MANAGER: ["cert-manager"]}
 MODE_COMPONENTS = {BUILT_IN_GUARD: [], CRD_SERVED: ["crd-served"]}
+CONFIG = "schedule.yaml"
+# These follow from the other manifests; they are the first lines of the configuration.
+FIXED = ("listen", "tls", "leaderElection")
+FIXED_LINES = 4
 #: Options that are about the webhooks alone, with what they are if they are not given.
 OF_WEBHOOKS: dict[str, object] = {
-    "config": None,
     "client_authority": None,
     "url": None,
     "authority": None,
@@ -42,11 +45,21 @@ def objects_of(options: Namespace) -> list[Object]:
                 f"manifests: {option} is for the webhooks: leave it out with --component scheduler"
             )
     objects = render_value(kustomization(options), DIRECTORY / "overlays")
+    if options.config:
+        _use_config(objects, options.config)
     if options.no_network_policy:
         objects = [obj for obj in objects if obj["kind"] != "NetworkPolicy"]
     if options.namespace != NAMESPACE:
         objects = [renamed(obj, options.namespace) for obj in objects]
     return objects
+
+
+def _use_config(objects: list[Object], file: str) -> None:
+    from commandline.manifests.own_config import Deployed, put_config
+    from scheduler.config import load_config
+
+    (config_map,) = (obj for obj in objects if obj["kind"] == "ConfigMap" and CONFIG in obj["data"])
+    put_config(config_map, file, Deployed(CONFIG, FIXED, FIXED_LINES, load_config))
 
 
 def kustomization(options: Namespace) -> Object:

@@ -70,6 +70,36 @@ def test_another_namespace(mode: str, certificates: str, capsys: pytest.CaptureF
     assert json.loads(json.dumps(read_all(other)).replace("elsewhere", "claimcheck-system")) == read_all(ours)
 
 
+def test_own_configuration(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """It takes the place of the overlay's, but for what the manifests depend on."""
+    file = tmp_path / "own.yaml"
+    file.write_text("# ours\nlisten: {port: 1}\ntls: {directory: d}\nscheduling: {objective: BestFit}\n")
+    name = ("ConfigMap", "claimcheck-scheduler")
+    usual = objects(capsys)[name]["data"]["schedule.yaml"].splitlines()
+    found = objects(capsys, "--config", str(file))[name]["data"]["schedule.yaml"]
+    assert found == "\n".join(["# ours", "scheduling: {objective: BestFit}", *usual[:4], ""])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("scheduling: {objectiv: BestFit}\n", "own.yaml:1:14: scheduling.objectiv: unknown field"),
+        ("apiServer: {serves: CustomResources}\n", "apiServer.serves must be BuiltIn in this mode"),
+        ("{tls: {directory: d}, logging: {}}\n", "own.yaml:1:2: remove tls, which the manifests set"),
+    ],
+)
+def test_own_configuration_with_mistakes(
+    text: str, message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """They are told with their line."""
+    file = tmp_path / "own.yaml"
+    file.write_text(text)
+    assert main(["manifests", "--component", "scheduler", *IMAGES, "--config", str(file)]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
