@@ -59,6 +59,10 @@ class ClaimLedger:
         """Whether the claim's allocation is being written."""
         return key in self._assumed
 
+    def with_assumed(self) -> dict[str, Object]:
+        """The claims whose allocations are being written, with these, by key."""
+        return {key: claim for key in self._assumed if (claim := self.get(key)) is not None}
+
     @property
     def assumed(self) -> int:
         """How many allocations are being written."""

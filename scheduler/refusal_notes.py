@@ -6,12 +6,11 @@ the picture, the search waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice, zip_longest
 from time import thread_time
 from typing import NamedTuple
 
-from allocator.allocated import allocation_of
 from allocator.devices import PoolId
 from allocator.explaining import in_words
 from allocator.explaining.explanation import ERROR, MISFIT, Explanation, explain
@@ -76,29 +75,30 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
 
 
 class _Seen(NamedTuple):
-    """What matters on some nodes."""
+    """What matters on some nodes; of claims, all of them, since copying the mapping takes least time.
+
+    :param assumed: the claims whose allocations are being written, with these.
+    """
 
     nodes: Sequence[Object]
     pools: frozenset[PoolId]
     slices: Sequence[Object]
-    claims: Sequence[Object]
+    claims: Mapping[str, Object]
+    assumed: Mapping[str, Object]
 
     @classmethod
     def of(cls, names: Sequence[str], picture: ClusterPicture) -> _Seen:
         """Look at nodes; for those who hold the picture's lock."""
-        state, ledger = picture.state, picture.claims
+        state = picture.state
         known = [name for name in names if name in state.nodes]
         pools = {slice.pool for name in known for slice in state.inventory.candidates(name)}
         slices = {slice.name for pool in pools for slice in state.inventory.of_pool(pool)}
-        claims = [
-            (ledger.get(key) or claim) if ledger.is_assumed(key) else claim
-            for key, claim in picture.claim_objects.objects.items()
-        ]
         return cls(
             [state.nodes[name] for name in known],
             frozenset(pools),
             [picture.slices.objects[name] for name in sorted(slices) if name in picture.slices.objects],
-            claims,
+            dict(picture.claim_objects.objects),
+            picture.claims.with_assumed(),
         )
 
     def snapshot(self, picture: ClusterPicture) -> Snapshot:
@@ -109,7 +109,7 @@ class _Seen(NamedTuple):
             self.nodes,
             dict(picture.classes.objects),
             [with_rules(each, rules) for each in self.slices],
-            [each for each in self.claims if allocation_of(each) is not None and self._is_here(each)],
+            [each for each in {**self.claims, **self.assumed}.values() if self._is_here(each)],
             rules,
         )
 

@@ -197,3 +197,14 @@ def test_explanation_waits_while_a_filter_has_the_picture() -> None:
         assert not done.is_set()
     assert done.wait(120)
     assert notes[0].startswith("does not fit on any of the 2 nodes")
+
+
+def test_note_counts_allocations_that_are_being_written() -> None:
+    told = Told()
+    told.picture.slices.remove(slice_of("n2", 1))
+    for name in ("a", "c"):
+        told.picture.claim_objects.put(claim(name))
+    told.picture.claims.assume("ns/a", "uid-a", allocation("n1", "gpu-0"))
+    assert not told.ask(pod("p", "c"))
+    (note,) = told.after(QUIET_SECONDS)
+    assert "it would fit if claim ns/a were deleted, which no pod uses (on n1)" in note
