@@ -122,10 +122,6 @@ class Workloads:
         self._until(name, lambda pod: bool(pod["spec"].get("nodeName")))
         return str(self.pod(name)["spec"]["nodeName"])
 
-    def decided(self, name: str) -> None:
-        """Wait until a pod is bound, or refused."""
-        self._until(name, lambda pod: bool(pod["spec"].get("nodeName") or _refusal(pod)))
-
     def refused(self, name: str, words: str = "") -> str:
         """What the pod's condition says, once it says that the pod is unschedulable, and has the words."""
         self._until(name, lambda pod: words in _refusal(pod) and bool(_refusal(pod)))

@@ -68,18 +68,17 @@ class Groups:
         self.workloads.run(name, spec_asking(type), nodes=nodes)
         return name
 
-    def outcome(self, type: str, node: str) -> str | None:
-        """The device that a new pod on the node gets; None if it is refused."""
-        return self.device(self.ask(type, node))
+    def expect(self, pod: str, device: str | None) -> None:
+        """Wait until a pod has got a device; None: until it is refused for what is in use."""
+        if device is None:
+            self.workloads.refused(pod, REFUSAL)
+        else:
+            self.workloads.bound(pod)
+            assert self.workloads.devices(pod) == [f"gpu={device}"]
 
-    def device(self, pod: str) -> str | None:
-        """The device that a pod has got; None if it is refused."""
-        workloads = self.workloads
-        workloads.decided(pod)
-        if not workloads.pod(pod)["spec"].get("nodeName"):
-            return None
-        [device] = workloads.devices(pod)
-        return device.removeprefix("gpu=")
+    def expect_new(self, type: str, node: str, device: str | None) -> None:
+        """The same for a new pod on a node."""
+        self.expect(self.ask(type, node), device)
 
     def snapshot(self, pod: str) -> object:
         """The groups that the claim of a pod remembers, as the API server has them."""
@@ -109,10 +108,8 @@ def test_examples(groups: Groups, name: str) -> None:
     declared = {part.name: part.groups for part in scene.parts}
     for type, expected in scene.asked:
         pod = groups.ask(type, name)
-        assert groups.device(pod) == expected, (type, groups.workloads.pod(pod)["status"])
-        if expected is None:
-            assert REFUSAL in groups.workloads.refused(pod)
-        else:
+        groups.expect(pod, expected)
+        if expected is not None:
             remembered = {COUNTERS: sorted(declared[expected])} if declared[expected] else None
             assert groups.snapshot(pod) == remembered
 
@@ -121,7 +118,7 @@ def test_another_node_admits(groups: Groups) -> None:
     """A pod that one node refuses is bound to another one that has what goes together."""
     for node in ("one", "other"):
         groups.workloads.add_node(node, slices(PARTS, node))
-    assert groups.outcome("mig", "one") == "mig-0"
+    groups.expect_new("mig", "one", "mig-0")
     pod = groups.ask("vgpu", "one", "other")
     assert groups.workloads.bound(pod) == "other"
 
@@ -135,13 +132,13 @@ def test_mutated_slice(groups: Groups, now: tuple[str, ...]) -> None:
     """A sidecar that has just started judges by what the claim remembers, not by what the slice says by now."""
     node = f"mutated-{len(now)}"
     groups.workloads.add_node(node, slices(PARTS, node))
-    assert groups.outcome("mig", node) == "mig-0"
+    groups.expect_new("mig", node, "mig-0")
     changed = tuple(part._replace(groups=now) if part.name == "mig-0" else part for part in PARTS)
     groups.workloads.replace_slice(_devices_slice(changed, node))
     groups.cluster.sidecars[0].restart()
     groups.cluster.leader()
-    assert groups.outcome("vgpu", node) is None
-    assert groups.outcome("mig", node) == "mig-1"
+    groups.expect_new("vgpu", node, None)
+    groups.expect_new("mig", node, "mig-1")
 
 
 def test_released(groups: Groups) -> None:
@@ -151,7 +148,7 @@ def test_released(groups: Groups) -> None:
     groups.workloads.add_pod("holder", template="mig", node="freed")
     groups.workloads.bound("holder")
     waiting = groups.ask("vgpu", "freed")
-    assert groups.device(waiting) is None
+    groups.expect(waiting, None)
     groups.workloads.delete_pod("holder")
     assert groups.workloads.bound(waiting) == "freed"
 
@@ -162,15 +159,16 @@ def test_upgrade_downgrade_upgrade(groups: Groups) -> None:
     groups.workloads.add_node(node, slices((*PARTS, Part("plain-0", 20)), node))
     groups.workloads.add_node("without", slices((Part("plain-0", 20),), "without"))
     running = groups.ask("mig", node)
-    assert groups.device(running) == "mig-0"
+    groups.expect(running, "mig-0")
     before = groups.workloads.claim(running)
     sidecar.restart(apiServer={"featureGates": {GATE: False}})
     groups.cluster.leader()
     waiting = [groups.ask(type, node) for type in ("mig", "plain")]
-    assert [groups.device(each) for each in waiting] == [None, None]
-    assert groups.outcome("plain", "without") == "plain-0"
+    for each in waiting:
+        groups.workloads.refused(each)
+    groups.expect_new("plain", "without", "plain-0")
     sidecar.restart(apiServer={"featureGates": {GATE: True}})
     groups.cluster.leader()
     assert groups.workloads.bound(waiting[0]) == node
-    assert groups.outcome("vgpu", node) is None
+    groups.expect_new("vgpu", node, None)
     assert groups.workloads.claim(running)["status"] == before["status"]
