@@ -119,7 +119,10 @@ class VersionedCollection(Collection[Object]):
     """
 
     def put(self, obj: Object) -> None:
-        """Add an object, or replace an older version of it."""
+        """Add an object, or replace an older version of it; what is known already is not read again."""
+        held = self.objects.get(key_of(obj))
+        if held is not None and 0 < version_of(obj) <= version_of(held):
+            return
         value = self._value_of(obj)
         with self._lock:
             change = Change(key_of(obj), self.objects.get(key_of(obj)), value)

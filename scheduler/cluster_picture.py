@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import RLock
@@ -87,6 +88,10 @@ class ClusterPicture:
         """Find out now what all nodes see; otherwise the first filter has to, and takes too long in large clusters."""
         with self.lock:
             self.state.warm_up()
+        # All of this stays: looking through it for garbage again and again would hold up a filter each time.
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
     def sources(self) -> list[Source]:
         """What is to be watched; what others depend on comes first."""
