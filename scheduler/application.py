@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
-from scheduler.assembly import Sidecar, make_client, make_sidecar
+from scheduler.assembly import Sidecar, make_client
 from scheduler.config import client_name, load_config
 from scheduler.routes import make_routes
 from serving import supervisor
@@ -120,7 +120,7 @@ class SchedulerWorker:
 
         self.metrics = Metrics()
         self._config = config
-        self._sidecar: Sidecar = make_sidecar(config, self.metrics)
+        self._sidecar = Sidecar(config, self.metrics)
         self._ending = Event()
 
     @property

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
+from socket import gethostname
 from threading import Event
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cluster.client import Client
 from cluster.exact_client import ExactClient
+from cluster.reflector import Reflector
 from scheduler.binding import Binder
 from scheduler.claim_creation import ClaimCreation
 from scheduler.claim_writes import ClaimWrites
@@ -45,20 +46,6 @@ if TYPE_CHECKING:  # metrics' files are opened with the import
 GAUGES_SECONDS = 1.0
 
 
-class Sidecar(NamedTuple):
-    """What serves kube-scheduler.
-
-    :param background: each runs in a thread of its own until the event is set.
-    :param checks: what has to be so before requests are answered.
-    :param stop: lets go of what other replicas wait for.
-    """
-
-    verbs: Verbs
-    background: Sequence[Callable[[Event], None]]
-    checks: Mapping[str, Callable[[], bool]]
-    stop: Callable[[], None]
-
-
 def make_client(config: Config) -> Client:
     """A client of the cluster's API server.
 
@@ -67,134 +54,195 @@ def make_client(config: Config) -> Client:
     return api_server.make_client(config)
 
 
-def make_sidecar(config: Config, metrics: Metrics) -> Sidecar:
-    """All parts, connected; nothing is asked of the API server yet."""
-    get = config.get
-    client = make_client(config)
-    profile, serves = make_profile(config), get("apiServer", "serves")
-    server = ServerCheck(client, profile, serves)
-    picture = ClusterPicture(profile, server)
-    decisions = Decisions()
-    reflectors = picture.reflectors(client)
-    endpoint = _endpoint(config, client)
-    leadership = make_leadership(config, client, picture, reflectors, endpoint, lose=decisions.clear)
-    wake_up_claim = _wake_up_claim(config, client)
+class Sidecar:
+    """What serves kube-scheduler; nothing is asked of the API server before the background work begins.
 
-    def wake() -> None:
-        wake_up_claim.touch()
-        metrics.wake_ups.inc()
+    Each part is made when the first of those that need it is made.
+    """
 
-    waking = Waking(picture, wake, leads=lambda: leadership.is_leading)
-    instance = get("leaderElection", "identity") or socket.gethostname()
-    events = PodEvents(client, instance)
-    telling = RefusalEvents(
-        picture, events, get("scheduling", "schedulerName"), leads=lambda: leadership.is_leading
-    )
+    def __init__(self, config: Config, metrics: Metrics) -> None:
+        """Make the parts.
 
-    undoing = Undoing()
-    writes = ClaimWrites(
-        ExactClient(client),
-        profile.schemas["v1"],
-        server,
-        picture.claims.seen,
-        timestamp=_now if picture.features.binding_conditions else None,
-    )
-    releasing = Releasing(client, picture, writes, undoing, leadership)
+        :raises ConfigError: if one cannot be made as configured.
+        """
+        self._config = config
+        self._metrics = metrics
+        self._client = make_client(config)
+        self._scheduler_name: str = config.get("scheduling", "schedulerName")
+        self._seconds: float = config.get("scheduling", "filterMilliseconds") / 1000
+        self._decisions = Decisions()
+        self._undoing = Undoing()
+        self.verbs = Verbs(
+            Filter(
+                self._picture,
+                self._decisions,
+                seconds=self._seconds,
+                term=lambda: self._leadership.term,
+                best_fit=config.get("scheduling", "objective") == "BestFit",
+                refused=self._refused,
+            ),
+            Scorer(self._decisions, Scoring(config.get("scheduling", "scoring"))).scores,
+            Binder(
+                self._client,
+                self._picture,
+                self._decisions,
+                self._leadership,
+                self._writes,
+                self._undoing,
+                timeout_seconds=config.get("scheduling", "bindingTimeoutSeconds"),
+            ),
+            Preemption(self._picture, seconds=self._seconds, term=lambda: self._leadership.term).victims,
+        )
+        #: each runs in a thread of its own until the event is set
+        self.background = list(self._background())
 
-    def refused(refused: Refused) -> None:
-        waking.refused(refused)
-        telling.refused(refused)
-        releasing.refused(refused)
+    @property
+    def checks(self) -> Mapping[str, Callable[[], bool]]:
+        """What has to be so before requests are answered."""
+        return {
+            "apiServer": self._server.recognized.is_set,
+            "cluster": lambda: all(each.synced.is_set() for each in self._reflectors.values()),
+            "leader": self._leads,
+        }
 
-    seconds = get("scheduling", "filterMilliseconds") / 1000
-    verbs = Verbs(
-        Filter(
-            picture,
-            decisions,
-            seconds=seconds,
-            term=lambda: leadership.term,
-            best_fit=get("scheduling", "objective") == "BestFit",
-            refused=refused,
-        ),
-        Scorer(decisions, Scoring(get("scheduling", "scoring"))).scores,
-        Binder(
-            client,
-            picture,
-            decisions,
-            leadership,
-            writes,
-            undoing,
-            timeout_seconds=get("scheduling", "bindingTimeoutSeconds"),
-        ),
-        Preemption(picture, seconds=seconds, term=lambda: leadership.term).victims,
-    )
-    prescheduled = PreScheduledPods(
-        picture,
-        writes,
-        undoing,
-        leadership,
-        scheduler_name=get("scheduling", "schedulerName"),
-        seconds=seconds,
-        tell=events.warn,
-    )
-    creation = ClaimCreation(
-        picture.pods.objects, get("scheduling", "schedulerName"), serves, metrics.without_claims.set
-    )
-    check = SelfCheck(client, picture, relist=reflectors[CLAIMS_OF_ALL].relist, found=metrics.drifted.inc)
+    def stop(self) -> None:
+        """Let another replica lead."""
+        self._leadership.stop()
 
-    def show_metrics(ending: Event) -> None:
+    def _leads(self) -> bool:
+        return self._leadership.is_leading
+
+    # --- what is known of the cluster
+
+    @cached_property
+    def _server(self) -> ServerCheck:
+        return ServerCheck(self._client, make_profile(self._config), self._config.get("apiServer", "serves"))
+
+    @cached_property
+    def _picture(self) -> ClusterPicture:
+        return ClusterPicture(make_profile(self._config), self._server)
+
+    @cached_property
+    def _reflectors(self) -> dict[str, Reflector]:
+        return self._picture.reflectors(self._client)
+
+    # --- who leads
+
+    @cached_property
+    def _endpoint(self) -> Endpoint | None:
+        """What lets the Service lead to this replica, where there is such a Service."""
+        get = self._config.get
+        service, address = get("leaderElection", "service"), os.environ.get("POD_IP", "")
+        if service is None:
+            return None
+        try:
+            return Endpoint(self._client, self._namespace, service, address, get("listen", "port"))
+        except ValueError:
+            message = "leaderElection.service: the variable POD_IP has to be an IP address of this replica"
+            raise self._config.error(("leaderElection", "service"), message) from None
+
+    @property
+    def _namespace(self) -> str:
+        return own_namespace(self._config, "leaderElection", "namespace")
+
+    @cached_property
+    def _leadership(self) -> Leadership:
+        return make_leadership(
+            self._config,
+            self._client,
+            self._picture,
+            self._reflectors,
+            self._endpoint,
+            lose=self._decisions.clear,
+        )
+
+    # --- what is written
+
+    @cached_property
+    def _writes(self) -> ClaimWrites:
+        return ClaimWrites(
+            ExactClient(self._client),
+            self._picture.profile.schemas["v1"],
+            self._server,
+            self._picture.claims.seen,
+            timestamp=_now if self._picture.features.binding_conditions else None,
+            allocated=self._metrics.count_claim,
+        )
+
+    @cached_property
+    def _prescheduled(self) -> PreScheduledPods:
+        return PreScheduledPods(
+            self._picture,
+            self._writes,
+            self._undoing,
+            self._leadership,
+            scheduler_name=self._scheduler_name,
+            seconds=self._seconds,
+            tell=self._events.warn,
+        )
+
+    # --- what becomes of pods that are refused
+
+    @cached_property
+    def _waking(self) -> Waking:
+        name = f"{self._config.get('leaderElection', 'leaseName')}-wake-up"
+        claim = WakeUpClaim(self._client, self._namespace, name)
+
+        def wake() -> None:
+            claim.touch()
+            self._metrics.wake_ups.inc()
+
+        return Waking(self._picture, wake, leads=self._leads)
+
+    @cached_property
+    def _events(self) -> PodEvents:
+        return PodEvents(self._client, self._config.get("leaderElection", "identity") or gethostname())
+
+    @cached_property
+    def _telling(self) -> RefusalEvents:
+        return RefusalEvents(self._picture, self._events, self._scheduler_name, leads=self._leads)
+
+    @cached_property
+    def _releasing(self) -> Releasing:
+        return Releasing(self._client, self._picture, self._writes, self._undoing, self._leadership)
+
+    def _refused(self, refused: Refused) -> None:
+        self._waking.refused(refused)
+        self._telling.refused(refused)
+        self._releasing.refused(refused)
+
+    # --- in the background
+
+    def _background(self) -> Iterator[Callable[[Event], None]]:
+        get, metrics = self._config.get, self._metrics
+        yield self._server.run
+        for reflector in self._reflectors.values():
+            yield self._server.first(reflector.run)
+        yield self._server.first(lambda ending: self._leadership.start())
+        if self._endpoint is not None:
+            yield partial(
+                self._endpoint.keep, lambda: partial(self._leadership.insist, self._leadership.term)
+            )
+        for part in (self._waking, self._telling, self._events, self._undoing, self._releasing):
+            yield part.run
+        if get("scheduling", "preScheduledPods"):
+            yield self._prescheduled.run
+        yield ClaimCreation(
+            self._picture.pods.objects,
+            self._scheduler_name,
+            get("apiServer", "serves"),
+            metrics.without_claims.set,
+        ).run
+        relist = self._reflectors[CLAIMS_OF_ALL].relist
+        check = SelfCheck(self._client, self._picture, relist=relist, found=metrics.drifted.inc)
+        yield partial(check.run, get("selfCheck", "seconds"))
+        yield self._show_metrics
+
+    def _show_metrics(self, ending: Event) -> None:
         while not ending.wait(GAUGES_SECONDS):
-            metrics.show(picture, len(waking), leads=leadership.is_leading)
-
-    return Sidecar(
-        verbs=verbs,
-        background=[
-            server.run,
-            *(server.first(each.run) for each in reflectors.values()),
-            server.first(lambda ending: leadership.start()),
-            *_keep_endpoint(endpoint, leadership),
-            waking.run,
-            telling.run,
-            events.run,
-            undoing.run,
-            releasing.run,
-            *([prescheduled.run] if get("scheduling", "preScheduledPods") else ()),
-            creation.run,
-            partial(check.run, get("selfCheck", "seconds")),
-            show_metrics,
-        ],
-        checks={
-            "apiServer": server.recognized.is_set,
-            "cluster": lambda: all(each.synced.is_set() for each in reflectors.values()),
-            "leader": lambda: leadership.is_leading,
-        },
-        stop=leadership.stop,
-    )
+            self._metrics.show(self._picture, len(self._waking), leads=self._leads())
 
 
 def _now() -> str:
     """The time as claims have it: whole seconds, as kube-scheduler writes them."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _keep_endpoint(endpoint: Endpoint | None, leadership: Leadership) -> Iterator[Callable[[Event], None]]:
-    if endpoint is not None:
-        yield partial(endpoint.keep, lambda: partial(leadership.insist, leadership.term))
-
-
-def _wake_up_claim(config: Config, client: Client) -> WakeUpClaim:
-    namespace = own_namespace(config, "leaderElection", "namespace")
-    return WakeUpClaim(client, namespace, f"{config.get('leaderElection', 'leaseName')}-wake-up")
-
-
-def _endpoint(config: Config, client: Client) -> Endpoint | None:
-    """What lets the Service lead to this replica, where there is such a Service."""
-    service, address = config.get("leaderElection", "service"), os.environ.get("POD_IP", "")
-    if service is None:
-        return None
-    try:
-        namespace = own_namespace(config, "leaderElection", "namespace")
-        return Endpoint(client, namespace, service, address, config.get("listen", "port"))
-    except ValueError:
-        message = "leaderElection.service: the variable POD_IP has to be an IP address of this replica"
-        raise config.error(("leaderElection", "service"), message) from None

@@ -89,6 +89,7 @@ class ClaimWrites:
         seen: Callable[[Object], None],
         *,
         timestamp: Callable[[], str] | None = None,
+        allocated: Callable[[Object, Object], None] = lambda claim, allocation: None,
     ) -> None:
         """Make it ready.
 
@@ -96,12 +97,14 @@ class ClaimWrites:
         :param snapshots: where the API server keeps compatibility groups.
         :param seen: takes in a claim as the API server has it.
         :param timestamp: the time for ``status.allocation.allocationTimestamp`` (RFC 3339), where claims have that.
+        :param allocated: told of each claim that was given devices, with its AllocationResult.
         """
         self._api = api
         self._schema = schema
         self._snapshots = snapshots
         self._seen = seen
         self._timestamp = timestamp
+        self._allocated = allocated
 
     # --- giving
 
@@ -142,7 +145,9 @@ class ClaimWrites:
             }
             code, answer = self._api.request("PUT", f"{target.path}/status", {**claim, "status": status})
             if code != CONFLICT:
-                return self._taken_in(target, code, answer)
+                written = self._taken_in(target, code, answer)
+                self._allocated(written, allocation)
+                return written
             claim = self._read(target)
             if same_devices(allocation_of(claim), allocation) and is_reserved(claim, consumer.uid):
                 return claim  # the client had to send it twice, and the first one arrived

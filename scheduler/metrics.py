@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
@@ -34,9 +33,7 @@ class Metrics(ServerMetrics):
             "device_class",
             "alternative",
         )
-        self.claims = _counter(
-            registry, "claims", "Claims that were to be allocated, by what became of that.", "result"
-        )
+        self.claims = _counter(registry, "allocated_claims", "Claims that were given devices.")
         self.searches = _counter(
             registry,
             "searches",
@@ -69,16 +66,11 @@ class Metrics(ServerMetrics):
         """Count an answer."""
         self.child(self.outcomes, verb, result).inc()
 
-    def count_claims(self, allocated: Iterable[tuple[Object, Object]]) -> None:
-        """Count claims that were allocated, each with its AllocationResult."""
-        for claim, allocation in allocated:
-            self.child(self.claims, "allocated").inc()
-            for each in chosen_alternatives(claim, allocation):
-                self.child(self.allocations, each.driver, each.device_class, each.alternative).inc()
-
-    def count_failed_claims(self, number: int) -> None:
-        """Count claims that could not be allocated as was decided."""
-        self.child(self.claims, "failed").inc(number)
+    def count_claim(self, claim: Object, allocation: Object) -> None:
+        """Count a claim that was given devices by an AllocationResult."""
+        self.claims.inc()
+        for each in chosen_alternatives(claim, allocation):
+            self.child(self.allocations, each.driver, each.device_class, each.alternative).inc()
 
     def show(self, picture: ClusterPicture, pending: int, *, leads: bool) -> None:
         """Show how things are.
