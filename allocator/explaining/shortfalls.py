@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allocator.demand import Alternative, ClaimDemand, RequestDemand
+from allocator.demand import Alternative, ClaimDemand
 from allocator.explaining.snapshot import Seen
 from allocator.explaining.steps import NodeView
+from allocator.rules import RULES
 from allocator.rules.selector_outcomes import SelectorOutcomes
 
 TOGETHER = "each request has enough devices, but not all requests together"
@@ -28,41 +29,35 @@ class Shortfalls:
     def on(self, node: str) -> str:
         """What is in the way on a node on which the pod does not fit.
 
-        The first request that finds too few devices by itself: because too few match it, or because others have them.
+        The first request that finds too few devices by itself, and the rule that leaves too few; of alternatives, the one
+        that comes farthest counts.
         """
         view = NodeView(self._seen, node, self._outcomes)
         for claim in self._demand:
             for request in claim.requests:
                 lacks = [_lack(view, alternative) for alternative in request.alternatives]
-                if all(lacks):
-                    return _shortfall(request, lacks)
+                if all(steps for steps, _ in lacks):
+                    return f"request {request.name}: {max(lacks)[1]}"
         return TOGETHER
 
 
-#: How far a request is from being served, the farthest first.
-_NO_POOL, _NO_MATCH, _FEW_MATCH, _IN_USE = range(1, 5)
+_NO_POOL = "a resource pool is incomplete or invalid"
+_NO_MATCH, _FEW_MATCH = "no device matches", "too few devices match"
+_TITLES = {rule.name: rule.title for rule in RULES}
 
 
-def _lack(view: NodeView, alternative: Alternative) -> int:
-    """Why an alternative finds too few devices by itself; 0 if it finds enough."""
+def _lack(view: NodeView, alternative: Alternative) -> tuple[int, str]:
+    """How many steps an alternative comes by itself before too few devices are left, and at which; 0 if that never happens."""
     if alternative.problem:
-        return _NO_MATCH
+        return 1, _NO_MATCH
     passed = view.steps(alternative)
     needed = max(len(passed.selected), 1) if alternative.takes_all else alternative.count
     if len(passed.left) >= needed:
-        return 0
-    if len(passed.selected) >= needed:
-        return _IN_USE
+        return 0, ""
     if any(not pool.usable for pool in view.pools):
-        return _NO_POOL
-    return _FEW_MATCH if passed.selected else _NO_MATCH
-
-
-def _shortfall(request: RequestDemand, lacks: Sequence[int]) -> str:
-    name = request.name
-    return {
-        _NO_POOL: f"request {name}: a resource pool is incomplete or invalid",
-        _NO_MATCH: f"request {name}: no device matches",
-        _FEW_MATCH: f"request {name}: too few devices match",
-        _IN_USE: f"request {name}: devices match, but too few are available",
-    }[max(lacks)]
+        return 1, _NO_POOL
+    place, step = next((place, each) for place, each in enumerate(passed.steps) if each.left < needed)
+    if step.selects:
+        return 1 + place, _FEW_MATCH if step.left else _NO_MATCH
+    about = f" {step.about}" if step.about else ""
+    return 1 + place, f"too few devices left after {_TITLES[step.rule]}{about}"

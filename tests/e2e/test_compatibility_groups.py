@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 GATE = "DRADeviceCompatibilityGroups"
 ON = f"--feature-gates={GATE}=true"
 BUILT_IN, CRDS = "built-in", "crds"
-REFUSAL = "request gpu: devices match, but too few are available"
+REFUSAL = "request gpu: too few devices left after compatibility groups"
 PARTS = (*MIG, *VGPU)
 
 

@@ -58,7 +58,7 @@ def test_server_loses_its_gate() -> None:
         workloads.bound("mig")
         before = workloads.claim("mig")["status"]
         workloads.run("vgpu", spec_asking("vgpu"), node="n")
-        workloads.refused("vgpu", "too few are available")
+        workloads.refused("vgpu", "too few devices left after")
         cluster.server.restart(off)
         # as the driver does when it finds the gate off
         for each in slices(tuple(part._replace(groups=()) for part in (*MIG, *VGPU)), "n"):
@@ -73,7 +73,7 @@ def test_server_loses_its_gate() -> None:
         cluster.leader()
         # One of them has a snapshot, the other has none: nothing goes with both.
         workloads.run("more", spec_asking("mig"), node="n")
-        workloads.refused("more", "too few are available")
+        workloads.refused("more", "too few devices left after")
         assert workloads.claim("mig")["status"] == before
 
 

@@ -116,7 +116,7 @@ def test_pod_fits_where_devices_are() -> None:
 REASONS: dict[str, tuple[int, str, str]] = {
     "none": (1, "false", "request g: no device matches"),
     "few": (2, "true", "request g: too few devices match"),
-    "used": (1, "true", "request g: devices match, but too few are available"),
+    "used": (1, "true", "request g: too few devices left after allocated devices"),
 }
 
 
