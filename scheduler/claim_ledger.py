@@ -88,26 +88,42 @@ class ClaimLedger:
         self._claims.put(claim)
 
     def changed(self, changes: Sequence[Change[Object]]) -> None:
-        """Take in what has been put into the collection."""
+        """Take in what has been put into the collection.
+
+        Changes of one call are of one moment, in no order: where a device has gone from one claim to another, it is taken
+        from the one before the other gets it, as it would count as free otherwise.
+        """
         for change in changes:
-            assumed = self._assumed.get(change.key)
-            after = change.after
-            if assumed is not None and (
-                after is None or uid_of(after) != assumed.uid or allocation_of(after) is not None
-            ):
-                del self._assumed[change.key]
+            if self._confirm(change) or _lets_go(change):
+                self._state.remove_claim(*_names(change.key))
+        for change in changes:
             self.releases += _lets_go(change)
             self._tell(change.key)
             for listener in self.listeners:
                 listener(change)
 
+    def _confirm(self, change: Change[Object]) -> bool:
+        """Forget what was assumed of a claim once the API server says what it has; whether that is something else."""
+        assumed, after = self._assumed.get(change.key), change.after
+        if assumed is None:
+            return False
+        held = None if after is None or uid_of(after) != assumed.uid else allocation_of(after)
+        if held is None and after is not None and uid_of(after) == assumed.uid:
+            return False  # not written yet
+        del self._assumed[change.key]
+        return held != assumed.allocation
+
     def _tell(self, key: str) -> None:
         claim = self.get(key)
         if claim is None:
-            namespace, _, name = key.partition("/")
-            self._state.remove_claim(namespace, name)
+            self._state.remove_claim(*_names(key))
         else:
             self._state.put_claim(claim)
+
+
+def _names(key: str) -> tuple[str, str]:
+    namespace, _, name = key.partition("/")
+    return namespace, name
 
 
 def _lets_go(change: Change[Object]) -> bool:

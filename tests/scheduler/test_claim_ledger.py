@@ -1,0 +1,53 @@
+"""What claims hold counts as taken at every moment, in whatever order changes are told."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from allocator.devices import DeviceId
+from resourceapi.objects import Object
+from resourceapi.releases import Profile
+from scheduler.cluster_picture import ClusterPicture
+from tests.scheduler.small_cluster import DRIVER, claim
+
+STATES = [dict(zip("abc", held, strict=True)) for held in permutations(("gpu-0", "gpu-1", ""))]
+
+
+def listed(held: dict[str, str], version: int, order: str) -> list[Object]:
+    found = []
+    for name in order:
+        status: Object = {}
+        if held[name]:
+            result = {"request": "g", "driver": DRIVER, "pool": "n", "device": held[name]}
+            status = {"allocation": {"devices": {"results": [result]}}}
+        metadata = {"uid": name, "resourceVersion": str(version)}
+        found.append(claim(name, metadata=metadata, status=status))
+    return found
+
+
+@pytest.mark.parametrize("order", ["abc", "cba"])
+@pytest.mark.parametrize("after", STATES, ids=str)
+@pytest.mark.parametrize("before", STATES, ids=str)
+def test_devices_that_have_gone_from_claim_to_claim(
+    before: dict[str, str], after: dict[str, str], order: str
+) -> None:
+    """A new list shows only that; whichever claim comes first in it, the devices are taken."""
+    picture = ClusterPicture(Profile())
+    picture.claim_objects.replace(listed(before, 1, order))
+    picture.claim_objects.replace(listed(after, 2, order))
+    assert picture.state.allocated.whole == {DeviceId(DRIVER, "n", device) for device in ("gpu-0", "gpu-1")}
+
+
+def test_allocation_that_another_one_has_written() -> None:
+    """What was assumed is let go if the API server shows other devices, and those are taken."""
+    picture = ClusterPicture(Profile())
+    picture.claim_objects.replace(listed({"a": "", "b": "", "c": ""}, 1, "abc"))
+    (mine,) = (each["status"]["allocation"] for each in listed({"a": "gpu-0"}, 2, "a"))
+    with picture.lock:
+        picture.claims.assume("ns/a", "a", mine)
+    assert {device.device for device in picture.state.allocated.whole} == {"gpu-0"}
+    picture.claim_objects.replace(listed({"a": "gpu-1", "b": "gpu-0", "c": ""}, 2, "bac"))
+    assert {device.device for device in picture.state.allocated.whole} == {"gpu-0", "gpu-1"}
+    assert picture.claims.assumed == 0
