@@ -33,18 +33,18 @@ _SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
 
 
 class Outcome(NamedTuple):
-    """What a round has shown; latencies in seconds, sorted."""
+    """What a round has shown; `half` and `nearly_all` of the pods are bound within so many seconds."""
 
     placeable: int
     bound: int
     seconds: float
-    latencies: list[float]
+    half: float
+    nearly_all: float
     faults: list[str]
 
-    def percentile(self, percent: float) -> float:
-        if not self.latencies:
-            return float("nan")
-        return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * percent / 100))]
+
+def percentile(ordered: list[float], percent: float) -> float:
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))] if ordered else float("nan")
 
 
 def main() -> None:
@@ -81,7 +81,7 @@ def _round(name: str, hard: int, options: argparse.Namespace) -> None:
         rate = outcome.bound / outcome.seconds
         print(
             f"{f'{name}, {hard}% impossible':26}{f'{outcome.bound}/{outcome.placeable}':>10}{rate:9.1f}"
-            f"{outcome.percentile(50):8.2f}{outcome.percentile(99):8.2f}{len(outcome.faults):8}"
+            f"{outcome.half:8.2f}{outcome.nearly_all:8.2f}{len(outcome.faults):8}"
         )
         for fault in outcome.faults[:5]:
             print(f"    {fault}")
@@ -135,7 +135,8 @@ def _own_load(cluster: SchedulingCluster, hard: int, options: argparse.Namespace
     faults = judge.faults + [leak for leak in judge.leaks() if "finalizer" not in leak]
     if of_kind[fleet.HARD]:
         faults.append("a pod is bound that no node has enough GPUs for")
-    return Outcome(placeable, len(latencies), seconds, latencies, faults)
+    half, nearly_all = percentile(latencies, 50), percentile(latencies, 99)
+    return Outcome(placeable, len(latencies), seconds, half, nearly_all, faults)
 
 
 def _settle(cluster: SchedulingCluster) -> None:
@@ -175,11 +176,11 @@ def _driven(cluster: SchedulingCluster, hard: int, options: argparse.Namespace) 
         said: Any = json.loads(ended.stdout.splitlines()[-1])
     except (ValueError, IndexError):
         raise SystemExit(f"{options.driver} says:\n{ended.stdout}") from None
-    latencies = [said["p50_s"], said["p99_s"]] if said["p50_s"] is not None else []
+    half, nearly_all = (float("nan") if said[name] is None else said[name] for name in ("p50_s", "p99_s"))
     faults = list(said["wrong"]) + [f"{said['allocated_without_pod']} allocations are held by nobody"] * bool(
         said["allocated_without_pod"]
     )
-    return Outcome(said["placeable"], said["bound"], said["seconds"], latencies, faults)
+    return Outcome(said["placeable"], said["bound"], said["seconds"], half, nearly_all, faults)
 
 
 def _print_verbs(cluster: SchedulingCluster) -> None:
