@@ -2,8 +2,8 @@
 
 The leader before may have been stopped anywhere, and may go on at any time; its requests may still be on their way. Each
 write of its was, or will be, preceded by :meth:`scheduler.leading.Leadership.insist`, so only those matter whose claims it
-had read before the Lease expired: they name a resourceVersion that the claim has no longer once it is changed here. Those
-claims are
+had read before the Lease expired: they name a resourceVersion that the claim has no longer once it has changed, by whomever.
+Changed here are those that are in the list of this take-over
 
 - with the finalizer, but not allocated: devices may be about to be written;
 - reserved for a pod that is not on a node: they may be about to be taken from the pod, which this leader will rely on.
@@ -31,7 +31,6 @@ _V1 = f"/apis/{GROUP}/v1"
 CLAIMS_OF_ALL = f"{_V1}/{CLAIM.resource}"
 OK, NOT_FOUND, CONFLICT = 200, 404, 409
 WRITERS = 8
-ATTEMPTS = 10
 
 
 class TakeOver:
@@ -79,26 +78,21 @@ class TakeOver:
         if unfinished:
             log(logging.INFO, "claims that the leader before had not finished", count=len(unfinished))
 
-    def _settle(self, claim: Object | None, insist: Fence) -> None:
-        """Change a claim until no late write can succeed on it."""
-        for _ in range(ATTEMPTS):
-            if claim is None:
-                return
-            change = self._change(claim)
-            if not change:
-                self._seen(claim)
-                return
-            insist()
-            path, metadata = _path(claim), mapping(claim, "metadata")
-            current = {"resourceVersion": text(metadata, "resourceVersion")}
-            answer = self._api.request("PATCH", path, {"metadata": {**current, **change}})
-            if answer[0] == OK:
-                self._seen(expect(answer, f"PATCH {path}", OK))
-                return
-            if answer[0] not in (NOT_FOUND, CONFLICT):
-                expect(answer, f"PATCH {path}", OK)
-            claim = self._read(path, name_of(claim))
-        raise Unavailable(f"{path}: the claim changes all the time")
+    def _settle(self, claim: Object, insist: Fence) -> None:
+        """Change a claim, unless somebody else does: either way, what was sent before names a version that it has no longer."""
+        insist()
+        path, revision = _path(claim), _revision(claim)
+        answer = self._api.request(
+            "PATCH", path, {"metadata": {"resourceVersion": revision, **self._change(claim)}}
+        )
+        if answer[0] in (NOT_FOUND, CONFLICT):
+            changed = self._read(path, name_of(claim))
+            if changed is not None and _revision(changed) == revision:
+                raise Unavailable(f"PATCH {path}: {answer[0]}, but the claim has not changed")
+        else:
+            changed = expect(answer, f"PATCH {path}", OK)
+        if changed is not None:
+            self._seen(changed)
 
     def _read(self, path: str, name: str) -> Object | None:
         answer = self._api.request("GET", path)
@@ -121,3 +115,7 @@ class TakeOver:
 def _path(claim: Object) -> str:
     namespace = text(mapping(claim, "metadata"), "namespace")
     return f"{_V1}/namespaces/{namespace}/{CLAIM.resource}/{name_of(claim)}"
+
+
+def _revision(claim: Object) -> str:
+    return text(mapping(claim, "metadata"), "resourceVersion")

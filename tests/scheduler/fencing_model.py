@@ -177,7 +177,9 @@ class Model:
             yield self._swept(state, owner, memory, todo)
         elif memory.ready != state.term:
             for each in state.sweep:
-                changed = _changed(state.claims[each], finalizer=state.claims[each].allocated)
+                changed = state.claims[each]
+                if changed.version == memory.claims[each].version:  # otherwise somebody else has changed it
+                    changed = _changed(changed, finalizer=changed.allocated)
                 after = _with_claim(state, each, changed)
                 claims = _put(memory.claims, each, changed)
                 yield self._swept(after, owner, memory._replace(claims=claims), state.sweep - {each})
