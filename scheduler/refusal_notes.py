@@ -1,5 +1,8 @@
 """Why a pod was refused, and what would make it fit, in one line: what ``claimcheck explain`` says, put short.
 
+Events are read by tenants, who may not see other namespaces, nor list slices and classes: so no values of devices are
+told, no lists of names, and nothing of others but how many they are (:mod:`allocator.explaining.for_tenants`).
+
 It is found on a few nodes, one of each reason first, so that it takes no longer in a large cluster; and while a filter needs
 the picture, the search waits.
 """
@@ -14,6 +17,7 @@ from typing import NamedTuple
 from allocator.devices import PoolId
 from allocator.explaining import in_words
 from allocator.explaining.explanation import ERROR, MISFIT, Explanation, explain
+from allocator.explaining.for_tenants import for_tenants
 from allocator.explaining.snapshot import Snapshot, device_id, results_of
 from allocator.taint_rules import with_rules
 from allocator.time_limit import TimeLimit
@@ -119,7 +123,8 @@ class _Seen(NamedTuple):
 
 def _in_one_line(explanation: Explanation, case: Case) -> str:
     causes = list(islice(_causes(explanation), MOST_CAUSES)) or list(_conflict(explanation))
-    found = list(islice(in_words.remedies(explanation.remedies), MOST_REMEDIES))
+    remedies = list(for_tenants(explanation.remedies, explanation.claim_users, case.pod.namespace))
+    found = list(islice(in_words.remedies(remedies), MOST_REMEDIES))
     if found:
         causes.append(f"it would fit {', or '.join(found)}")
     elif explanation.never:
@@ -130,8 +135,8 @@ def _in_one_line(explanation: Explanation, case: Case) -> str:
 
 def _causes(explanation: Explanation) -> Iterator[str]:
     yield from in_words.away(explanation)
-    yield from in_words.unknown_classes(explanation)
-    yield from in_words.absent_names(explanation)
+    yield from in_words.unknown_classes(explanation, listing=False)
+    yield from in_words.absent_names(explanation, listing=False)
     if explanation.refusal and not explanation.unknown_classes:
         yield explanation.refusal
     if explanation.error is not None:

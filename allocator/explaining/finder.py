@@ -41,6 +41,7 @@ class Remedy(NamedTuple):
     :param value: the new count, amount or expression.
     :param nodes: the nodes on which the pod would fit.
     :param short: a name for what could be left out or end, in a list of several.
+    :param without_values: the text for those who may read neither ResourceSlices nor DeviceClasses, if it has what is in them.
     """
 
     kind: str
@@ -50,6 +51,7 @@ class Remedy(NamedTuple):
     nodes: tuple[str, ...]
     variation: Variation
     short: str = ""
+    without_values: str = ""
 
 
 class Finder:
@@ -97,10 +99,17 @@ class Finder:
         return self.works(Variation(claims))
 
     def confirm(
-        self, kind: str, text: str, subject: str, value: object, variation: Variation, short: str = ""
+        self,
+        kind: str,
+        text: str,
+        subject: str,
+        value: object,
+        variation: Variation,
+        short: str = "",
+        without_values: str = "",
     ) -> Iterator[Remedy]:
         """The remedy, if kube-scheduler would then place the pod; an error on any node prevents that."""
         answers = self.trials.everywhere(variation)
         if self.trials.outcome(answers) is SchedulingOutcome.FITS:
             nodes = tuple(answer.node for answer in answers if answer.result is not None)
-            yield Remedy(kind, text, subject, value, nodes, variation, short)
+            yield Remedy(kind, text, subject, value, nodes, variation, short, without_values)

@@ -35,19 +35,27 @@ def away(explanation: Explanation) -> Iterator[str]:
         yield f"claim {each.holder.claim} is allocated {where} ({each.holder.used_by})"
 
 
-def unknown_classes(explanation: Explanation) -> Iterator[str]:
-    """The DeviceClasses that there are not."""
+def unknown_classes(explanation: Explanation, listing: bool = True) -> Iterator[str]:
+    """The DeviceClasses that there are not.
+
+    :param listing: whether those that exist are listed if none has a similar name, for readers who may list them.
+    """
     known = list(explanation.classes)
     for name in explanation.unknown_classes:
         meant = nearest(name, known)
-        instead = f"did you mean {meant}?" if meant else f"existing classes: {_listed(known) or 'none'}"
-        yield f"there is no DeviceClass {name}; {instead}"
+        instead = f"existing classes: {_listed(known) or 'none'}" if listing else ""
+        if meant:
+            instead = f"did you mean {meant}?"
+        yield f"there is no DeviceClass {name}{instead and f'; {instead}'}"
 
 
-def absent_names(explanation: Explanation) -> Iterator[str]:
-    """The attributes and capacities that no device has."""
+def absent_names(explanation: Explanation, listing: bool = True) -> Iterator[str]:
+    """The attributes and capacities that no device has.
+
+    :param listing: whether those that devices have are listed if none has a similar name, for readers of ResourceSlices.
+    """
     for each in explanation.absent_names:
-        known = _listed(each.listed)
+        known = _listed(each.listed) if listing else ""
         instead = f"; did you mean {each.meant}?" if each.meant else f"; they have {known}" if known else ""
         where = f"which {each.place} of claim {each.claim} names"
         yield f"no device ({each.devices:,} looked at) has the {each.kind} {each.qualified}, {where}{instead}"

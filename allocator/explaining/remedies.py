@@ -96,16 +96,22 @@ def _tolerations(finder: Finder) -> Iterator[Remedy]:
     for taint, text in _taints(finder).items():
         changed = _all_tolerating(finder, taint)
         if changed != trials.claims and finder.claims_work(changed):
-            tolerated = Variation(changed)
             yield from finder.confirm(
-                TOLERATION, f"with a toleration for the device taint {text}", text, None, tolerated
+                TOLERATION,
+                f"with a toleration for the device taint {text}",
+                text,
+                None,
+                Variation(changed),
+                without_values="with a toleration for a device taint",
             )
         gone = Variation(trials.claims, without_taint=taint)
         if finder.works(gone):
             rules = trials.snapshot.taint_rules.get(taint, ())
             source = f" (it comes from DeviceTaintRule {', '.join(rules)})" if rules else ""
             removed = f"if the device taint {text} were removed{source}"
-            yield from finder.confirm(TAINT, removed, text, None, gone)
+            yield from finder.confirm(
+                TAINT, removed, text, None, gone, without_values="if a device taint were removed"
+            )
 
 
 def _taints(finder: Finder) -> dict[Taint, str]:

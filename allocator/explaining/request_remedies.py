@@ -138,7 +138,12 @@ def _capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
             if finder.claims_work(less(other)):
                 text = f"with at most {other} of {name} instead of {amount} in {finder.title(part)}"
                 yield from finder.confirm(
-                    CAPACITY, text, finder.subject(part), str(other), Variation(less(other))
+                    CAPACITY,
+                    text,
+                    finder.subject(part),
+                    str(other),
+                    Variation(less(other)),
+                    without_values=f"with less of {name} in {finder.title(part)}",
                 )
                 break
         else:
@@ -158,7 +163,12 @@ def _unnamed_capacity(finder: Finder, part: Part) -> Iterator[Remedy]:
             if finder.claims_work(changed):
                 text = f"with a request for at most {amount} of {name} in {finder.title(part)}, which names no amount"
                 yield from finder.confirm(
-                    CAPACITY, text, finder.subject(part), str(amount), Variation(changed)
+                    CAPACITY,
+                    text,
+                    finder.subject(part),
+                    str(amount),
+                    Variation(changed),
+                    without_values=f"with a request for an amount of capacity in {finder.title(part)}",
                 )
                 break
 
@@ -287,7 +297,8 @@ def class_guards(finder: Finder) -> Iterator[Remedy]:
             variation = Variation(claims, class_selector=(name, index, whole))
             if guard and finder.works(variation):
                 text = f"with `{guard} && …` before the selector `{expression}` of DeviceClass {name}"
-                yield from finder.confirm(SELECTOR, text, name, whole, variation)
+                plain = f"with a guard in a selector of DeviceClass {name}"
+                yield from finder.confirm(SELECTOR, text, name, whole, variation, without_values=plain)
 
 
 def _guarded(finder: Finder, expression: str) -> tuple[str, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from threading import Event, Thread
 
+import pytest
+
 from resourceapi.objects import Object
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.filtering import Filter, Refused
@@ -67,6 +69,97 @@ def test_note_says_who_is_in_the_way_and_what_would_help() -> None:
         "of others hold: these cannot be met together on any node, but without any one of them the other can; it would fit "
         "if pod ns/a ended, which uses claim a (on n1), or if pod ns/b ended, which uses claim b (on n2)"
     )
+
+
+def held_by(namespace: str, name: str, node: str) -> Object:
+    """A claim whose pod has the GPU of a node."""
+    made = claim(name)
+    made["metadata"] |= {"namespace": namespace, "uid": f"uid-{namespace}-{name}"}
+    user = {"resource": "pods", "name": f"{name}-pod", "uid": f"uid-{namespace}-{name}-pod"}
+    made["status"] = {"allocation": allocation(node, "gpu-0"), "reservedFor": [user]}
+    return made
+
+
+SECRETS = ("apollo", "merger", "layoffs", "secret")
+
+
+@pytest.mark.parametrize(
+    ("held", "end"),
+    [
+        (
+            [("apollo", "merger", "n1"), ("apollo", "layoffs", "n2")],
+            "if 1 claim of another namespace were released (on 2 nodes, such as n1)",
+        ),
+        (
+            [("apollo", "merger", "n1"), ("ns", "mine", "n2")],
+            "if 1 claim of another namespace were released (on n1), or if pod ns/mine-pod ended, which uses claim mine (on n2)",
+        ),
+    ],
+)
+def test_note_names_no_holders_of_other_namespaces(held: list[tuple[str, str, str]], end: str) -> None:
+    """Events are read by whoever may read those of the pod's own namespace."""
+    told = Told()
+    for each in held:
+        told.picture.claim_objects.put(held_by(*each))
+    told.picture.claim_objects.put(claim("c"))
+    assert not told.ask(pod("p", "c"))
+    (note,) = told.after(QUIET_SECONDS)
+    assert note.endswith(f"; it would fit {end}")
+    assert not any(secret in note for secret in SECRETS)
+
+
+def test_note_counts_holders_of_other_namespaces_that_are_in_the_way_together() -> None:
+    told = Told(gpus=3)
+    told.picture.slices.remove(slice_of("n2", 1))
+    for place, (namespace, name) in enumerate((("apollo", "merger"), ("zeus", "layoffs"), ("ns", "mine"))):
+        holder = held_by(namespace, name, "n1")
+        holder["status"]["allocation"] = allocation("n1", f"gpu-{place}")
+        told.picture.claim_objects.put(holder)
+    told.picture.claim_objects.put(claim("c", count=3))
+    assert not told.ask(pod("p", "c"))
+    (note,) = told.after(QUIET_SECONDS)
+    assert (
+        "if pod ns/mine-pod ended, which uses claim mine, and if 2 claims of other namespaces were released (on n1)"
+        in note
+    )
+    assert not any(secret in note for secret in SECRETS)
+
+
+def test_note_tells_neither_values_of_devices_nor_lists_of_names() -> None:
+    """Who may create claims need not be allowed to read slices, classes and taint rules."""
+    told = Told()
+    for name in NODES:
+        device = slice_of(name, 1)
+        device["spec"]["devices"][0] |= {
+            "attributes": {"secret-attribute": {"string": "secret"}},
+            "taints": [{"key": "example.com/secret-key", "value": "secret", "effect": "NoSchedule"}],
+            "allowMultipleAllocations": True,
+            "capacity": {"memory": {"value": "31Gi", "requestPolicy": {"default": "1Gi"}}},
+        }
+        told.picture.slices.put(device)
+    told.picture.classes.put({**told.picture.classes.objects["gpu"], "metadata": {"name": "secret-class"}})
+    tainted = claim("c")
+    of_no_class = claim("c")
+    of_no_class["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"] = "xyz"
+    too_large = claim("c")
+    exactly = too_large["spec"]["devices"]["requests"][0]["exactly"]
+    exactly["capacity"] = {"requests": {"memory": "90Gi"}}
+    exactly["tolerations"] = [{"operator": "Exists"}]
+    misspelt = with_selector("c", "device.attributes['gpu.example.com'].model == 'a100'")
+    misspelt["spec"]["devices"]["requests"][0]["exactly"]["tolerations"] = [{"operator": "Exists"}]
+    notes = []
+    for number, each in enumerate((tainted, of_no_class, too_large, misspelt)):
+        each["metadata"] |= {"name": f"c{number}", "uid": f"uid-c{number}"}
+        told.picture.claim_objects.put(each)
+        assert not told.ask(pod(f"p{number}", f"c{number}"))
+        notes.append(told.after(QUIET_SECONDS)[-1])
+    told_of_taint, told_of_class, told_of_capacity, told_of_attribute = notes
+    assert "with a toleration for a device taint" in told_of_taint
+    assert "there is no DeviceClass xyz" in told_of_class
+    assert "with less of memory in request g of claim ns/c2" in told_of_capacity
+    assert "has the attribute gpu.example.com/model" in told_of_attribute
+    for note in notes:
+        assert not any(secret in note for secret in (*SECRETS, "31Gi")), note
 
 
 def test_note_says_what_no_device_has() -> None:
