@@ -30,6 +30,8 @@ if TYPE_CHECKING:  # metrics' files are opened with the import
     from scheduler.metrics import Metrics
 
 BINDING_BYTES = 64 * 1024 - 1
+#: Of a request to prioritize that takes longer than a millisecond: with some hundred nodes.
+MANY_NODES_BYTES = 8 * 1024
 _Answer = TypeVar("_Answer")
 
 
@@ -70,7 +72,7 @@ def make_routes(verbs: Verbs, metrics: Metrics, most_bytes: int) -> Iterator[Rou
         "/prioritize",
         partial(_prioritize, verbs),
         most_bytes,
-        may_block=lambda decoded, size: True,
+        may_block=lambda decoded, size: size >= MANY_NODES_BYTES,
         decode=read_candidates,
         lane="prioritize",
         log_fields=_pod_fields,
