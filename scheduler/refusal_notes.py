@@ -19,8 +19,10 @@ from allocator.explaining import in_words
 from allocator.explaining.explanation import ERROR, MISFIT, Explanation, explain
 from allocator.explaining.for_tenants import for_tenants
 from allocator.explaining.snapshot import Snapshot, device_id, results_of
+from allocator.pod_claims import node_selector
 from allocator.taint_rules import with_rules
 from allocator.time_limit import TimeLimit
+from resourceapi.node_selection import selects
 from resourceapi.objects import Object
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
@@ -31,6 +33,8 @@ from scheduler.pods import PodRecord
 MOST_NODES, MOST_CAUSES, MOST_REMEDIES = 20, 2, 3
 #: How much computing time an explanation may take.
 SECONDS = 0.5
+#: Why nodes are left out of an explanation: it is about those that were refused.
+NOT_REFUSED = "not in question"
 
 
 class Case(NamedTuple):
@@ -72,8 +76,9 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
             return thread_time()
 
     limit = TimeLimit(seconds, clock)
-    snapshot = seen.snapshot(picture)
-    explanation = explain(snapshot, claims, time_limit=limit)
+    snapshot = seen.snapshot(picture, claims)
+    others = {name: (NOT_REFUSED,) for name in snapshot.nodes if name not in case.nodes}
+    explanation = explain(snapshot, claims, others, limit, full=others)
     misfit = explanation.verdict in (MISFIT, ERROR) or explanation.refusal
     return _in_one_line(explanation, case) if misfit else ""
 
@@ -81,10 +86,12 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
 class _Seen(NamedTuple):
     """What matters on some nodes; of claims, all of them, since copying the mapping takes least time.
 
+    :param all_nodes: these and all others.
     :param assumed: the claims whose allocations are being written, with these.
     """
 
     nodes: Sequence[Object]
+    all_nodes: Sequence[Object]
     pools: frozenset[PoolId]
     slices: Sequence[Object]
     claims: Mapping[str, Object]
@@ -99,18 +106,22 @@ class _Seen(NamedTuple):
         slices = {slice.name for pool in pools for slice in state.inventory.of_pool(pool)}
         return cls(
             [state.nodes[name] for name in known],
+            list(state.nodes.values()),
             frozenset(pools),
             [picture.slices.objects[name] for name in sorted(slices) if name in picture.slices.objects],
             dict(picture.claim_objects.objects),
             picture.claims.with_assumed(),
         )
 
-    def snapshot(self, picture: ClusterPicture) -> Snapshot:
-        """The same, as an explanation needs it."""
+    def snapshot(self, picture: ClusterPicture, claims: Sequence[Object]) -> Snapshot:
+        """The same, as an explanation needs it.
+
+        :param claims: those of the pod; the nodes for which they have devices are there as well.
+        """
         rules = list(picture.rules.objects.values()) if picture.features.device_taints else []
         return Snapshot(
             picture.features,
-            self.nodes,
+            [*self.nodes, *_nodes_of(claims, self.all_nodes)],
             dict(picture.classes.objects),
             [with_rules(each, rules) for each in self.slices],
             [each for each in {**self.claims, **self.assumed}.values() if self._is_here(each)],
@@ -119,6 +130,12 @@ class _Seen(NamedTuple):
 
     def _is_here(self, claim: Object) -> bool:
         return any(PoolId(*device_id(result)[:2]) in self.pools for result in results_of(claim))
+
+
+def _nodes_of(claims: Sequence[Object], nodes: Sequence[Object]) -> list[Object]:
+    """Those of some nodes for which claims have devices."""
+    selectors = [found for each in claims if (found := node_selector(each)) is not None]
+    return [node for node in nodes if any(selects(each, node) for each in selectors)]
 
 
 def _in_one_line(explanation: Explanation, case: Case) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Event, Thread
 
 import pytest
@@ -31,11 +32,11 @@ class Told:
         self.filter = Filter(self.picture, self.cluster.decisions, seconds=5.0, refused=self.telling.refused)
         self._events = events
 
-    def ask(self, asked: Object) -> bool:
+    def ask(self, asked: Object, nodes: Sequence[str] = NODES) -> bool:
         """Whether the pod, which the API server has, fits somewhere."""
         self.picture.pods.put(asked)
         self.cluster.decisions.clear()
-        return bool(self.filter.answer(CandidateNodes(asked, NODES)).fitting)
+        return bool(self.filter.answer(CandidateNodes(asked, nodes)).fitting)
 
     def after(self, seconds: float) -> list[str]:
         """All notes that there are after so many seconds."""
@@ -69,6 +70,23 @@ def test_note_says_who_is_in_the_way_and_what_would_help() -> None:
         "of others hold: these cannot be met together on any node, but without any one of them the other can; it would fit "
         "if pod ns/a ended, which uses claim a (on n1), or if pod ns/b ended, which uses claim b (on n2)"
     )
+
+
+@pytest.mark.parametrize(
+    ("held_on", "where"),
+    [("n2", "on n2"), ("n3", "for a node that does not exist")],
+    ids=["a node that was not in question", "no node"],
+)
+def test_note_says_for_which_node_a_claim_has_devices(held_on: str, where: str) -> None:
+    """Also if kube-scheduler has not asked about that one, as the pod's node selector excludes it."""
+    told = Told()
+    shared = claim("c")
+    user = {"resource": "pods", "name": "other", "uid": "uid-other"}
+    shared["status"] = {"allocation": allocation(held_on, "gpu-0"), "reservedFor": [user]}
+    told.picture.claim_objects.put(shared)
+    assert not told.ask(pod("p", "c"), ("n1",))
+    (note,) = told.after(QUIET_SECONDS)
+    assert note == f"does not fit on n1; claim ns/c is allocated {where} (used by pod ns/other)"
 
 
 def held_by(namespace: str, name: str, node: str) -> Object:
