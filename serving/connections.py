@@ -13,9 +13,8 @@ from collections.abc import Callable
 from time import monotonic
 
 from resourceapi.logs import log
+from serving.log_limit import LogLimit
 
-# Seconds between log lines about connections that are closed.
-REPORT_SECONDS = 10.0
 # How many seconds beyond its idle time a connection has to end by itself.
 GRACE_SECONDS = 10.0
 
@@ -45,7 +44,7 @@ class Connections:
         self._fresh: dict[object, tuple[asyncio.BaseTransport, float]] = {}
         self._answered: dict[object, tuple[asyncio.BaseTransport, float]] = {}
         self._working: dict[object, asyncio.BaseTransport] = {}
-        self._reported = float("-inf")
+        self._log_limit = LogLimit(clock)
 
     @property
     def half(self) -> int:
@@ -100,8 +99,7 @@ class Connections:
         waiting = self._fresh if len(self._fresh) > self.half or not self._answered else self._answered
         transport, _ = next(iter(waiting.values()))
         self._shed()
-        if self._clock() - self._reported >= REPORT_SECONDS:
-            self._reported = self._clock()
+        if self._log_limit.left_out("") is not None:
             log(logging.WARNING, "too many connections: the oldest idle ones are closed", limit=self._most)
         self._end(transport)
 

@@ -20,6 +20,7 @@ from resourceapi.logs import LOGGER, log
 from serving.callers import Caller
 from serving.connections import Connections
 from serving.http_server import Response
+from serving.log_limit import LogLimit
 from serving.routes import LARGE_BYTES, HTTPError, Route, Waiting
 from serving.slots import Slots
 
@@ -76,6 +77,7 @@ class Dispatcher:
         self._workers = ThreadPoolExecutor(thread_name_prefix="worker")
         self._waiters = ThreadPoolExecutor(WAITING_THREADS, "waiter")
         self._waiting = 0
+        self._log_limit = LogLimit()
         self.strangers = 0
         """Requests of clients that are not known that wait for a slot."""
 
@@ -123,9 +125,11 @@ class Dispatcher:
         return outcome
 
     def refused(self, route: Route, error: HTTPError) -> Reply:
-        """The response that tells the client of an error, which is logged."""
-        fields = {self._label: route.name, "code": error.code, "reason": error.message}
-        log(logging.WARNING, "request refused", **fields)
+        """The response that tells the client of an error, which is logged; of many alike now and then one."""
+        left_out = self._log_limit.left_out((route.name, error.code))
+        if left_out is not None:
+            fields = {self._label: route.name, "code": error.code, "reason": error.message}
+            log(logging.WARNING, "request refused", **fields, **({"left_out": left_out} if left_out else {}))
         return Reply(error.code, f"{error.message}\n".encode("utf-8", "replace"), PLAIN)
 
     def _decode_and_handle(self, request: Request) -> Reply | Unfinished:

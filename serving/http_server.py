@@ -12,6 +12,8 @@ from aiohttp import web
 from aiohttp.http import HttpVersion10, HttpVersion11
 from aiohttp.http_exceptions import HttpProcessingError
 
+from serving.log_limit import LogLimit
+
 SPOKEN = web.RequestKey("spoken", bool)
 """Whether the version of HTTP of a request is spoken here."""
 VERSIONS = (HttpVersion10, HttpVersion11)
@@ -124,11 +126,18 @@ def _server_log() -> logging.Logger:
     return logger
 
 
+_NO_HTTP = LogLimit()
+
+
 def _in_short(record: logging.LogRecord) -> bool:
-    """Turn the report about a request that is not HTTP into a warning of one line."""
+    """Turn the report about a request that is not HTTP into a warning of one line, and leave out most of many."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, HttpProcessingError):
+        left_out = _NO_HTTP.left_out("")
+        if left_out is None:
+            return False
         message = " ".join(error.message.split())[:200]
+        record.fields = {"left_out": left_out} if left_out else {}
         record.msg, record.args, record.exc_info = f"request refused: {message}", (), None
         record.levelno, record.levelname = logging.WARNING, "WARNING"
     return True

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -140,6 +141,28 @@ def test_errors(caplog: pytest.LogCaptureFixture, headers: dict[str, str]) -> No
     (record,) = [record for record in caplog.records if record.exc_info]
     assert record.getMessage() == "request failed"
     assert record.fields == {"verb": "fail", "uid": "u"}  # type: ignore[attr-defined]
+
+
+@BOTH
+def test_refusals_do_not_fill_the_log(caplog: pytest.LogCaptureFixture, headers: dict[str, str]) -> None:
+    """Anybody who reaches the port can be refused at no cost; of each route and code there is a line now and then."""
+    with serving(Echo().routes()) as served:
+        for _ in range(20):
+            assert served.ask("/fail", b"1", headers)[0] == 503
+            assert served.ask("/fail", b"{", headers)[0] == 400
+            assert served.ask("/wait", b"{", headers)[0] == 400
+    refused = [record.fields for record in caplog.records if record.getMessage() == "request refused"]  # type: ignore[attr-defined]
+    assert [(each["verb"], each["code"]) for each in refused] == [("fail", 503), ("fail", 400), ("wait", 400)]
+
+
+def test_what_is_not_http_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with serving(Echo().routes()) as served:
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", served.port), PATIENCE_SECONDS) as connection:
+                connection.sendall(b"GET / NONSENSE\r\n\r\n")
+                while connection.recv(4096):
+                    pass
+    assert len([each for each in caplog.records if "request refused: " in each.getMessage()]) <= 1
 
 
 @BOTH
