@@ -54,10 +54,10 @@ def _lack(view: NodeView, alternative: Alternative) -> tuple[int, str]:
     needed = max(len(passed.selected), 1) if alternative.takes_all else alternative.count
     if len(passed.left) >= needed:
         return 0, ""
-    if any(not pool.usable for pool in view.pools):
-        return 1, _NO_POOL
     place, step = next((place, each) for place, each in enumerate(passed.steps) if each.left < needed)
     if step.selects:
+        if len(passed.selected) + len(view.unusable(alternative)) >= needed:
+            return 1 + place, _NO_POOL
         return 1 + place, _FEW_MATCH if step.left else _NO_MATCH
     about = f" {step.about}" if step.about else ""
     return 1 + place, f"too few devices left after {_TITLES[step.rule]}{about}"

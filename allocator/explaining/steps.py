@@ -78,6 +78,22 @@ class NodeView:
         """The devices of all usable pools."""
         return [device for pool in self.pools if pool.usable for device in pool.devices]
 
+    def unusable(self, alternative: Alternative) -> list[Device]:
+        """The devices that match a request but are in pools that are incomplete or invalid."""
+        return [
+            device
+            for pool in self.pools
+            if not pool.usable
+            for slice in self.snapshot.inventory.of_pool(pool.id)
+            for device in slice.devices
+            if not any(
+                part.objection(self._evidence, alternative, device)
+                for rule in RULES
+                if rule.selects
+                for part in rule.parts(alternative)
+            )
+        ]
+
     def steps(self, alternative: Alternative) -> Passed:
         """The steps for a valid request or alternative.
 

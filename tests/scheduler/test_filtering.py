@@ -133,6 +133,33 @@ def test_refusal_has_a_reason(count: int, selector: str, reason: str) -> None:
     assert cluster.ask(pod("p", "c"))[1] == dict.fromkeys(NODES, reason)
 
 
+def test_pool_is_named_only_if_it_would_help() -> None:
+    """Not one of devices that do not match, nor where devices of other pools match and are in use."""
+    cluster = Cluster()
+    selector = f'device.driver == "{DRIVER}"'
+    asked = claim("c")
+    asked["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": selector}}]
+    cluster.picture.claim_objects.put(asked)
+    for name in NODES:
+        other = slice_of(f"{name}-other", 1)
+        pool = {"name": f"{name}-other", "generation": 1, "resourceSliceCount": 2}
+        other["spec"].update(driver="other.example.com", nodeName=name, pool=pool)
+        cluster.picture.slices.put(other)
+        held = {**claim(f"held-{name}"), "status": {"allocation": allocation(name, "gpu-0")}}
+        cluster.picture.claim_objects.put(held)
+    in_use = "request g: too few devices left after allocated devices"
+    assert cluster.ask(pod("p", "c"))[1] == dict.fromkeys(NODES, in_use)
+    for name in NODES:
+        cluster.picture.slices.put(slice_of(name, 0))
+    assert cluster.ask(pod("p", "c"))[1] == dict.fromkeys(NODES, "request g: no device matches")
+    unfinished = slice_of("n1", 1)
+    unfinished["spec"]["pool"]["resourceSliceCount"] = 2
+    cluster.picture.slices.put(unfinished)
+    found = cluster.ask(pod("p", "c"))[1]
+    assert found["n1"] == "request g: a resource pool is incomplete or invalid"
+    assert found["n2"] == "request g: no device matches"
+
+
 def test_requests_compete() -> None:
     """Each finds enough by itself."""
     cluster = Cluster()
