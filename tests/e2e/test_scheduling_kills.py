@@ -33,7 +33,7 @@ from tests.e2e.scheduling_cluster import (
 KILLS = int(os.environ.get("CLAIMCHECK_KILLS", "2"))
 PAUSE_SECONDS = float(os.environ.get("CLAIMCHECK_PAUSE_SECONDS", "8"))
 NODES, ALIVE, RATE = 20, 60, 15.0
-REPLICAS = 2
+REPLICAS, PAUSES = 2, 5
 
 
 def is_finalizer(seen: Seen) -> bool:
@@ -144,6 +144,15 @@ def _next_number(cluster: SchedulingCluster) -> int:
     return _NUMBERS["next"]
 
 
+@contextlib.contextmanager
+def only_stopped(environment: Environment) -> Iterator[None]:
+    """The sidecars' processes are the same ones afterwards: what was stopped has gone on, and was not started anew."""
+    environment.cluster.leader_of_warm()
+    before = [each.processes() for each in environment.cluster.sidecars]
+    yield
+    assert [each.processes() for each in environment.cluster.sidecars] == before
+
+
 class TakeOvers:
     """How long it took from a blow to the leader until another one was ready."""
 
@@ -218,7 +227,7 @@ def test_leader_dies_at_any_time(environment: Environment) -> None:
 def test_leader_stops_and_goes_on(environment: Environment) -> None:
     """A leader that is only paused finds that it leads no more, whatever it was about to write."""
     times, chance = TakeOvers(environment.cluster), random.Random(2)
-    with judged_churn(environment):
+    with only_stopped(environment), judged_churn(environment):
         for _ in range(KILLS):
             leader = environment.cluster.leader_of_warm()
             time.sleep(chance.uniform(0.2, 2))
@@ -230,11 +239,28 @@ def test_leader_stops_and_goes_on(environment: Environment) -> None:
     print(f"paused: {times}")
 
 
+def test_sidecars_stop_for_a_moment(environment: Environment) -> None:
+    """Whoever it is, also both: some of the pauses end before the Lease does, some just when it does, some after it."""
+    chance = random.Random(5)
+    sidecars = environment.cluster.sidecars
+    with only_stopped(environment), judged_churn(environment):
+        for _ in range(KILLS):
+            for _ in range(PAUSES):
+                paused = chance.choice([sidecars, sidecars[:1], sidecars[1:]])
+                for each in paused:
+                    each.pause()
+                time.sleep(chance.choice([chance.uniform(0, 0.3), chance.uniform(2, 3.5)]))
+                for each in paused:
+                    each.resume()
+                time.sleep(chance.uniform(0, 0.5))
+            environment.cluster.leader()
+
+
 @pytest.mark.parametrize(("step", "moment"), STEPS_AND_MOMENTS)
 def test_leader_stops_at_each_step(environment: Environment, step: str, moment: Moment) -> None:
     """It is stopped with a write on its way, which arrives before or long after another one has taken over."""
     cluster = environment.cluster
-    with judged_churn(environment):
+    with only_stopped(environment), judged_churn(environment):
         for _ in range(KILLS):
             leader = cluster.leader_of_warm()
             proxy = environment.proxy_of(leader)
