@@ -46,9 +46,9 @@ def add_accounts(client: Client) -> None:
             assert answer.code in (200, 201), answer.body
 
 
-def token(client: Client, account: str) -> str:
+def token(client: Client, account: str, namespace: str = NAMESPACE) -> str:
     """A token of an account for longer than any test lasts."""
-    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
     request = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",

@@ -17,9 +17,11 @@ import pytest
 import yaml
 
 from resourceapi.objects import Object
+from scheduler.take_over import FINALIZER
 from tests.e2e import fleet
 from tests.e2e.balancer import Balancer, balancing
 from tests.e2e.binaries import tool
+from tests.e2e.client import Client
 from tests.e2e.control_plane import ApiServer, control_plane, free_port, kubeconfig
 from tests.e2e.deployed_scheduler import SCHEDULER, SCHEDULER_NAME, SIDECAR, token
 from tests.e2e.kubectl import Kubectl
@@ -221,6 +223,41 @@ def test_nobody_else_is_answered(deployment: Deployment, tmp_path: Path) -> None
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "403"
 
 
+def test_finalizer_is_for_those_who_give_devices(deployment: Deployment) -> None:
+    """Who may only write claims cannot make a take-over change thousands of them; a claim that has it can be changed as ever."""
+    client = deployment.server.client
+    fleet.post(client, "/api/v1/namespaces/fleet/serviceaccounts", {"metadata": {"name": "tenant"}})
+    roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/fleet"
+    rule = {"apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims"], "verbs": ["*"]}
+    fleet.post(client, f"{roles}/roles", {"metadata": {"name": "tenant"}, "rules": [rule]})
+    binding = {
+        "metadata": {"name": "tenant"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "tenant"},
+        "subjects": [{"kind": "ServiceAccount", "name": "tenant", "namespace": "fleet"}],
+    }
+    fleet.post(client, f"{roles}/rolebindings", binding)
+    spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+
+    def write(by: Client, verb: str, name: str, *finalizers: str, **metadata: Any) -> int:
+        claim = {"metadata": {"name": name, "finalizers": list(finalizers), **metadata}, "spec": spec}
+        path = fleet.CLAIMS if verb == "POST" else f"{fleet.CLAIMS}/{name}"
+        kind = "application/json" if verb == "POST" else "application/merge-patch+json"
+        answer = by.ask(verb, path, claim, content_type=kind)
+        if answer.code == 403:
+            assert f"{FINALIZER} is for those who may update resourceclaims/status" in answer.body["message"]
+        return answer.code
+
+    with contextlib.closing(client.with_token(token(client, "tenant", "fleet"))) as tenant:
+        until(lambda: write(tenant, "POST", "tried", FINALIZER) == 403, "a tenant may add the finalizer")
+        assert write(tenant, "POST", "other", "example.com/other") == 201
+        assert write(tenant, "PATCH", "other", "example.com/other", FINALIZER) == 403
+        assert write(client, "PATCH", "other", "example.com/other", FINALIZER) == 200
+        assert write(tenant, "PATCH", "other", "example.com/other", FINALIZER, labels={"a": "b"}) == 200
+        assert write(tenant, "PATCH", "other") == 200
+    for name in ("tried", "other"):  # the first one was made if the policy was not in effect yet
+        client.ask("DELETE", f"{fleet.CLAIMS}/{name}")
+
+
 def test_leaving(deployment: Deployment) -> None:
     """What the guide says removes everything but the namespace; claims of pods that are bound keep their devices."""
     text = GUIDE.read_text("utf-8")
@@ -245,7 +282,8 @@ def test_leaving(deployment: Deployment) -> None:
         ]
 
     until(lambda: remaining() == [], f"there is still {remaining()}")
-    cluster_wide = kubectl("get", "clusterroles,clusterrolebindings", "-o", "name").text
+    kinds = "clusterroles,clusterrolebindings,validatingadmissionpolicies,validatingadmissionpolicybindings"
+    cluster_wide = kubectl("get", kinds, "-o", "name").text
     assert "claimcheck" not in cluster_wide
     claims = deployment.server.client.ask("GET", fleet.CLAIMS).body["items"]
     assert sum("allocation" in claim.get("status", {}) for claim in claims) == 5
