@@ -16,13 +16,14 @@ from resourceapi.logs import log
 from resourceapi.objects import Object
 from resourceapi.printable import is_printable
 from scheduler.pods import PodRecord
+from scheduler.turns import Turns
 
 API_VERSION = "events.k8s.io/v1"
 #: kube-scheduler's own events have the name of its profile there, which is ``claimcheck`` by default.
 CONTROLLER = "claimcheck-scheduler"
 #: What API servers accept at most: bytes of a note, and characters of other fields.
 NOTE_BYTES, INSTANCE_LENGTH, NAME_LENGTH = 1024, 128, 253
-#: How many pods are remembered, and how many wait for their event; the oldest are left out.
+#: How many pods are remembered, the latest, and how many wait for their event, those of each namespace in turn.
 MOST_PODS, MOST_QUEUED = 10_000, 1_000
 WRITES_PER_SECOND = 5
 #: How long the same words about a pod are counted before the count is written.
@@ -58,7 +59,7 @@ class PodEvents:
         self._clock = clock
         self._lock = Lock()
         self._told: OrderedDict[str, _Told] = OrderedDict()
-        self._queue: OrderedDict[str, PodRecord] = OrderedDict()
+        self._queue: Turns[PodRecord] = Turns(MOST_QUEUED)
         self._queued = Event()
 
     def warn(self, pod: PodRecord, note: str) -> None:
@@ -77,9 +78,7 @@ class PodEvents:
                 self._told.popitem(last=False)
             if told.written and self._clock() - told.written_at < COUNTING_SECONDS:
                 return
-            self._queue[pod.uid] = pod
-            if len(self._queue) > MOST_QUEUED:
-                self._queue.popitem(last=False)
+            self._queue.put(pod.namespace, pod.uid, pod)
         self._queued.set()
 
     def run(self, ending: Event) -> None:
@@ -92,10 +91,10 @@ class PodEvents:
     def write_next(self) -> bool:
         """Write one event; whether there was one to write."""
         with self._lock:
-            if not self._queue:
+            pod = self._queue.take()
+            if pod is None:
                 return False
-            uid, pod = self._queue.popitem(last=False)
-            told = self._told.get(uid)
+            told = self._told.get(pod.uid)
             if told is None:
                 return True
             count, name = told.count, told.name
@@ -119,7 +118,7 @@ class PodEvents:
                 expect(answer, f"PATCH {collection}/{name}", OK)
                 return name
         suffix = f".{uuid4().hex[:16]}"
-        name = pod.name[: NAME_LENGTH - len(suffix)] + suffix
+        name = pod.name[: NAME_LENGTH - len(suffix)].rstrip("-.") + suffix
         body = {**self._event(pod, note, name), **({"series": series} if count > 1 else {})}
         expect(self._api.request("POST", collection, body), f"POST {collection}", CREATED)
         return name

@@ -15,6 +15,7 @@ from scheduler.pod_claims import ClaimProblem, claims_for
 from scheduler.pod_events import PodEvents
 from scheduler.pods import PodRecord
 from scheduler.refusal_notes import Case, case_of, note_on
+from scheduler.turns import Turns
 
 #: A pod is looked at when it has been refused for so long, and then no more often than that.
 QUIET_SECONDS, REPEAT_SECONDS = 2.0, 30.0
@@ -23,7 +24,7 @@ SEARCH_SECONDS = 5.0
 TICK_SECONDS = 0.5
 #: An explanation is followed by a pause so many times as long as it has kept the processor busy.
 PAUSES = 4
-#: How many refused pods wait to be explained.
+#: How many refused pods wait to be explained; of more, those of the namespace with the most are left out.
 MOST_PODS = 1_000
 
 
@@ -33,7 +34,7 @@ class _Entry(NamedTuple):
 
 
 class RefusalEvents:
-    """Explains refusals in its own thread, one at a time; may be told of them by many threads."""
+    """Explains refusals in its own thread, one at a time, of each namespace in turn; may be told of them by many threads."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class RefusalEvents:
         self._leads = leads
         self._clock = clock
         self._lock = Lock()
-        self._cases: OrderedDict[str, _Entry] = OrderedDict()
+        self._cases: Turns[_Entry] = Turns(MOST_PODS)
         self._explained_at: OrderedDict[str, float] = OrderedDict()
         self._waited: frozenset[str] = frozenset()
         self._search_at = clock() + SEARCH_SECONDS
@@ -70,9 +71,7 @@ class RefusalEvents:
             earlier = self._explained_at.get(uid)
             now = self._clock()
             due = now + QUIET_SECONDS if earlier is None else max(now, earlier + REPEAT_SECONDS)
-            self._cases[uid] = _Entry(case, due)
-            if len(self._cases) > MOST_PODS:
-                self._cases.popitem(last=False)
+            self._cases.put(refused.pod.namespace, uid, _Entry(case, due))
 
     def run(self, ending: Event) -> None:
         """Explain until told to end."""
@@ -103,14 +102,15 @@ class RefusalEvents:
     def _next(self) -> Case | None:
         now = self._clock()
         with self._lock:
-            uid = next((uid for uid, entry in self._cases.items() if entry.due <= now), None)
-            if uid is None:
+            entry = self._cases.take(lambda entry: entry.due <= now)
+            if entry is None:
                 return None
+            uid = entry.case.pod.uid
             self._explained_at.pop(uid, None)
             self._explained_at[uid] = now
             if len(self._explained_at) > 10 * MOST_PODS:
                 self._explained_at.popitem(last=False)
-            return self._cases.pop(uid).case
+            return entry.case
 
     def _waits(self, pod: PodRecord) -> bool:
         """Whether a pod still waits for a node."""

@@ -6,6 +6,7 @@ from threading import Event, Thread
 
 import pytest
 
+from resourceapi.names import long_name
 from resourceapi.objects import Object
 from scheduler.pod_events import COUNTING_SECONDS, MOST_QUEUED, NOTE_BYTES, PodEvents, shown
 from scheduler.pods import PodRecord, pod_record
@@ -113,11 +114,33 @@ def test_queue_is_bounded_by_leaving_out_the_oldest() -> None:
     assert names == [f"p{number}" for number in range(10, MOST_QUEUED + 10)]
 
 
-def test_name_of_event_is_never_too_long() -> None:
+@pytest.mark.parametrize(
+    ("pod_name", "length"),
+    [
+        ("p" * 253, 253),
+        ("p" * 235 + "-" + "p" * 17, 252),
+        ("p" * 235 + "." + "p" * 17, 252),
+        ("p" * 233 + "---" + "p" * 17, 250),
+    ],
+)
+def test_name_of_event_is_valid_whatever_the_name_of_the_pod(pod_name: str, length: int) -> None:
     writer = Writer()
-    writer.events.warn(record("p" * 253), "no")
+    writer.events.warn(record(pod_name), "no")
     (event,) = writer.write_all()
-    assert len(event["metadata"]["name"]) == 253
+    assert len(event["metadata"]["name"]) == length
+    assert not long_name(event["metadata"]["name"])
+
+
+def test_namespace_with_many_pods_does_not_keep_others_from_their_events() -> None:
+    writer = Writer()
+    for number in range(MOST_QUEUED):
+        writer.events.warn(record(f"p{number}"), "no")
+    other = pod("q", "c")
+    other["metadata"]["namespace"] = "other"
+    writer.events.warn(pod_record(other), "no")
+    for _ in range(2):
+        writer.events.write_next()
+    assert [each["regarding"]["name"] for each in writer.api.all("events", EVENTS)] == ["p1", "q"]
 
 
 def test_thread_writes_what_is_queued() -> None:

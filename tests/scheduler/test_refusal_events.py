@@ -12,7 +12,7 @@ from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.filtering import Filter, Refused
 from scheduler.pod_events import PodEvents
 from scheduler.pods import pod_record
-from scheduler.refusal_events import QUIET_SECONDS, REPEAT_SECONDS, SEARCH_SECONDS, RefusalEvents
+from scheduler.refusal_events import MOST_PODS, QUIET_SECONDS, REPEAT_SECONDS, SEARCH_SECONDS, RefusalEvents
 from scheduler.refusal_notes import MOST_NODES, case_of, note_on
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.test_filtering import NODES, Cluster, allocation, claim, pod, slice_of
@@ -257,6 +257,19 @@ def test_pod_that_kube_scheduler_does_not_ask_about_is_told_of_when_its_claims_a
     assert told.after(SEARCH_SECONDS) == [], "it may just not have been made yet"
     assert told.after(SEARCH_SECONDS) == ["waiting for ResourceClaim 'c', which does not exist"]
     assert told.after(SEARCH_SECONDS) == ["waiting for ResourceClaim 'c', which does not exist"]
+
+
+def test_namespace_with_many_refused_pods_does_not_keep_others_from_their_notes() -> None:
+    told = Told(gpus=0)
+    other = pod("q", "c")
+    other["metadata"]["namespace"] = "other"
+    for asked in (*(pod(f"p{number}", "c") for number in range(MOST_PODS + 10)), other):
+        assert not told.ask(asked)
+    told.after(QUIET_SECONDS)
+    told.after(0)
+    names = [each["regarding"]["name"] for each in told.api.all("events", "/apis/events.k8s.io/v1")]
+    assert "q" in names
+    assert len(names) == 2
 
 
 def test_replica_that_does_not_lead_says_nothing() -> None:

@@ -1,0 +1,63 @@
+"""What waits in several namespaces takes turns, so that much in one of them does not keep the others waiting."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+_T = TypeVar("_T")
+
+
+class Turns(Generic[_T]):
+    """Values by key, in the order of their coming within each namespace; for one thread at a time."""
+
+    def __init__(self, most: int) -> None:
+        """Begin empty.
+
+        :param most: how many may wait; of more, the oldest of the namespace with the most is left out.
+        """
+        self._most = most
+        self._namespaces: OrderedDict[str, OrderedDict[str, _T]] = OrderedDict()
+        self._home: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._home)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._home
+
+    def put(self, namespace: str, key: str, value: _T) -> None:
+        """Let a value wait; one that waits already keeps its place.
+
+        :param key: always of the same namespace.
+        """
+        self._namespaces.setdefault(namespace, OrderedDict())[key] = value
+        self._home[key] = namespace
+        if len(self._home) > self._most:
+            largest = max(self._namespaces, key=lambda each: len(self._namespaces[each]))
+            self._take(largest, next(iter(self._namespaces[largest])))
+
+    def take(self, is_due: Callable[[_T], bool] = lambda value: True) -> _T | None:
+        """The first value that is due in the namespace whose turn it is; None if none is due in any."""
+        for namespace, waiting in self._namespaces.items():
+            key = next((key for key, value in waiting.items() if is_due(value)), None)
+            if key is not None:
+                value = self._take(namespace, key)
+                if namespace in self._namespaces:
+                    self._namespaces.move_to_end(namespace)
+                return value
+        return None
+
+    def clear(self) -> None:
+        """Let nothing wait any more."""
+        self._namespaces.clear()
+        self._home.clear()
+
+    def _take(self, namespace: str, key: str) -> _T:
+        del self._home[key]
+        waiting = self._namespaces[namespace]
+        value = waiting.pop(key)
+        if not waiting:
+            del self._namespaces[namespace]
+        return value
