@@ -30,7 +30,7 @@ class Reflector:
     """Keeps a collection as the cluster has it; ``synced`` is set once that has been listed.
 
     While the API server cannot be reached, everything stays as it was.  A collection that is not served
-    counts as synced, and is tried again from time to time.
+    counts as synced, has no objects (``Collection.is_listed`` tells the difference), and is tried again from time to time.
     """
 
     def __init__(
@@ -47,6 +47,8 @@ class Reflector:
         self._lists = client.accepting(METADATA.format("List") if metadata_only else JSON)
         self._watches = client.accepting(METADATA.format("") if metadata_only else JSON)
         self._interruption = Interruption()
+        #: what to log after the next list, since something else has been logged
+        self._recovery = ""
         self._lists_wanted = self._lists_begun = self._lists_done = 0
         self._progress = Condition()
 
@@ -82,6 +84,7 @@ class Reflector:
                 log(logging.WARNING, "watch failed", path=self.path, reason=error.reason)
             except Exception:  # noqa: BLE001 - whatever it is, the watch goes on
                 LOGGER.exception("watch failed", extra={"fields": {"path": self.path}})
+            self._recovery = "listed again"
             self._rest(_pause(failures), ending)
             failures += 1
 
@@ -93,6 +96,9 @@ class Reflector:
         listing = Listing(self._lists, self.path)
         self._collection.replace(listing)
         self._have_listed()
+        if self._recovery:
+            log(logging.INFO, self._recovery, path=self.path)
+            self._recovery = ""
         return listing.revision
 
     def _have_listed(self) -> None:
@@ -109,8 +115,12 @@ class Reflector:
             seconds -= ENDING_SECONDS
 
     def _lose(self) -> None:
-        if not self.synced.is_set():
+        if self._collection.is_listed:
+            log(logging.WARNING, "no longer served", path=self.path)
+            self._recovery = "listed again"
+        elif not self.synced.is_set():
             log(logging.INFO, "not served", path=self.path)
+            self._recovery = "served now"
         self._collection.lose()
         self._have_listed()
 

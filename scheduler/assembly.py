@@ -101,13 +101,16 @@ class Sidecar:
         """What has to be so before requests are answered."""
         return {
             "apiServer": self._server.recognized.is_set,
-            "cluster": lambda: all(each.synced.is_set() for each in self._reflectors.values()),
+            "cluster": self._knows_cluster,
             "leader": self._leads,
         }
 
     def stop(self) -> None:
         """Let another replica lead."""
         self._leadership.stop()
+
+    def _knows_cluster(self) -> bool:
+        return self._picture.is_served and all(each.synced.is_set() for each in self._reflectors.values())
 
     def _leads(self) -> bool:
         return self._leadership.is_leading

@@ -84,6 +84,16 @@ class ClusterPicture:
         """
         return self._changes + self.claims.releases
 
+    @property
+    def is_served(self) -> bool:
+        """Whether the API server has all kinds without which nothing can be decided, and all objects of them are known.
+
+        It need not have DeviceTaintRules. One that has no claims or slices any more is another matter than one without
+        any: what they say of devices may be true again soon.
+        """
+        needed = (self.nodes, self.slices, self.classes, self.claim_objects, self.pods)
+        return all(each.is_listed for each in needed)
+
     def warm_up(self) -> None:
         """Find out now what all nodes see; otherwise the first filter has to, and takes too long in large clusters."""
         with self.lock:

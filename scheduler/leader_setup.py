@@ -45,6 +45,8 @@ def make_leadership(
             if not reflector.synced.is_set():
                 raise Unavailable(f"GET {path}: not listed yet")
         reflectors[CLAIMS_OF_ALL].relist(RELIST_SECONDS)
+        if not picture.is_served:
+            raise Unavailable("the API server does not serve all kinds that are needed")
 
     def is_on_node(namespace: str, name: str, uid: str) -> bool:
         pod = picture.pods.objects.get(f"{namespace}/{name}")

@@ -156,10 +156,11 @@ class Leadership:
         except Unavailable as error:
             if not self._failing:
                 log(logging.WARNING, "the Lease cannot be renewed", reason=error.reason)
-            self._failing = True
+            self._fail()
             return
         except Exception:  # noqa: BLE001 - whatever it is, this process goes on as a candidate
             LOGGER.exception("the Lease cannot be renewed")
+            self._fail()
             return
         self._failing = False
         if renewed is None:
@@ -169,6 +170,12 @@ class Leadership:
         else:
             self._end_term()
             self._begin_term(renewed)
+
+    def _fail(self) -> None:
+        """Note that the Lease could not be renewed; the term ends when that has gone on for too long."""
+        self._failing = True
+        if self._hold is not None and not self._is_reliable(self._hold):
+            self._end_term()
 
     def _begin_term(self, renewed: float) -> None:
         self._terms += 1
@@ -205,7 +212,10 @@ class Leadership:
         return in_time and hold.term != self._ended
 
     def _pause(self) -> float:
-        """Seconds until the next attempt, which is not later than when another one's Lease expires."""
-        if self._hold is not None:
+        """Seconds until the next attempt, which is not later than when another one's Lease expires.
+
+        An API server that does not answer is asked no more often because of that.
+        """
+        if self._hold is not None or self._failing:
             return self._renew_seconds
         return max(LEAST_PAUSE_SECONDS, min(self._renew_seconds, self._candidate.seconds_left()))

@@ -188,12 +188,37 @@ def test_only_metadata_is_asked_for(watch: Following, cluster: Cluster) -> None:
     }
 
 
-def test_collection_that_is_no_longer_served(watch: Following, cluster: Cluster) -> None:
-    """What is not served has no objects, and is known to have none."""
+def test_collection_that_is_no_longer_served(
+    watch: Following, cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is not served has no objects, and is not listed; that is logged once, and when it is served again."""
+    caplog.set_level("INFO", "claimcheck")
     assert watch.watch.synced.wait(PATIENCE_SECONDS)
     cluster.broken = 404
     cluster.events.put(None)
-    until(lambda: watch.labels == {})
+    until(lambda: not watch.known.is_listed)
+    assert watch.labels == {}
+    watch.watch.relist(PATIENCE_SECONDS)
+    assert caplog.messages == ["no longer served"]
+    cluster.broken = 0
+    watch.watch.relist(PATIENCE_SECONDS)
+    until(lambda: caplog.messages == ["no longer served", "listed again"])
+    assert watch.known.is_listed
+    cluster.events.put(None)
+
+
+def test_recovery_is_logged(watch: Following, cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+    """Once, after whatever failures; a list that was asked for is no news."""
+    caplog.set_level("INFO", "claimcheck")
+    assert watch.watch.synced.wait(PATIENCE_SECONDS)
+    cluster.broken = 500
+    cluster.events.put(None)
+    until(lambda: caplog.messages == ["watch failed"])
+    cluster.broken = 0
+    for _ in range(2):
+        watch.watch.relist(PATIENCE_SECONDS)
+    until(lambda: caplog.messages == ["watch failed", "listed again"])
+    cluster.events.put(None)
 
 
 def test_mistakes_of_ours_end_nothing(

@@ -20,6 +20,7 @@ from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
 from serving.config_file import Config
 from tests.scheduler.fake_api import FakeApi
+from tests.scheduler.fake_places import RESOURCE
 from tests.scheduler.test_leading import until
 from tests.scheduler.test_take_over import ALLOCATION, PATH, claim, reserved
 from tests.webhook.running import PATIENCE_SECONDS
@@ -102,3 +103,27 @@ def test_takes_over(tmp_path: Path, ending: Event) -> None:
     ending.set()
     api.end_watches()
     assert all(reflector.synced.wait(PATIENCE_SECONDS) for reflector in reflectors.values())
+
+
+def test_claims_that_are_not_served(tmp_path: Path, ending: Event, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is taken over without a list of them: they may be there again soon, with what another leader has begun."""
+    api = FakeApi([claim("intended")])
+    before = api.get(f"{PATH}/intended")
+    served = api.resources.pop((RESOURCE, "resourceclaims"))
+    picture = ClusterPicture(Profile())
+    reflectors = picture.reflectors(api.client())
+    leadership = make_leadership(
+        config(tmp_path, enabled=False), api.client(), picture, reflectors, None, lambda: None
+    )
+    for reflector in reflectors.values():
+        Thread(target=reflector.run, args=(ending,), daemon=True).start()
+    leadership.start()
+    until(lambda: "does not serve all kinds" in str([vars(each) for each in caplog.records]))
+    assert (picture.is_served, leadership.is_leading) == (False, False)
+    api.resources[RESOURCE, "resourceclaims"] = served
+    until(lambda: leadership.is_leading)
+    assert picture.is_served
+    assert api.get(f"{PATH}/intended") != before
+    leadership.stop()
+    ending.set()
+    api.end_watches()

@@ -205,16 +205,31 @@ def test_lease_is_deleted(pair: Pair) -> None:
 
 
 def test_api_server_is_away(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
-    """It is said once; after the next answer this replica leads again, since nobody else has taken the Lease."""
+    """It is said once, and that nobody leads as soon as that is so; after the next answer this replica leads again."""
     pair.a.lead()
     pair.api.down = True
+    pair.a.leadership.step()
+    assert (caplog.messages, pair.a.leadership.is_leading) == (["the Lease cannot be renewed"], True)
     for _ in range(3):
         pair.clock.now += SECONDS
         pair.a.leadership.step()
-    assert not pair.a.leadership.is_leading
+    assert caplog.messages == ["the Lease cannot be renewed", "no longer leading"]
+    assert (pair.a.leadership.is_leading, pair.a.lost) == (False, 1)
     pair.api.down = False
     pair.a.lead()
+    assert len(pair.a.fences) == 2
     assert caplog.text.count("the Lease cannot be renewed") == 1
+
+
+def test_api_server_that_is_away_is_not_asked_more_often(pair: Pair) -> None:
+    """Neither by who has led, nor by who would like to, although the Lease has expired."""
+    pair.a.lead()
+    pair.b.leadership.step()
+    pair.api.down = True
+    pair.clock.now += 2 * SECONDS
+    for replica in (pair.a, pair.b):
+        replica.leadership.step()
+        assert replica.leadership._pause() == 1
 
 
 def test_in_a_thread(pair: Pair) -> None:
