@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.objects import Object
+from scheduler.shown_text import shown
 from serving.routes import HTTPError, decode_json
 
 #: The scores that an extender may give.
@@ -119,12 +120,14 @@ def filter_result(verdicts: Verdicts, nominated: str = "") -> Object:
 
     :param nominated: the node of which kube-scheduler has deleted pods for this one, if any.
     """
-    failed = {node: reason for node, reason in verdicts.failed.items() if node == nominated}
-    beyond = {node: reason for node, reason in verdicts.failed.items() if node != nominated}
+    reasons = {**verdicts.failed, **verdicts.beyond_preemption}
+    texts = {reason: shown(reason) for reason in set(reasons.values())}
+    said = {node: texts[reason] for node, reason in reasons.items()}
+    failed = {nominated: said.pop(nominated)} if nominated in verdicts.failed else {}
     return {
         "NodeNames": list(verdicts.fitting),
         "FailedNodes": failed,
-        "FailedAndUnresolvableNodes": {**beyond, **verdicts.beyond_preemption},
+        "FailedAndUnresolvableNodes": said,
         "Error": "",
     }
 
@@ -151,4 +154,4 @@ def preemption_result(victims: Mapping[str, Victims]) -> Object:
 
 def binding_result(error: str = "") -> Object:
     """An ExtenderBindingResult; the pod is bound if there is no error."""
-    return {"Error": error}
+    return {"Error": shown(error)}

@@ -14,15 +14,15 @@ from uuid import uuid4
 from resourceapi.api_client import Api, Unavailable, expect
 from resourceapi.logs import log
 from resourceapi.objects import Object
-from resourceapi.printable import is_printable
 from scheduler.pods import PodRecord
+from scheduler.shown_text import shown
 from scheduler.turns import Turns
 
 API_VERSION = "events.k8s.io/v1"
 #: kube-scheduler's own events have the name of its profile there, which is ``claimcheck`` by default.
 CONTROLLER = "claimcheck-scheduler"
-#: What API servers accept at most: bytes of a note, and characters of other fields.
-NOTE_BYTES, INSTANCE_LENGTH, NAME_LENGTH = 1024, 128, 253
+#: What API servers accept at most, in characters.
+INSTANCE_LENGTH, NAME_LENGTH = 128, 253
 #: How many pods are remembered, the latest, and how many wait for their event, those of each namespace in turn.
 MOST_PODS, MOST_QUEUED = 10_000, 1_000
 WRITES_PER_SECOND = 5
@@ -143,20 +143,6 @@ class PodEvents:
             },
             "note": note,
         }
-
-
-def shown(text: str) -> str:
-    """A text that can be shown anywhere, no longer than a note may be; one that was longer ends in an ellipsis."""
-    escaped = "".join(each if is_printable(each) else _escaped(each) for each in text[:NOTE_BYTES])
-    encoded = escaped.encode()
-    if len(encoded) <= NOTE_BYTES and len(text) <= NOTE_BYTES:
-        return escaped
-    return encoded[: NOTE_BYTES - len("…".encode())].decode(errors="ignore") + "…"
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _now() -> str:

@@ -12,14 +12,14 @@ from resourceapi.logs import LOGGER
 from resourceapi.shortening import shortened
 
 # Names and refusals can be long: lines stay readable.
-MAX_CHARACTERS = 2000
+MAX_CHARACTERS, MAX_ENTRIES = 2000, 20
 
 
 class JSONFormatter(logging.Formatter):
     """Formats a record as one line of JSON; further fields come from ``extra={"fields": {...}}``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line of JSON, in which strings of fields are shortened."""
+        """One line of JSON, in which strings and lists of fields are shortened."""
         entry: dict[str, Any] = {
             "time": f"{strftime('%Y-%m-%dT%H:%M:%S', gmtime(record.created))}.{int(record.msecs):03}Z",
             "level": record.levelname.lower(),
@@ -35,7 +35,11 @@ class JSONFormatter(logging.Formatter):
 
 
 def _cut(value: Any) -> Any:
-    return shortened(value, MAX_CHARACTERS) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return shortened(value, MAX_CHARACTERS)
+    if isinstance(value, list | tuple | frozenset):
+        return [_cut(each) for each in list(value)[:MAX_ENTRIES]] + ["…"] * (len(value) > MAX_ENTRIES)
+    return value
 
 
 def configure_logs(level: str, stream: TextIO | None = None) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from resourceapi.names import long_name
 from resourceapi.objects import Object
-from scheduler.pod_events import COUNTING_SECONDS, MOST_QUEUED, NOTE_BYTES, PodEvents, shown
+from scheduler.pod_events import COUNTING_SECONDS, MOST_QUEUED, PodEvents
 from scheduler.pods import PodRecord, pod_record
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Fault
@@ -153,25 +153,3 @@ def test_thread_writes_what_is_queued() -> None:
     assert written.wait(120)
     ending.set()
     thread.join()
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("plain, ünicode ✓", "plain, ünicode ✓"),
-        ("a\nb\x1b[31mc\x7f", "a\\u000ab\\u001b[31mc\\u007f"),
-        ("\u202eright to left\U000e0001", "\\u202eright to left\\U000e0001"),
-        ("\ud800", "\\ud800"),
-    ],
-)
-def test_characters_that_change_a_terminal_are_escaped(text: str, expected: str) -> None:
-    assert shown(text) == expected
-
-
-@pytest.mark.parametrize("character", ["x", "ü", "😀", "\n"])
-def test_notes_are_never_longer_than_servers_accept(character: str) -> None:
-    for length in (NOTE_BYTES - 1, NOTE_BYTES, NOTE_BYTES + 1, 100_000):
-        note = shown(character * length)
-        assert len(note.encode()) <= NOTE_BYTES
-        is_whole = len(character.encode() if character != "\n" else b"\\u000a") * length <= NOTE_BYTES
-        assert note.endswith("…") != is_whole

@@ -9,7 +9,7 @@ import logging
 import pytest
 
 from resourceapi.logs import LOGGER, log
-from serving.logs import MAX_CHARACTERS, JSONFormatter
+from serving.logs import MAX_CHARACTERS, MAX_ENTRIES, JSONFormatter
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,18 @@ def test_what_others_write_stays_in_its_place(text: str, shown: str | None) -> N
     assert written[:-1].isprintable()
     entry = json.loads(written)
     assert (entry["name"], entry["objects"]) == (text if shown is None else shown, 3)
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (("a", "b"), ["a", "b"]),
+        (frozenset(("a",)), ["a"]),
+        (["x" * 5000], ["x" * (MAX_CHARACTERS - 1) + "…"]),
+        (["a"] * (MAX_ENTRIES + 5), ["a"] * MAX_ENTRIES + ["…"]),
+    ],
+)
+def test_lists_are_bounded(names: object, shown: list[str]) -> None:
+    record = logging.LogRecord("claimcheck", logging.INFO, "", 0, "released", None, None)
+    record.fields = {"claims": names}
+    assert json.loads(JSONFormatter().format(record))["claims"] == shown
