@@ -158,7 +158,7 @@ def _entries(uid: str, groups: list[tuple[int, Object]]) -> list[Object]:
     entries: list[Raw] = []
     inside: list[Object] = []
     for place, each in groups:
-        one = {"result": place, FIELD: each}
+        one = {FIELD: dict(sorted(each.items())), "result": place}
         larger = _parameters(uid, [*inside, one])
         if inside and _sent_bytes(larger) > limits.OPAQUE_PARAMETERS_BYTES:
             inside, larger = [one], _parameters(uid, [one])
@@ -170,7 +170,11 @@ def _entries(uid: str, groups: list[tuple[int, Object]]) -> list[Object]:
 
 
 def _parameters(uid: str, results: list[Object]) -> Raw:
-    return Raw({"apiVersion": API_VERSION, "kind": KIND, "claim": uid, "results": results})
+    """With all keys in order, as clients in Go write them that read JSON without knowing its fields.
+
+    The API server takes a PUT of the status for a change of the allocation if parameters have other bytes.
+    """
+    return Raw({"apiVersion": API_VERSION, "claim": uid, "kind": KIND, "results": results})
 
 
 def _sent_bytes(parameters: Raw) -> int:

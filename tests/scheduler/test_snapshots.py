@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -163,9 +164,14 @@ def allocation(
 
 def entry(source: str = "FromClass", driver: str = SNAPSHOTS, **changes: Any) -> Object:
     """A good snapshot of the claim with the uid, but for the changes; None takes a member away."""
-    results = [{"result": 0, "compatibilityGroups": {COUNTERS: ["mig"]}}]
-    kind = {"apiVersion": "claimcheck.example.com/v1", "kind": "CompatibilityGroupsSnapshot"}
-    members = {**kind, "claim": UID, "results": results, **changes}
+    results = [{"compatibilityGroups": {COUNTERS: ["mig"]}, "result": 0}]
+    members = {
+        "apiVersion": "claimcheck.example.com/v1",
+        "claim": UID,
+        "kind": "CompatibilityGroupsSnapshot",
+        "results": results,
+        **changes,
+    }
     parameters = {name: value for name, value in members.items() if value is not None}
     return {"source": source, "opaque": {"driver": driver, "parameters": parameters}}
 
@@ -192,6 +198,17 @@ def test_written_entry() -> None:
     expected["opaque"]["parameters"] = Raw(expected["opaque"]["parameters"])
     assert written == allocation(other, expected)
     assert groups_read({"metadata": {"uid": UID}, "status": {"allocation": written}}) == groups
+
+
+def test_entry_is_written_as_clients_write_it_that_have_read_it() -> None:
+    """Clients in Go order the keys; the API server compares the bytes, and refuses a PUT of the status with others."""
+    groups = {"set-b": ["b"], "set-a": ["z", "a"]}
+    claim = {**claim_with(), "status": {"allocation": allocation(groups=groups, results=2)}}
+    claim["status"]["allocation"] = InConfiguration().with_snapshot(claim["status"]["allocation"], UID)
+    sent = encode(SCHEMAS["v1"], "ResourceClaim", claim)["status"]["allocation"]["devices"]["config"]
+    parameters = sent[0]["opaque"]["parameters"]
+    in_order = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
+    assert deep_json.as_go_writes_it(parameters) == in_order
 
 
 def test_nothing_to_write() -> None:
