@@ -14,19 +14,21 @@ from cluster.client import Client
 from cluster.exact_client import ExactClient
 from cluster.reflector import Reflector
 from scheduler.binding import Binder
+from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_creation import ClaimCreation
 from scheduler.claim_writes import ClaimWrites
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
 from scheduler.endpoint import Endpoint
 from scheduler.filtering import Filter, Refused
+from scheduler.giving_up import GivingUp
 from scheduler.leader_setup import make_leadership
 from scheduler.leading import Leadership
 from scheduler.pod_events import PodEvents
 from scheduler.preempting import Preemption
 from scheduler.prescheduled import PreScheduledPods
 from scheduler.refusal_events import RefusalEvents
-from scheduler.releasing import Releasing
+from scheduler.releasing import Releaser, Releasing
 from scheduler.routes import Verbs
 from scheduler.scoring import Scorer, Scoring
 from scheduler.self_check import SelfCheck
@@ -79,6 +81,7 @@ class Sidecar:
                 seconds=self._seconds,
                 term=lambda: self._leadership.term,
                 best_fit=config.get("scheduling", "objective") == "BestFit",
+                conditions=self._conditions,
                 refused=self._refused,
             ),
             Scorer(self._decisions, Scoring(config.get("scheduling", "scoring"))).scores,
@@ -89,7 +92,7 @@ class Sidecar:
                 self._leadership,
                 self._writes,
                 self._undoing,
-                timeout_seconds=config.get("scheduling", "bindingTimeoutSeconds"),
+                self._conditions,
             ),
             Preemption(self._picture, seconds=self._seconds, term=lambda: self._leadership.term).victims,
         )
@@ -184,6 +187,12 @@ class Sidecar:
             tell=self._events.warn,
         )
 
+    @cached_property
+    def _conditions(self) -> BindingConditions:
+        return BindingConditions(
+            self._picture, timeout_seconds=self._config.get("scheduling", "bindingTimeoutSeconds")
+        )
+
     # --- what becomes of pods that are refused
 
     @cached_property
@@ -206,8 +215,22 @@ class Sidecar:
         return RefusalEvents(self._picture, self._events, self._scheduler_name, leads=self._leads)
 
     @cached_property
+    def _releaser(self) -> Releaser:
+        return Releaser(self._client, self._picture, self._writes, self._undoing, self._leadership)
+
+    @cached_property
     def _releasing(self) -> Releasing:
-        return Releasing(self._client, self._picture, self._writes, self._undoing, self._leadership)
+        return Releasing(self._picture, self._releaser)
+
+    @cached_property
+    def _giving_up(self) -> GivingUp:
+        return GivingUp(
+            self._picture,
+            self._conditions,
+            self._releaser,
+            scheduler_name=self._scheduler_name,
+            tell=self._events.warn,
+        )
 
     def _refused(self, refused: Refused) -> None:
         self._waking.refused(refused)
@@ -226,8 +249,10 @@ class Sidecar:
             yield partial(
                 self._endpoint.keep, lambda: partial(self._leadership.insist, self._leadership.term)
             )
-        for part in (self._waking, self._telling, self._events, self._undoing, self._releasing):
+        for part in (self._waking, self._telling, self._events):
             yield part.run
+        for taking_back in (self._undoing, self._releasing, self._giving_up):
+            yield taking_back.run
         if get("scheduling", "preScheduledPods"):
             yield self._prescheduled.run
         yield ClaimCreation(

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from datetime import UTC, datetime
 from functools import partial
 from threading import Lock
 from typing import Protocol
 from urllib.parse import quote
 
 from allocator.allocated import allocation_of
-from allocator.binding_conditions import is_overdue, open_conditions
 from cluster.store import uid_of
 from resourceapi.api_client import Api, Unavailable, expect
 from resourceapi.errors import ClaimcheckError
 from resourceapi.manifests import mapping, text
 from resourceapi.objects import Object
+from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_writes import ClaimConflict, ClaimWrites, Consumer, same_devices
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
@@ -57,23 +55,16 @@ class Binder:
         leader: Leader,
         writes: ClaimWrites,
         undoing: Undoing,
-        *,
-        timeout_seconds: float,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        conditions: BindingConditions,
     ) -> None:
-        """Make it ready.
-
-        :param timeout_seconds: how long conditions of devices may keep a pod waiting.
-        :param now: the time by which `allocationTimestamp` is judged.
-        """
+        """Make it ready."""
         self._api = api
         self._picture = picture
         self._decisions = decisions
         self._leader = leader
         self._writes = writes
         self._undoing = undoing
-        self._timeout_seconds = timeout_seconds
-        self._now = now
+        self._conditions = conditions
         self._running: dict[str, tuple[str, Future[str]]] = {}
         self._lock = Lock()
 
@@ -124,7 +115,9 @@ class Binder:
             self._decisions.bound(request.uid)
             try:
                 allocation.write()
-                self._wait_for_conditions(claims, allocation)
+                delay = self._conditions.delay(each.key for each in claims)
+                if delay is not None:
+                    raise _KeepAllocationError(delay.reason)
                 self._post(request, fence)
             except _KeepAllocationError:
                 raise
@@ -174,33 +167,6 @@ class Binder:
         if (before is None) != (now is None) or (before is not None and not same_devices(before, now)):
             raise ClaimConflict(f"ResourceClaim {decided.key!r} has other devices by now")
         return ClaimOfPod(decided.key, claim)
-
-    # --- e. conditions of devices
-
-    def _wait_for_conditions(self, claims: Sequence[ClaimOfPod], allocation: PodAllocation) -> None:
-        """Go on if all binding conditions are met; if one has failed, or it takes too long, take the devices back.
-
-        :raises BindError: if they are not met.
-        """
-        with self._picture.lock:
-            held = [(each.key, claim) for each in claims if (claim := self._picture.claims.get(each.key))]
-        found = open_conditions(held, self._picture.features)
-        if not found:
-            return
-        first = found[0]
-        late = [
-            key
-            for key, claim in held
-            if any(each.claim == key for each in found)
-            and is_overdue(claim, self._timeout_seconds, self._now())
-        ]
-        if not first.failed and not late:
-            raise _KeepAllocationError(f"waiting for binding conditions: {first.text}")
-        allocation.release()
-        if first.failed:
-            raise BindError(f"a binding condition says that it has failed: {first.text}")
-        seconds = f"{self._timeout_seconds:g}"
-        raise BindError(f"binding conditions are not met after {seconds} s: {first.text}")
 
     # --- f. the Binding
 

@@ -10,14 +10,16 @@ from allocator.plans import Outcome
 from allocator.scheduler_messages import device_reason
 from allocator.scheduling import PodAnswer
 from allocator.time_limit import TimeLimit
+from scheduler.binding_conditions import BindingConditions
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
 from scheduler.extended_resources import nodes_without
 from scheduler.extender_api import CandidateNodes, Verdicts
-from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for
+from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for, is_reserved
 from scheduler.pods import PodRecord, pod_record
 from scheduler.reasons import shortfalls
 from scheduler.refusals import Refusals
+from scheduler.shown_text import shown
 
 NOTHING_FOUND = device_reason("")
 UNKNOWN_NODE = "node is not known to the scheduling sidecar yet"
@@ -28,7 +30,7 @@ class Refused(NamedTuple):
 
     :param problem: what keeps its claims from every node; empty if the nodes have been looked at.
     :param claims: its claims, as far as they exist.
-    :param answer: what the allocator found; None with a problem.
+    :param answer: what the allocator found, if that is what keeps the pod from the nodes.
     :param gains: as :attr:`~scheduler.cluster_picture.ClusterPicture.gains` was.
     :param is_undecided: whether there was too little time for some of the nodes.
     """
@@ -58,6 +60,7 @@ class Filter:
         seconds: float,
         term: Callable[[], int] = lambda: 0,
         best_fit: bool = False,
+        conditions: BindingConditions | None = None,
         refused: Callable[[Refused], None] = lambda refused: None,
     ) -> None:
         """Make a filter.
@@ -65,6 +68,7 @@ class Filter:
         :param seconds: how long the allocator may take for one answer.
         :param term: the present term of the leader; raises an error on a replica that does not lead.
         :param best_fit: whether devices are chosen that waste least.
+        :param conditions: which pods have to wait for those of their devices; none if it is left out.
         :param refused: told of pods that fit nowhere, each time that has been found out; without the picture's lock.
         """
         self._picture = picture
@@ -72,6 +76,7 @@ class Filter:
         self._seconds = seconds
         self._term = term
         self._best_fit = best_fit
+        self._conditions = conditions
         self._refused = refused
         self._refusals = Refusals()
 
@@ -99,26 +104,37 @@ class Filter:
                 known = self._refusals.get(pod.uid, gains, claims, candidates)
                 if known is not None:
                     return known
-                answer = self._decide(pod, claims, candidates)
+                waiting = self._waiting(pod, claims)
+                answer = self._decide(pod, claims, candidates, is_binding=not waiting)
                 verdicts = self._verdicts(answer, candidates)
-                if verdicts.fitting:
+                if not verdicts.fitting:
+                    refused = self._refused_by_devices(pod, candidates, gains, claims, answer, verdicts)
+                elif waiting:
+                    refused = _refused_by_conditions(pod, candidates, gains, claims, verdicts, waiting)
+                else:
                     return verdicts
-                verdicts = self._with_reasons(verdicts, claims)
-                undecided = any(map(_is_late, answer.nodes.outcomes))
-                if not undecided:
-                    self._refusals.put(pod.uid, gains, claims, candidates, verdicts)
-                refused = Refused(
-                    pod, candidates, verdicts, gains, "", tuple(claims), answer, is_undecided=undecided
-                )
         self._refused(refused)
         return refused.verdicts
 
-    def _decide(self, pod: PodRecord, claims: list[ClaimOfPod], candidates: CandidateNodes) -> PodAnswer:
-        """Ask the allocator, and keep its answer."""
+    def _waiting(self, pod: PodRecord, claims: Sequence[ClaimOfPod]) -> str:
+        """For which conditions of its devices a pod has to wait; empty if bind has something to do for it."""
+        if self._conditions is None or not all(
+            each.is_allocated and is_reserved(each.claim, pod.uid) for each in claims
+        ):
+            return ""
+        delay = self._conditions.delay(each.key for each in claims)
+        return "" if delay is None else shown(delay.reason)
+
+    def _decide(
+        self, pod: PodRecord, claims: list[ClaimOfPod], candidates: CandidateNodes, *, is_binding: bool
+    ) -> PodAnswer:
+        """Ask the allocator, and keep its answer if the pod can be bound."""
         term = self._term()
         state = self._picture.state
         state.time_limit = TimeLimit(self._seconds)
         answer = state.filter([each.claim for each in claims], candidates.nodes, best_fit=self._best_fit)
+        if not is_binding:
+            return answer
         found = zip(answer.nodes.names, answer.nodes.outcomes, strict=True)
         places = {node: place for place, (node, outcome) in enumerate(found) if outcome.fits}
         unallocated = [each for each in claims if not each.is_allocated]
@@ -143,6 +159,21 @@ class Filter:
                 failed[node] = self._reason(found)
         return Verdicts(fitting, failed, beyond)
 
+    def _refused_by_devices(
+        self,
+        pod: PodRecord,
+        candidates: CandidateNodes,
+        gains: int,
+        claims: list[ClaimOfPod],
+        answer: PodAnswer,
+        verdicts: Verdicts,
+    ) -> Refused:
+        verdicts = self._with_reasons(verdicts, claims)
+        undecided = any(map(_is_late, answer.nodes.outcomes))
+        if not undecided:
+            self._refusals.put(pod.uid, gains, claims, candidates, verdicts)
+        return Refused(pod, candidates, verdicts, gains, "", tuple(claims), answer, is_undecided=undecided)
+
     def _with_reasons(self, verdicts: Verdicts, claims: Sequence[ClaimOfPod]) -> Verdicts:
         """Say what is in the way where the allocator has found nothing."""
         nodes = [node for node, reason in verdicts.failed.items() if reason == NOTHING_FOUND]
@@ -165,3 +196,16 @@ def _refused_by_claims(
     reason = str(problem)
     verdicts = Verdicts((), {}, dict.fromkeys(candidates.nodes, reason))
     return Refused(pod, candidates, verdicts, gains, problem=reason)
+
+
+def _refused_by_conditions(
+    pod: PodRecord,
+    candidates: CandidateNodes,
+    gains: int,
+    claims: list[ClaimOfPod],
+    verdicts: Verdicts,
+    waiting: str,
+) -> Refused:
+    """The pod keeps its devices, and is asked about again when its claims have changed, instead of every second."""
+    beyond = {**verdicts.beyond_preemption, **dict.fromkeys(verdicts.fitting, waiting)}
+    return Refused(pod, candidates, Verdicts((), verdicts.failed, beyond), gains, "", tuple(claims))

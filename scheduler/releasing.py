@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Event, Lock
 from urllib.parse import quote
@@ -34,8 +35,8 @@ PAUSE_SECONDS = 0.1
 OK, NOT_FOUND = 200, 404
 
 
-class Releasing:
-    """Takes back devices of pods that filter has refused everywhere; in a thread of its own, so that no filter waits."""
+class Releaser:
+    """Takes devices back from pods that are on no node, with the writes of an attempt that has failed."""
 
     def __init__(
         self,
@@ -45,12 +46,53 @@ class Releasing:
         undoing: Undoing,
         leader: Leader,
     ) -> None:
-        """Make it ready; :meth:`run` begins."""
+        """Make it ready."""
         self._api = api
         self._picture = picture
         self._writes = writes
         self._undoing = undoing
         self._leader = leader
+
+    def release(
+        self, pod: PodRecord, claims: Sequence[ClaimOfPod], choose: Callable[[], list[ClaimOfPod]]
+    ) -> bool:
+        """Take back the reservation of a pod, and the devices of claims that nobody else has reserved; whether there were any.
+
+        :param claims: those that may be released.
+        :param choose: which of them are, as they are once nobody else writes to them; called with the picture's lock.
+        :raises NotLeading: if it is for another process to do.
+        """
+        term = self._leader.term
+        with self._undoing.holding(each.key for each in claims):
+            with self._picture.lock:
+                chosen = choose()
+            if not chosen or not self._is_waiting(pod):
+                return False
+            fence = partial(self._leader.insist, term)
+            consumer = Consumer(pod.name, pod.uid)
+            allocation = PodAllocation(self._picture, self._writes, consumer, fence, (), chosen)
+            allocation.release()
+            self._undoing.take_back(allocation)
+            log(logging.INFO, "devices released", pod=pod.key, claims=[each.key for each in chosen])
+            return True
+
+    def _is_waiting(self, pod: PodRecord) -> bool:
+        """Whether the pod is on no node: a Binding may have arrived of which no answer came."""
+        path = f"/api/v1/namespaces/{quote(pod.namespace, safe='')}/pods/{quote(pod.name, safe='')}"
+        code, answer = self._api.request("GET", path)
+        if code == NOT_FOUND:
+            return False
+        found = expect((code, answer), f"GET {path}", OK)
+        return uid_of(found) == pod.uid and not text(mapping(found, "spec"), "nodeName")
+
+
+class Releasing:
+    """Takes back devices of pods that filter has refused everywhere; in a thread of its own, so that no filter waits."""
+
+    def __init__(self, picture: ClusterPicture, releaser: Releaser) -> None:
+        """Make it ready; :meth:`run` begins."""
+        self._picture = picture
+        self._releaser = releaser
         self._lock = Lock()
         self._queue: OrderedDict[str, Refused] = OrderedDict()
 
@@ -83,18 +125,10 @@ class Releasing:
                 LOGGER.exception("devices not released", extra={"fields": {"pod": refused.pod.key}})
 
     def _release(self, pod: PodRecord, decided: list[ClaimOfPod]) -> None:
-        term = self._leader.term
-        with self._undoing.holding(each.key for each in decided):
-            with self._picture.lock:
-                claims = [found for each in decided if (found := self._idle(pod, each)) is not None]
-            if not claims or not self._is_waiting(pod):
-                return
-            fence = partial(self._leader.insist, term)
-            consumer = Consumer(pod.name, pod.uid)
-            allocation = PodAllocation(self._picture, self._writes, consumer, fence, (), claims)
-            allocation.release()
-            self._undoing.take_back(allocation)
-            log(logging.INFO, "devices released", pod=pod.key, claims=[each.key for each in claims])
+        def idle() -> list[ClaimOfPod]:
+            return [found for each in decided if (found := self._idle(pod, each)) is not None]
+
+        self._releaser.release(pod, decided, idle)
 
     def _idle(self, pod: PodRecord, decided: ClaimOfPod) -> ClaimOfPod | None:
         """A claim as it is now, if it has devices that no other pod uses."""
@@ -105,12 +139,3 @@ class Releasing:
             return None
         found = ClaimOfPod(decided.key, claim)
         return found if found.is_allocated else None
-
-    def _is_waiting(self, pod: PodRecord) -> bool:
-        """Whether the pod is on no node: a Binding may have arrived of which no answer came."""
-        path = f"/api/v1/namespaces/{quote(pod.namespace, safe='')}/pods/{quote(pod.name, safe='')}"
-        code, answer = self._api.request("GET", path)
-        if code == NOT_FOUND:
-            return False
-        found = expect((code, answer), f"GET {path}", OK)
-        return uid_of(found) == pod.uid and not text(mapping(found, "spec"), "nodeName")

@@ -19,6 +19,7 @@ from allocator.allocated import allocation_of
 from cluster.store import Change, version_of
 from resourceapi.api_client import Unavailable
 from resourceapi.logs import log
+from resourceapi.manifests import mapping
 from resourceapi.objects import Object
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
@@ -186,9 +187,10 @@ def _is_due(waiting: _Waiting, gains: int, now: float) -> bool:
 
 
 def _may_help(change: Change[Object]) -> bool:
-    """Whether a pod could use the claim after a change, but not before."""
+    """Whether a pod could use the claim after a change, but not before; drivers tell there of conditions of devices."""
     before, after = change.before, change.after
     if before is None or after is None:
         return True
     has_left = len(reservations(after)) < len(reservations(before))
-    return has_left or allocation_of(before) != allocation_of(after)
+    was_told = mapping(before, "status").get("devices") != mapping(after, "status").get("devices")
+    return has_left or was_told or allocation_of(before) != allocation_of(after)

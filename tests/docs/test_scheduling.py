@@ -16,7 +16,15 @@ from scheduler.filtering import UNKNOWN_NODE
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "scheduling.md").read_text("utf-8")
 #: What tells users why a pod is not scheduled.
-TOLD = {"ClaimProblem", "BindError", "ClaimConflict", "_KeepAllocationError", "NoPlace", "NotLeading"}
+TOLD = {
+    "ClaimProblem",
+    "BindError",
+    "ClaimConflict",
+    "_KeepAllocationError",
+    "NoPlace",
+    "NotLeading",
+    "Delay",
+}
 #: The words of others: of kube-scheduler, of the API server.
 OF_OTHERS = re.compile(r"^… |^failed filter with extender")
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.binding import Binder
+from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_writes import FINALIZER, ClaimWrites
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
 from scheduler.extender_api import BindingRequest, CandidateNodes
-from scheduler.filtering import Filter
+from scheduler.filtering import Filter, Refused
+from scheduler.giving_up import GivingUp
 from scheduler.leading import NotLeading
+from scheduler.releasing import Releaser
 from scheduler.snapshots import InResults
 from scheduler.take_over import TakeOver
 from scheduler.undoing import Undoing
@@ -110,7 +113,8 @@ class Sidecar:
         self.clock = START
         self.picture = ClusterPicture(Profile("1.37", gates))
         self.decisions = Decisions(clock=lambda: 1e9)
-        self.filter = Filter(self.picture, self.decisions, seconds=60.0, term=lambda: self.leader.term)
+        self.conditions = BindingConditions(self.picture, timeout_seconds=TIMEOUT, now=lambda: self.clock)
+        self.filter = self.filter_that_tells(lambda refused: None)
         self.writes = ClaimWrites(
             api,
             self.picture.profile.schemas["v1"],
@@ -128,10 +132,30 @@ class Sidecar:
             self.leader,
             self.writes,
             self.undoing,
-            timeout_seconds=TIMEOUT,
-            now=lambda: self.clock,
+            self.conditions,
+        )
+        self.releaser = Releaser(api, self.picture, self.writes, self.undoing, self.leader)
+        #: what events say of pods that have lost their devices
+        self.told: list[str] = []
+        self.giving_up = GivingUp(
+            self.picture,
+            self.conditions,
+            self.releaser,
+            scheduler_name="claimcheck",
+            tell=lambda record, words: self.told.append(f"{record.name}: {words}"),
         )
         self.sync()
+
+    def filter_that_tells(self, refused: Callable[[Refused], None]) -> Filter:
+        """A filter; the attribute ``filter`` is the one that is used."""
+        return Filter(
+            self.picture,
+            self.decisions,
+            seconds=60.0,
+            term=lambda: self.leader.term,
+            conditions=self.conditions,
+            refused=refused,
+        )
 
     def sync(self) -> None:
         """See everything as the API server has it."""

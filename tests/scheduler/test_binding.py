@@ -12,8 +12,6 @@ from scheduler.claim_writes import FINALIZER
 from tests.scheduler.small_cluster import (
     CLAIMS,
     PODS,
-    START,
-    TIMEOUT,
     Sidecar,
     claim,
     cluster,
@@ -289,80 +287,3 @@ def test_a_claim_that_another_scheduler_allocates_meanwhile() -> None:
     assert sidecar.bind("p") == "ResourceClaim 'c' has got devices meanwhile"
     assert sidecar.api.get(f"{CLAIMS}/c") == before
     assert sidecar.picture.claims.assumed == 0
-
-
-class TestConditions:
-    """Devices with binding conditions keep a pod waiting, not a worker."""
-
-    @staticmethod
-    def start() -> Sidecar:
-        api = cluster(
-            claim("c"),
-            pod("p", "c"),
-            bindsToNode=True,
-            bindingConditions=["attached"],
-            bindingFailureConditions=["broken"],
-        )
-        return Sidecar(api)
-
-    @staticmethod
-    def condition(sidecar: Sidecar, name: str) -> None:
-        condition = {
-            "type": name,
-            "status": "True",
-            "reason": "R",
-            "message": "m",
-            "lastTransitionTime": "2026-01-01T00:00:00Z",
-        }
-        status = {"driver": "gpu.example.com", "pool": "n1", "device": "gpu-0", "conditions": [condition]}
-        sidecar.api.change(f"{CLAIMS}/c", {"status": {"devices": [status]}})
-        sidecar.sync()
-
-    WAITING = "waiting for binding conditions: attached of gpu.example.com/n1/gpu-0 (claim ns/c) is not set"
-
-    def test_a_pod_waits_with_its_devices(self) -> None:
-        """Every attempt answers at once, and the pod is bound once the conditions are met."""
-        sidecar = self.start()
-        assert sidecar.schedule("p") == self.WAITING
-        before = traces(sidecar.api)
-        assert before == [f"c: {FINALIZER}", "c: n1/gpu-0", "c: for p"]
-        del sidecar.api.requests[:]
-        sidecar.later(TIMEOUT)
-        assert sidecar.schedule("p") == self.WAITING
-        assert sidecar.api.requests == []
-        self.condition(sidecar, "attached")
-        assert sidecar.schedule("p") == ""
-        assert (traces(sidecar.api), node_of(sidecar.api, "p")) == (before, "n1")
-
-    def test_a_failure_takes_the_devices_back(self) -> None:
-        """The next attempt looks for devices again."""
-        sidecar = self.start()
-        assert sidecar.schedule("p") == self.WAITING
-        self.condition(sidecar, "broken")
-        expected = "a binding condition says that it has failed: broken of gpu.example.com/n1/gpu-0 (claim ns/c) is True (R: m)"
-        assert sidecar.schedule("p") == expected
-        assert traces(sidecar.api) == []
-        assert "devices" not in sidecar.api.get(f"{CLAIMS}/c").get("status", {})
-        assert sidecar.schedule("p") == self.WAITING
-
-    def test_waiting_ends(self) -> None:
-        """After the time that is configured, from the allocation on."""
-        sidecar = self.start()
-        assert sidecar.schedule("p") == self.WAITING
-        sidecar.later(TIMEOUT + 1)
-        error = sidecar.schedule("p")
-        assert error == f"binding conditions are not met after {TIMEOUT} s: {self.WAITING.partition(': ')[2]}"
-        assert traces(sidecar.api) == []
-        assert sidecar.picture.claims.get("ns/c") is not None
-        assert sidecar.schedule("p") == self.WAITING
-        assert sidecar.clock > START
-
-    def test_claims_that_others_use_keep_their_devices(self) -> None:
-        """Only the reservation of the pod that gives up is taken back."""
-        sidecar = self.start()
-        sidecar.api.add(pod("q", "c"))
-        assert sidecar.schedule("p") == self.WAITING
-        assert sidecar.schedule("q") == self.WAITING
-        sidecar.later(TIMEOUT + 1)
-        sidecar.schedule("p")
-        assert traces(sidecar.api) == [f"c: {FINALIZER}", "c: n1/gpu-0", "c: for q"]

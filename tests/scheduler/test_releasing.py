@@ -6,7 +6,6 @@ import pytest
 
 from resourceapi.objects import Object
 from scheduler.claim_writes import FINALIZER
-from scheduler.filtering import Filter
 from scheduler.releasing import Releasing
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_places import CORE
@@ -20,14 +19,8 @@ class Scene:
         self.api = api
         self.sidecar = Sidecar(api)
         sidecar = self.sidecar
-        self.releasing = Releasing(api, sidecar.picture, sidecar.writes, sidecar.undoing, sidecar.leader)
-        sidecar.filter = Filter(
-            sidecar.picture,
-            sidecar.decisions,
-            seconds=60.0,
-            term=lambda: sidecar.leader.term,
-            refused=self.releasing.refused,
-        )
+        self.releasing = Releasing(sidecar.picture, sidecar.releaser)
+        sidecar.filter = sidecar.filter_that_tells(self.releasing.refused)
         assert sidecar.schedule("o") == ""
         api.remove(f"{PODS}/o")
         api.change(f"{CLAIMS}/c", {"status": status or {"reservedFor": None}})

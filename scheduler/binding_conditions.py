@@ -1,0 +1,72 @@
+"""Whether a pod has to wait for binding conditions of its devices (KEP-5007), and whether that is of any use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from allocator.binding_conditions import is_overdue, open_conditions
+from scheduler.cluster_picture import ClusterPicture
+from scheduler.pod_claims import ClaimOfPod, is_reserved
+from scheduler.pods import PodRecord
+
+
+class Delay(NamedTuple):
+    """Why a pod is not bound yet, although its claims have devices.
+
+    :param is_in_vain: whether it is to wait no longer.
+    """
+
+    reason: str
+    is_in_vain: bool
+
+
+class BindingConditions:
+    """Judges claims as the picture has them; may be used by many threads."""
+
+    def __init__(
+        self,
+        picture: ClusterPicture,
+        *,
+        timeout_seconds: float,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Make it ready.
+
+        :param timeout_seconds: how long conditions may keep a pod waiting.
+        :param now: the time by which `allocationTimestamp` is judged.
+        """
+        self._picture = picture
+        self._timeout_seconds = timeout_seconds
+        self._now = now
+
+    def delay(self, keys: Iterable[str]) -> Delay | None:
+        """Why a pod with these claims has to wait; None if all conditions are met.
+
+        :param keys: ``namespace/name``.
+        """
+        with self._picture.lock:
+            claims = [(key, claim) for key in keys if (claim := self._picture.claims.get(key)) is not None]
+        found = open_conditions(claims, self._picture.features)
+        if not found:
+            return None
+        first, waiting = found[0], {each.claim for each in found}
+        if first.failed:
+            return Delay(f"a binding condition says that it has failed: {first.text}", is_in_vain=True)
+        if any(
+            key in waiting and is_overdue(claim, self._timeout_seconds, self._now()) for key, claim in claims
+        ):
+            seconds = f"{self._timeout_seconds:g}"
+            return Delay(f"binding conditions are not met after {seconds} s: {first.text}", is_in_vain=True)
+        return Delay(f"waiting for binding conditions: {first.text}", is_in_vain=False)
+
+    def held(self, pod: PodRecord) -> list[ClaimOfPod]:
+        """The claims that have devices and are reserved for a pod: what it would wait for with them."""
+        with self._picture.lock:
+            found = [
+                ClaimOfPod(key, claim)
+                for key in dict.fromkeys(pod.claim_keys)
+                if (claim := self._picture.claims.get(key)) is not None
+            ]
+        return [each for each in found if each.is_allocated and is_reserved(each.claim, pod.uid)]
