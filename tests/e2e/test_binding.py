@@ -145,6 +145,22 @@ def test_binding_conditions(cluster: SchedulingCluster) -> None:
     assert len(claim(client, "fabric")["status"]["devices"]) == 1
 
 
+def test_conditions_of_a_pod_that_nobody_asks_about(cluster: SchedulingCluster) -> None:
+    """Another pod has taken the CPU of the node: kube-scheduler asks about the first one no more, and its device is taken back."""
+    client = cluster.client
+    client.ask("DELETE", f"{PODS}/attaching", query={"gracePeriodSeconds": "0"})
+    until(lambda: "allocation" not in claim(client, "fabric").get("status", {}), "it keeps its devices")
+    cluster.leader().restart(scheduling={"bindingTimeoutSeconds": 5})
+    cluster.leader()
+    room = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "12"}}}]}
+    pod(client, "robbed", "fabric", **room)
+    until(lambda: users(client, "fabric") == ["robbed"], message(client, "robbed"))
+    pod(client, "robber", nodeSelector={"kubernetes.io/hostname": "n1"}, **room)
+    until(lambda: node_of(client, "robber") == "n1", message(client, "robber"))
+    until(lambda: "allocation" not in claim(client, "fabric").get("status", {}), message(client, "robbed"))
+    until(lambda: "are not met after 5 s" in events(client, "robbed"), events(client, "robbed"))
+
+
 def device_class(name: str, driver: str) -> dict[str, Any]:
     return {
         "metadata": {"name": name},
@@ -175,7 +191,11 @@ def node(client: Client, name: str) -> None:
         "allocatable": capacity,
         "conditions": [{"type": "Ready", "status": "True", "reason": "Ready", "message": ""}],
     }
-    make(client, "/api/v1/nodes", {"metadata": {"name": name}, "status": status})
+    make(
+        client,
+        "/api/v1/nodes",
+        {"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}, "status": status},
+    )
     patch(client, f"/api/v1/nodes/{name}", {"spec": {"taints": None}})
 
 
