@@ -19,7 +19,7 @@ from allocator.results import allocation_result
 from allocator.rules.capacity import could_serve
 from allocator.selection import Selectors
 from allocator.solving import solve
-from allocator.time_limit import UNLIMITED, TimeLimit
+from allocator.time_limit import TimeLimit
 from resourceapi.limits import ALLOCATION_RESULTS
 from resourceapi.objects import Object
 
@@ -52,8 +52,15 @@ class Allocator:
         self._classes = classes
         self.new_share_id = share_id
         self.selectors = Selectors()
-        #: how long searches may take
-        self.time_limit: TimeLimit = UNLIMITED
+
+    @property
+    def time_limit(self) -> TimeLimit:
+        """How long searches may take, with the evaluation of expressions."""
+        return self.selectors.time_limit
+
+    @time_limit.setter
+    def time_limit(self, time_limit: TimeLimit) -> None:
+        self.selectors.time_limit = time_limit
 
     def demand(self, claims: Sequence[Object]) -> list[ClaimDemand]:
         """What claims of a pod ask for, to be looked for on any number of nodes."""

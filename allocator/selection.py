@@ -8,13 +8,17 @@ from typing import Any, NamedTuple
 from allocator.bounded_cache import remember
 from allocator.devices import Device
 from allocator.errors import AllocationError, ExpressionError
+from allocator.time_limit import UNLIMITED, TimeLimit
 from deviceselectors.compiler import compile_expression
 from deviceselectors.environment import Environment
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from deviceselectors.runtime.values import with_hint
+from resourceapi.limits import SELECTORS
 
-#: Expressions of which outcomes are kept with the properties of a device; there may be as many as devices.
-_MAX_EXPRESSIONS = 24
+#: Expressions of which outcomes are kept with the properties of a device: as many as one request and its class may have, so that
+#: a request that takes several tries goes on where the one before ended. There may be as many properties as devices.
+_MAX_EXPRESSIONS = 2 * SELECTORS
 
 
 class Selector(NamedTuple):
@@ -31,16 +35,22 @@ class CompileError(Exception):
 class Selectors:
     """Evaluates expressions of stored objects, which may use whatever the newest release knows.
 
-    Results are kept with the properties of devices. Not for several threads.
+    Results are kept with the properties of devices; an evaluation that the time limit ends has none. Not for several threads.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, time_limit: TimeLimit = UNLIMITED) -> None:
+        """Begin without any program.
+
+        :param time_limit: how long evaluations may take; looked at before each of them, and meanwhile.
+        """
+        self.time_limit = time_limit
         self._programs: dict[tuple[str, bool], Program | str] = {}
 
     def match_all(self, selectors: Iterable[Selector], device: Device) -> bool:
         """Whether all selectors choose the device, looked at in order until one does not.
 
         :raises AllocationError: if an expression or its evaluation is bad.
+        :raises OutOfTime: if the time is over before that is known, as all that follow.
         """
         return all(self._match(selector, device) for selector in selectors)
 
@@ -62,9 +72,11 @@ class Selectors:
         known = device.shape.properties.matches
         outcome = known.get(expression)
         if outcome is None:
+            self.time_limit.check()
             compiled = self._program(expression, derived=False)
             try:
-                outcome = compiled.matches(device.prepared)
+                with effort.watched(self.time_limit.check):
+                    outcome = compiled.matches(device.prepared)
             except EvaluationError as error:
                 outcome = error.message
             remember(known, expression, outcome, _MAX_EXPRESSIONS)
@@ -79,8 +91,11 @@ class Selectors:
         known = device.shape.properties.derived
         found = known.get(expression)
         if found is None:
+            self.time_limit.check()
             try:
-                found = self._program(expression, derived=True).attribute(device.prepared)
+                compiled = self._program(expression, derived=True)
+                with effort.watched(self.time_limit.check):
+                    found = compiled.attribute(device.prepared)
             except CompileError as error:
                 raise AllocationError(f"compile derived attribute {name} failed: {error}") from None
             except EvaluationError as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 from deviceselectors.ast import Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
 from deviceselectors.lookups import ATTRIBUTES, as_lookup, children, device_map, domain_of, member, walk
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.costs import CostExceededError
 from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.interpreter import Interpreter
@@ -106,6 +107,7 @@ class Explainer:
             except ProgramError as error:
                 program = _failing(CelError(str(error)))
             self._programs[key] = program
+        effort.begin()
         try:
             return program(device)[0]
         except CostExceededError:

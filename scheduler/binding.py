@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import partial
 from threading import Lock
@@ -9,6 +10,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from allocator.allocated import allocation_of
+from allocator.time_limit import OutOfTime, TimeLimit
 from cluster.store import uid_of
 from resourceapi.api_client import Api, Unavailable, expect
 from resourceapi.errors import ClaimcheckError
@@ -27,6 +29,8 @@ from scheduler.undoing import Undoing
 
 OK, CREATED, NOT_FOUND = 200, 201, 404
 FIRST_OF_CLIENT, FIRST_OF_SERVER = 400, 500
+#: How long it may take to check devices before they are taken; that their selectors have to be evaluated again is rare.
+CHECK_SECONDS = 0.5
 
 
 class Leader(Protocol):
@@ -148,12 +152,21 @@ class Binder:
                 raise BindError(f"its claims do not fit on {request.node}")
             new = [self._current(each) for each in decision.claims]
             allocated = [self._current(each) for each in decision.allocated]
-            if not self._picture.state.still_fits([each.claim for each in new], request.node, results):
+            if not self._still_fits(new, request.node, results):
                 raise ClaimConflict("devices that were found for it are in use by now")
             grants = [Grant(claim, result) for claim, result in zip(new, results, strict=True)]
             allocation = PodAllocation(self._picture, self._writes, consumer, fence, grants, allocated)
             allocation.assume()
         return allocation
+
+    def _still_fits(self, claims: Sequence[ClaimOfPod], node: str, results: Sequence[Object]) -> bool:
+        """Whether the devices can still be had; the filter has found out already what selectors say of them."""
+        state = self._picture.state
+        state.time_limit = TimeLimit(CHECK_SECONDS)
+        try:
+            return state.still_fits([each.claim for each in claims], node, results)
+        except OutOfTime:
+            raise BindError("there was no time to check its devices") from None
 
     def _current(self, decided: ClaimOfPod) -> ClaimOfPod:
         """A claim as it is now, if it still is as it was when the decision was made.

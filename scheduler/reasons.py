@@ -42,7 +42,7 @@ def shortfalls(picture: ClusterPicture, claims: Sequence[ClaimOfPod], nodes: Seq
     state = picture.state
     seen = _Seen(picture.features, state.nodes, state.inventory, state.allocated, {})
     limit = TimeLimit(SECONDS)
-    outcomes = SelectorOutcomes(Selectors(), limit)
+    outcomes = SelectorOutcomes(Selectors(limit), limit)
     demand = state.demand([each.claim for each in claims if not each.is_allocated])
     shortfalls = Shortfalls(seen, demand, outcomes)
     found: dict[str, str] = {}

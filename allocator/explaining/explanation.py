@@ -219,7 +219,7 @@ def _look_closer(
     openings: Mapping[str, str],
     made_for: Mapping[str, str],
 ) -> None:
-    outcomes = SelectorOutcomes(Selectors(), trials.time_limit.part(SECONDS_FOR_REASONS))
+    outcomes = SelectorOutcomes(Selectors(trials.time_limit), trials.time_limit.part(SECONDS_FOR_REASONS))
     explanation.claim_users, explanation.spared = trials.snapshot.claim_users, trials.spared
     if explanation.verdict == FITS:
         assert explanation.placed is not None

@@ -68,10 +68,11 @@ class NodeView:
         self.node = snapshot.nodes[node]
         self.features = snapshot.features
         self.pools = pools_of(snapshot.inventory, self.node, snapshot.features)
-        selectors = Selectors()
-        self.outcomes = SelectorOutcomes(selectors) if outcomes is None else outcomes
+        self.outcomes = SelectorOutcomes(Selectors()) if outcomes is None else outcomes
         #: an attempt that has taken nothing
-        self.attempt = Attempt(self.node, self.pools, snapshot.allocated, snapshot.features, selectors)
+        self.attempt = Attempt(
+            self.node, self.pools, snapshot.allocated, snapshot.features, self.outcomes.selectors
+        )
         self._evidence = Evidence(self.attempt, snapshot.holders, self.outcomes)
 
     def devices(self) -> list[Device]:

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from allocator.devices import Device
 from allocator.selection import CompileError, Selectors
-from allocator.time_limit import UNLIMITED, TimeLimit
+from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from deviceselectors.compiler import compile_expression
 from deviceselectors.device_properties import DeviceProperties
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import Explainer, Reason
 from deviceselectors.lookups import ATTRIBUTES, looks_up_only, lookups, unguarded
+from deviceselectors.runtime import effort
 from deviceselectors.runtime.showing import show
 from resourceapi.objects import EMPTY
 
@@ -45,17 +46,21 @@ class SelectorOutcomes:
     def __init__(self, selectors: Selectors, time_limit: TimeLimit = UNLIMITED) -> None:
         """Begin with no expression.
 
+        :param selectors: evaluates them; its time limit is one for outcomes.
         :param time_limit: how long reasons may be looked for; later ones are left out.
         """
-        self._selectors = selectors
+        self.selectors = selectors
         self._time_limit = time_limit
         self._expressions: dict[str, _Expression] = {}
 
     def on(self, expression: str, device: Device) -> Outcome:
-        """What an expression gives on a device."""
+        """What an expression gives on a device.
+
+        :raises OutOfTime: if the time for outcomes is over.
+        """
         known = self._expressions.get(expression)
         if known is None:
-            known = self._expressions[expression] = _Expression(expression, self._selectors, self._time_limit)
+            known = self._expressions[expression] = _Expression(expression, self.selectors, self._time_limit)
         return known.on(device)
 
 
@@ -95,7 +100,11 @@ class _Expression:
             return known or ()
         if len(self._explained) >= MAX_EXPLAINED or self._time_limit.is_over:
             return ()
-        found = tuple(self._explainer.explain(device.prepared)[:_MAX_PARTS])
+        try:
+            with effort.watched(self._time_limit.check):
+                found = tuple(self._explainer.explain(device.prepared)[:_MAX_PARTS])
+        except OutOfTime:
+            return ()
         self._explained[sight] = found
         return found
 

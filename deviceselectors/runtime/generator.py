@@ -414,9 +414,8 @@ class Generator(PlanWriter):
     ) -> Iterator[Tree]:
         """Statements for the loop over a list or map go in here; of any other value the error is the result.
 
-        Gives what the loop goes through: elements, or pairs of an index or key and an element. Where cost is not
-        compared with the limit, the rounds count as effort nevertheless: should the bound be wrong about a
-        loop, the loop still ends.
+        Gives what the loop goes through: elements, or pairs of an index or key and an element. The rounds count as effort:
+        should the bound of the cost be wrong about a loop, the loop still ends, and whoever watches the clock ends it earlier.
 
         :param is_iterable: whether `elements` is known to be a list or map if it is no error
         """
@@ -431,9 +430,7 @@ class Generator(PlanWriter):
                 with self.when(trees.compare(cls, "not in", self.refer(_ITERABLE))) as otherwise:
                     self.assign_guarded(result, trees.call(iterate, elements.tree))
                 branches.enter_context(self.otherwise(otherwise))
-            rounds = elements.tree
-            if self.bounded or not self.counts:
-                rounds = trees.call(self.refer(operators.counted), rounds)
+            rounds = trees.call(self.refer(operators.counted), elements.tree)
             yield trees.call(iterate, rounds) if node.iter_var2 else rounds
 
     def _loop(self, node: Comprehension, elements: Tree) -> Value:

@@ -451,7 +451,7 @@ def comprehension(evaluation: Evaluation, node: Comprehension) -> Any:
     iterate = operators.iterate_pairs if node.iter_var2 else operators.iterate
     if iterable.__class__ not in LIST_CLASSES and iterable.__class__ not in MAP_CLASSES:
         return attempt(iterate, iterable)
-    return loop(evaluation, node, iterate(iterable))
+    return loop(evaluation, node, iterate(operators.counted(iterable)))
 
 
 def loop(evaluation: Evaluation, node: Comprehension, iterable: Any) -> Any:

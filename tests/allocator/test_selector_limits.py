@@ -1,0 +1,118 @@
+"""Selectors that take long: the time limit ends them, and the next try goes on where the last one ended.
+
+The clock of these tests counts evaluations, or how often it is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from math import inf
+from unittest.mock import patch
+
+import pytest
+
+from allocator.errors import OUT_OF_TIME
+from allocator.scheduling import SchedulingState
+from allocator.time_limit import TimeLimit
+from deviceselectors.runtime import compilation
+from deviceselectors.runtime.device import Device
+from deviceselectors.runtime.program import Program
+from resourceapi.limits import SELECTORS
+from resourceapi.objects import Object
+from tests.allocator.objects import claim, cluster, device, exactly, slice_of
+
+ONES = "[" + ",".join(["1"] * 60) + "]"
+#: Takes 3,600 rounds; one variant is known to cost less than the limit, of the other that is not known.
+LOOPS = {
+    "bounded": f"{ONES}.all(a, {ONES}.all(b, a == b))",
+    "cost not bounded": f"{ONES}.all(a, {ONES}.all(b, dyn({ONES}).size() > 0 || a == b))",
+}
+
+
+class Evaluations:
+    """Counts the evaluations of selectors; the time is their number."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._matches = Program.matches
+
+    def __call__(self) -> float:
+        return self.number
+
+    def matches(self, program: Program, device: Device) -> bool:
+        self.number += 1
+        return self._matches(program, device)
+
+
+@pytest.fixture
+def evaluations() -> Iterator[Evaluations]:
+    counting = Evaluations()
+    with patch.object(Program, "matches", lambda program, device: counting.matches(program, device)):
+        yield counting
+
+
+def state_of(devices: int = 1) -> SchedulingState:
+    return cluster(slice_of(*[device(f"d{each}", attributes={"id": each}) for each in range(devices)]))
+
+
+def many_selectors(requests: int = 1) -> Object:
+    """A claim with as many different selectors as it may have."""
+    return claim(
+        *(
+            exactly(f"r{each}", selectors=[f"{each} < 100 && {n} < 100" for n in range(SELECTORS)])
+            for each in range(requests)
+        )
+    )
+
+
+def looks(number: float) -> TimeLimit:
+    clock = count()
+    return TimeLimit(number, lambda: float(next(clock)))
+
+
+def errors(state: SchedulingState, asked: Object) -> list[str]:
+    return [each.error for each in state.filter([asked]).nodes.outcomes]
+
+
+def test_no_selector_is_evaluated_once_the_time_is_over(evaluations: Evaluations) -> None:
+    state = state_of()
+    state.time_limit = TimeLimit(3, evaluations)
+    assert errors(state, many_selectors()) == [OUT_OF_TIME]
+    assert evaluations.number == 4
+
+
+def test_each_try_goes_on_where_the_last_one_ended(evaluations: Evaluations) -> None:
+    """However many requests there are: outcomes are found once, and none of them is lost before it is needed."""
+    requests, tries = 8, 0
+    state, asked = state_of(devices=8), many_selectors(8)
+    found = [OUT_OF_TIME]
+    while found == [OUT_OF_TIME]:
+        state.time_limit = TimeLimit(9, evaluations)
+        found = errors(state, asked)
+        tries += 1
+    assert found == [""]
+    assert evaluations.number <= 8 * requests * SELECTORS
+    assert tries > 5
+
+
+@pytest.mark.parametrize("code", [True, False], ids=["generated", "interpreted"])
+@pytest.mark.parametrize("expression", LOOPS.values(), ids=LOOPS)
+def test_evaluation_is_ended_and_leaves_no_outcome(expression: str, code: bool) -> None:
+    expression += f" && {str(code).lower()} in [true, false]"  # programs are cached
+    state = state_of()
+    asked = claim(exactly(selectors=[expression]))
+    state.time_limit = looks(4)
+    with patch.object(compilation, "is_enabled", lambda: code):
+        assert errors(state, asked) == [OUT_OF_TIME]
+    state.time_limit = looks(inf)
+    assert errors(state, asked) == [""]
+
+
+def test_next_evaluation_has_its_own_limit() -> None:
+    """Nothing of an evaluation that was ended is left in the thread."""
+    state = state_of()
+    state.time_limit = looks(4)
+    errors(state, claim(exactly(selectors=[LOOPS["bounded"]])))
+    other = state_of()
+    assert errors(other, claim(exactly(selectors=[LOOPS["bounded"] + " || false"]))) == [""]
