@@ -17,11 +17,9 @@ from scheduler.extended_resources import nodes_without
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for, is_reserved
 from scheduler.pods import PodRecord, pod_record
-from scheduler.reasons import shortfalls
+from scheduler.reasons import with_shortfalls
 from scheduler.refusals import Refusals
-from scheduler.shown_text import shown
 
-NOTHING_FOUND = device_reason("")
 UNKNOWN_NODE = "node is not known to the scheduling sidecar yet"
 
 
@@ -123,7 +121,7 @@ class Filter:
         ):
             return ""
         delay = self._conditions.delay(each.key for each in claims)
-        return "" if delay is None else shown(delay.reason)
+        return "" if delay is None else delay.reason
 
     def _decide(
         self, pod: PodRecord, claims: list[ClaimOfPod], candidates: CandidateNodes, *, is_binding: bool
@@ -168,16 +166,11 @@ class Filter:
         answer: PodAnswer,
         verdicts: Verdicts,
     ) -> Refused:
-        verdicts = self._with_reasons(verdicts, claims)
+        verdicts = verdicts._replace(failed=with_shortfalls(self._picture, claims, verdicts.failed))
         undecided = any(map(_is_late, answer.nodes.outcomes))
         if not undecided:
             self._refusals.put(pod.uid, gains, claims, candidates, verdicts)
         return Refused(pod, candidates, verdicts, gains, "", tuple(claims), answer, is_undecided=undecided)
-
-    def _with_reasons(self, verdicts: Verdicts, claims: Sequence[ClaimOfPod]) -> Verdicts:
-        """Say what is in the way where the allocator has found nothing."""
-        nodes = [node for node, reason in verdicts.failed.items() if reason == NOTHING_FOUND]
-        return verdicts._replace(failed={**verdicts.failed, **shortfalls(self._picture, claims, nodes)})
 
     def _reason(self, outcome: Outcome) -> str:
         return (

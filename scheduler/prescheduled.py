@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import Event, Lock
+from time import monotonic
 
-from allocator.errors import OUT_OF_TIME
+from allocator.errors import AWAY, OUT_OF_TIME
+from allocator.pod_claims import ClaimsOnNode
 from allocator.scheduler_messages import device_reason
 from allocator.time_limit import TimeLimit
 from cluster.store import Change
@@ -25,9 +27,12 @@ from scheduler.leading import NotLeading
 from scheduler.pod_allocation import Grant, PodAllocation
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for
 from scheduler.pods import PodRecord
+from scheduler.reasons import with_shortfalls
 from scheduler.undoing import Undoing
 
 RETRY_SECONDS = 1.0
+#: How long something has been in the way when it is told, and after how long it is told again: events are deleted by then.
+QUIET_SECONDS, REPEAT_SECONDS = 5.0, 3600.0
 
 Tell = Callable[[PodRecord, str], None]
 """Is told why a pod on a node does not run."""
@@ -38,11 +43,13 @@ class _Findings:
     """What was found out about a pod.
 
     :ivar gains: those of the picture when it did not fit; None if it is to be tried.
-    :ivar told: why it does not run.
+    :ivar reason: why it does not run; empty if that is not known.
+    :ivar due: when that is told next.
     """
 
     gains: int | None = None
-    told: str = ""
+    reason: str = ""
+    due: float = 0.0
 
 
 class PreScheduledPods:
@@ -58,6 +65,7 @@ class PreScheduledPods:
         scheduler_name: str,
         seconds: float,
         tell: Tell,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         """Make it ready; :meth:`run` begins.
 
@@ -71,6 +79,7 @@ class PreScheduledPods:
         self._scheduler_name = scheduler_name
         self._seconds = seconds
         self._tell = tell
+        self._clock = clock
         self._lock = Lock()
         #: pods on nodes that may have claims without devices, each with what was found out about it
         self._open: dict[str, _Findings] = {}
@@ -116,6 +125,7 @@ class PreScheduledPods:
         with self._undoing.holding(pod.claim_keys):
             allocation = self._found(pod, partial(self._leader.insist, term))
             if allocation is None:
+                self._tell_if_due(pod)
                 return
             try:
                 allocation.write()
@@ -129,11 +139,14 @@ class PreScheduledPods:
             try:
                 claims = claims_for(pod, self._picture.claims)
             except ClaimProblem as problem:
-                self._say(pod, str(problem))
+                self._note(pod, str(problem))
                 return None
             new = [each for each in claims if not each.is_allocated]
             if not new:
-                self._close(pod)
+                if self._is_away(pod, claims):
+                    self._note(pod, f"on its node: {device_reason(AWAY)}")
+                else:
+                    self._close(pod)
                 return None
             if (grants := self._grants(pod, claims, new)) is None:
                 return None
@@ -153,20 +166,34 @@ class PreScheduledPods:
         state = self._picture.state
         state.time_limit = TimeLimit(self._seconds)
         found = state.filter([each.claim for each in claims], [pod.node]).nodes
-        error = found[0].error if found else f"node {pod.node} is not known to the scheduling sidecar yet"
         results = found[0].result if found else None
-        if results is None:
-            self._say(pod, f"on its node: {device_reason(error)}")
-            findings.gains = None if error == OUT_OF_TIME else gains
-            return None
-        return [Grant(claim, result) for claim, result in zip(new, results, strict=True)]
+        if results is not None:
+            return [Grant(claim, result) for claim, result in zip(new, results, strict=True)]
+        reason = f"node {pod.node} is not known to the scheduling sidecar yet"
+        if found:
+            allocators = {pod.node: device_reason(found[0].error)}
+            reason = with_shortfalls(self._picture, claims, allocators)[pod.node]
+        self._note(pod, f"on its node: {reason}")
+        findings.gains = None if found and found[0].error == OUT_OF_TIME else gains
+        return None
 
-    def _say(self, pod: PodRecord, words: str) -> None:
-        """Tell why the pod does not run, unless that was the last that was told."""
+    def _is_away(self, pod: PodRecord, claims: Sequence[ClaimOfPod]) -> bool:
+        """Whether a claim has devices that are not on the pod's node."""
+        node = self._picture.state.nodes.get(pod.node)
+        return node is not None and ClaimsOnNode.of([each.claim for each in claims]).is_away_from(node)
+
+    def _note(self, pod: PodRecord, reason: str) -> None:
+        """Take down why the pod does not run."""
         findings = self._open.get(pod.key, _Findings())
-        if findings.told != words:
-            findings.told = words
-            self._tell(pod, words)
+        if findings.reason != reason:
+            findings.reason, findings.due = reason, self._clock() + QUIET_SECONDS
+
+    def _tell_if_due(self, pod: PodRecord) -> None:
+        """Tell why the pod does not run, if it has not run for some time, and then now and again."""
+        findings, now = self._open.get(pod.key, _Findings()), self._clock()
+        if findings.reason and findings.due <= now:
+            findings.due = now + REPEAT_SECONDS
+            self._tell(pod, findings.reason)
 
     def _close(self, pod: PodRecord) -> None:
         """Look after the pod no longer, unless it has changed meanwhile."""

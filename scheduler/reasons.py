@@ -15,6 +15,7 @@ from allocator.explaining.shortfalls import Shortfalls
 from allocator.features import Features
 from allocator.inventory import Inventory
 from allocator.rules.selector_outcomes import SelectorOutcomes
+from allocator.scheduler_messages import device_reason
 from allocator.selection import Selectors
 from allocator.time_limit import OutOfTime, TimeLimit
 from resourceapi.objects import Object
@@ -24,6 +25,7 @@ from scheduler.pod_claims import ClaimOfPod
 #: On so many nodes it is found out what is in the way; on the others it is said that the claims do not fit.
 MOST_NODES = 200
 SECONDS = 0.1
+NOTHING_FOUND = device_reason("")
 
 
 class _Seen(NamedTuple):
@@ -34,11 +36,22 @@ class _Seen(NamedTuple):
     holders: Mapping[DeviceId, list[str]]
 
 
-def shortfalls(picture: ClusterPicture, claims: Sequence[ClaimOfPod], nodes: Sequence[str]) -> dict[str, str]:
-    """What nodes lack for the claims of a pod, as far as there is time; for those who hold the picture's lock.
+def with_shortfalls(
+    picture: ClusterPicture, claims: Sequence[ClaimOfPod], reasons: Mapping[str, str]
+) -> dict[str, str]:
+    """Why the claims of a pod do not fit on nodes, with what is in the way where the allocator has found nothing.
 
-    :param nodes: those on which the allocator found nothing.
+    That is said as far as there is time to find it out; for those who hold the picture's lock.
+
+    :param reasons: by node, what the allocator says.
     """
+    nodes = [node for node, reason in reasons.items() if reason == NOTHING_FOUND]
+    return {**reasons, **_shortfalls(picture, claims, nodes)} if nodes else dict(reasons)
+
+
+def _shortfalls(
+    picture: ClusterPicture, claims: Sequence[ClaimOfPod], nodes: Sequence[str]
+) -> dict[str, str]:
     state = picture.state
     seen = _Seen(picture.features, state.nodes, state.inventory, state.allocated, {})
     limit = TimeLimit(SECONDS)

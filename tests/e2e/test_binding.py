@@ -153,9 +153,10 @@ def test_conditions_of_a_pod_that_nobody_asks_about(cluster: SchedulingCluster) 
     cluster.leader().restart(scheduling={"bindingTimeoutSeconds": 5})
     cluster.leader()
     room = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "12"}}}]}
-    pod(client, "robbed", "fabric", **room)
+    on_n1 = {"kubernetes.io/hostname": "n1"}
+    pod(client, "robbed", "fabric", nodeSelector=on_n1, **room)
     until(lambda: users(client, "fabric") == ["robbed"], message(client, "robbed"))
-    pod(client, "robber", nodeSelector={"kubernetes.io/hostname": "n1"}, **room)
+    pod(client, "robber", nodeSelector=on_n1, **room)
     until(lambda: node_of(client, "robber") == "n1", message(client, "robber"))
     until(lambda: "allocation" not in claim(client, "fabric").get("status", {}), message(client, "robbed"))
     until(lambda: "are not met after 5 s" in events(client, "robbed"), events(client, "robbed"))

@@ -7,7 +7,7 @@ import pytest
 from resourceapi.objects import Object
 from scheduler.claim_writes import FINALIZER
 from scheduler.pods import PodRecord
-from scheduler.prescheduled import PreScheduledPods
+from scheduler.prescheduled import QUIET_SECONDS, REPEAT_SECONDS, PreScheduledPods
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Fault
 from tests.scheduler.small_cluster import (
@@ -30,6 +30,7 @@ class Looking:
     def __init__(self, api: FakeApi) -> None:
         self.sidecar = Sidecar(api)
         self.told: list[str] = []
+        self.now = 0.0
         self.pods = PreScheduledPods(
             self.sidecar.picture,
             self.sidecar.writes,
@@ -38,6 +39,7 @@ class Looking:
             scheduler_name="claimcheck",
             seconds=60.0,
             tell=self._tell,
+            clock=lambda: self.now,
         )
 
     def _tell(self, pod: PodRecord, words: str) -> None:
@@ -46,6 +48,13 @@ class Looking:
     def look(self) -> None:
         self.sidecar.sync()
         self.pods.look()
+
+    def said(self, seconds: float = QUIET_SECONDS) -> list[str]:
+        """What is said of pods after so many seconds."""
+        del self.told[:]
+        self.now += seconds
+        self.look()
+        return self.told
 
 
 def test_claims_get_devices_on_the_node() -> None:
@@ -88,12 +97,14 @@ def test_reservations_of_claims_with_devices_are_for_others_to_write() -> None:
 
 
 def test_a_pod_waits_for_claims_that_do_not_exist() -> None:
-    """The reason is said once."""
+    """The reason is said after some seconds, and again before the event about it is forgotten."""
     api = cluster(pod("p", "c", nodeName="n1"))
     looking = Looking(api)
-    looking.look()
-    looking.look()
-    assert looking.told == ["p: waiting for ResourceClaim 'c', which does not exist"]
+    assert looking.said() == [], "it may have been made just now"
+    assert looking.said() == ["p: waiting for ResourceClaim 'c', which does not exist"]
+    assert looking.said() == []
+    assert len(looking.said(REPEAT_SECONDS)) == 1
+    assert looking.said() == []
     api.add(claim("c"))
     looking.look()
     assert_used_claims_hold(api)
@@ -105,8 +116,8 @@ def test_a_pod_waits_for_devices() -> None:
     looking = Looking(api)
     assert looking.sidecar.schedule("q") == ""
     looking.look()
-    looking.look()
-    assert looking.told == ["p: on its node: cannot allocate all claims"]
+    assert looking.said() == ["p: on its node: request g: too few devices left after allocated devices"]
+    assert len(looking.said(REPEAT_SECONDS)) == 1
     api.remove(f"{PODS}/q")
     api.remove(f"{CLAIMS}/d")
     looking.look()
@@ -118,7 +129,30 @@ def test_an_unknown_node() -> None:
     """There are no devices on it."""
     looking = Looking(cluster(claim("c"), pod("p", "c", nodeName="n9")))
     looking.look()
-    assert looking.told == ["p: on its node: node n9 is not known to the scheduling sidecar yet"]
+    assert looking.said() == ["p: on its node: node n9 is not known to the scheduling sidecar yet"]
+
+
+def test_a_claim_with_devices_of_another_node() -> None:
+    """It is said, until it is over."""
+    api = cluster(claim("c"), pod("o", "c"), pod("p", "c", nodeName="n2"), nodes=("n1", "n2"))
+    looking = Looking(api)
+    assert looking.sidecar.decide("o") == ["n1", "n2"]
+    assert looking.sidecar.bind("o", "n1") == ""
+    looking.look()
+    assert looking.said() == ["p: on its node: resourceclaim not available on the node"]
+    api.remove(f"{PODS}/o")
+    api.change(f"{CLAIMS}/c", {"status": {"reservedFor": None, "allocation": None}})
+    assert looking.said() == []
+    assert devices_of(api.get(f"{CLAIMS}/c")) == ["n2/gpu-0"]
+
+
+def test_nothing_is_said_of_a_pod_that_waits_for_a_moment() -> None:
+    """Its claim is made, or becomes known, at once."""
+    api = cluster(pod("p", "c", nodeName="n1"))
+    looking = Looking(api)
+    looking.look()
+    api.add(claim("c"))
+    assert looking.said() == looking.said() == []
 
 
 def test_only_the_leader_looks() -> None:
