@@ -153,7 +153,7 @@ def of_kube_scheduler(config: Object, server: ApiServer, directory: Path, port: 
 
 def secret(server: ApiServer) -> dict[str, str]:
     answer = server.client.ask("GET", SECRET)
-    return dict(answer.body["data"]) if answer.code == 200 else {}
+    return dict(answer.body.get("data") or {}) if answer.code == 200 else {}
 
 
 @contextlib.contextmanager
@@ -256,6 +256,15 @@ def test_finalizer_is_for_those_who_give_devices(deployment: Deployment) -> None
         assert write(tenant, "PATCH", "other") == 200
     for name in ("tried", "other"):  # the first one was made if the policy was not in effect yet
         client.ask("DELETE", f"{fleet.CLAIMS}/{name}")
+
+
+def test_applying_again_keeps_the_certificates(deployment: Deployment) -> None:
+    """The Secret is applied without data."""
+    before = secret(deployment.server)
+    assert before
+    for how in (("--server-side",), ("--server-side=false",)):
+        assert deployment.kubectl("apply", *how, "-f", str(deployment.manifests)).code == 0
+        assert secret(deployment.server) == before
 
 
 def test_leaving(deployment: Deployment) -> None:

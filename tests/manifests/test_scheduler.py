@@ -109,6 +109,15 @@ def test_kube_scheduler_gets_no_key_but_its_own(components: list[str]) -> None:
         assert [item["key"] for item in tls["secret"]["items"]] == ["ca.crt", "client.crt", "client.key"]
 
 
+def test_secret_of_own_certificates_is_there_empty() -> None:
+    """So the extender needs no right to create Secrets; without data, applying it again keeps what the extender has written."""
+    found = rendered(["own-certificates"])
+    secret = found["Secret", config(found, "claimcheck-scheduler", "schedule.yaml")["tls"]["secret"]["name"]]
+    assert secret.keys().isdisjoint(("data", "stringData", "immutable", "type"))
+    rights = granted(list(found.values()), EXTENDER)
+    assert {verb for _, resource, verb, _, _ in rights if resource == "secrets"} == {"get", "update"}
+
+
 def test_both_schedule_the_same_pods() -> None:
     """kube-scheduler has one profile, of the name that the extender knows, without the plugin that allocates."""
     found = rendered([])
