@@ -14,7 +14,13 @@ from serving import supervisor
 from serving.api_server import make_profile
 from serving.application import Settings
 from serving.bodies import Limits
-from serving.certificate_setup import certificates_are_own, make_keeper, make_tls, require_given_files
+from serving.certificate_setup import (
+    certificates_are_own,
+    check_notes,
+    make_keeper,
+    make_tls,
+    require_given_files,
+)
 from serving.certificate_store import Keeper
 from serving.clients import Clients
 from serving.config_file import Config, ConfigError
@@ -22,15 +28,22 @@ from serving.routes import Route
 from serving.tls import ServerTLS
 
 
-def check(config: Config) -> None:
-    """Check whether the sidecar can start with a configuration, as far as the files tell.
+def check(config: Config) -> list[str]:
+    """Check whether the sidecar can start with a configuration, as far as the files that it names tell.
 
+    :returns: what else to tell.
     :raises ConfigError: if not.
     """
+    config.is_only_checked = True
+    _check(config)
+    return check_notes(config)
+
+
+def _check(config: Config) -> None:
     runtime = Path()  # not read
     make_profile(config)
     make_client(config)
-    make_keeper(config, runtime, client_name=client_name(config))
+    make_keeper(config, runtime, "scheduler", client_name=client_name(config))
     require_given_files(config)
     if not certificates_are_own(config):
         make_tls(config, runtime)
@@ -72,11 +85,11 @@ class Scheduler:
 
     def prepare(self) -> None:
         """Check the configuration."""
-        check(self._config)
+        _check(self._config)
 
     def certificates(self, runtime: Path) -> Keeper | None:
         """What makes and renews own certificates."""
-        return make_keeper(self._config, runtime, client_name=client_name(self._config))
+        return make_keeper(self._config, runtime, "scheduler", client_name=client_name(self._config))
 
     def tls(self, runtime: Path) -> ServerTLS:
         """The certificate to serve with."""

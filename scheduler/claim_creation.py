@@ -43,7 +43,7 @@ class ClaimCreation:
         """
         self._pods = pods
         self._scheduler_name = scheduler_name
-        self._advice = _WHY_WITH_CRDS if serves == CUSTOM_RESOURCES else _WHY
+        self._serves = serves
         self._show = show
         self._clock = clock
         self._since: dict[str, float] = {}
@@ -68,11 +68,18 @@ class ClaimCreation:
                 pods=len(late),
                 example=late[0].key,
                 seconds=LATE_SECONDS,
-                advice=self._advice,
+                advice=self._advice(),
             )
         elif self._late and not late:
             log(logging.INFO, "claims are created again")
         self._late = len(late)
+
+    def _advice(self) -> str:
+        """Claims that were created for other pods show that kube-controller-manager can do it."""
+        creates = any(
+            each.is_generated and each.claim for pod in list(self._pods.values()) for each in pod.claims
+        )
+        return _WHY_WITH_CRDS if self._serves == CUSTOM_RESOURCES and not creates else _WHY
 
     def _waits(self, pod: PodRecord) -> bool:
         return (

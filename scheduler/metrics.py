@@ -58,7 +58,7 @@ class Metrics(ServerMetrics):
         self.without_claims = _gauge(
             registry,
             "pods_without_claims",
-            "Pods that have waited for 30 s for claims from templates, which kube-controller-manager creates.",
+            "Pods that have waited for 30 s for claims from templates, also from templates that do not exist.",
         )
         self._searched = (0, 0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from serving.api_server import make_client, own_namespace
@@ -10,15 +10,17 @@ from serving.certificate_secret import SecretStore
 from serving.certificate_store import CURRENT, DirectoryStore, Keeper
 from serving.certificates import BUNDLE, LEAF, LEAF_KEY, IsTrusted, Terms
 from serving.config_file import Config
+from serving.expiry import HAS_EXPIRED, shown
 from serving.tls import CertificateError, ServerTLS
 
 # Seconds for an answer about the Secret: the API server must not keep the supervisor from looking after the workers.
 SECRET_SECONDS = 3.0
 
 
-def certificate_terms(config: Config, client_name: str = "") -> Terms | None:
+def certificate_terms(config: Config, service: str, client_name: str = "") -> Terms | None:
     """The names and lifetimes of own certificates; None if certificates are given.
 
+    :param service: which one they are for, as their subjects say it.
     :param client_name: of a client that gets a certificate, too.
     :raises ConfigError: if an authority would end before its successor is trusted.
     """
@@ -30,6 +32,7 @@ def certificate_terms(config: Config, client_name: str = "") -> Terms | None:
         timedelta(days=config.get("tls", "leafDays")),
         timedelta(hours=config.get("tls", "trustLeadHours")),
         client_name,
+        service,
     )
     if terms.trust_lead * 3 >= terms.authority_life:
         raise config.error(
@@ -39,16 +42,21 @@ def certificate_terms(config: Config, client_name: str = "") -> Terms | None:
 
 
 def make_keeper(
-    config: Config, runtime: Path, is_trusted: IsTrusted | None = None, client_name: str = ""
+    config: Config,
+    runtime: Path,
+    service: str,
+    is_trusted: IsTrusted | None = None,
+    client_name: str = "",
 ) -> Keeper | None:
     """What makes and renews own certificates; None if certificates are given.
 
+    :param service: as for :func:`certificate_terms`.
     :param runtime: a directory of this service alone, for as long as it runs.
     :param is_trusted: as for :func:`serving.certificates.advance`; None if it is not known what clients trust.
     :param client_name: as for :func:`certificate_terms`.
     :raises ConfigError: as :func:`certificate_terms`, or if the API server's authorities cannot be read.
     """
-    terms = certificate_terms(config, client_name)
+    terms = certificate_terms(config, service, client_name)
     if terms is None:
         return None
     is_trusted = is_trusted or _anything
@@ -89,6 +97,25 @@ def make_tls(config: Config, runtime: Path, *, knows_own_clients: bool = False) 
         return ServerTLS(*files, authority)
     except CertificateError as error:
         raise config.error(("tls",), f"tls: {error}") from None
+
+
+def check_notes(config: Config) -> list[str]:
+    """What to tell of a configuration that is only checked, and can be used.
+
+    :raises ConfigError: if the given certificate has expired, with which a service starts, and waits for another one.
+    """
+    notes = []
+    for name in sorted(config.left_unread):
+        notes.append(f"not checked: {config.path(config.get(*name))}, the default of {'.'.join(name)}")
+    validity = None if certificates_are_own(config) else make_tls(config, Path()).validity
+    doubt = "" if validity is None else validity.doubt(datetime.now(UTC))
+    if validity is not None and doubt:
+        message = f"tls.certificateFile: {doubt}: {shown(validity.ends)}"
+        problem = config.error(("tls", "certificateFile"), message)
+        if doubt == HAS_EXPIRED:
+            raise problem
+        notes.append(str(problem))
+    return notes
 
 
 def require_given_files(config: Config) -> None:

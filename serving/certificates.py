@@ -52,6 +52,7 @@ class Terms(NamedTuple):
 
     The trust lead should be well below a third of the authority's life: what is left of it after the renewal has begun.
     ``client_name``: the common name of a client that gets a certificate, too; empty for none.
+    ``service``: of what kind it is; subjects say so.
     """
 
     names: tuple[str, ...]
@@ -59,6 +60,7 @@ class Terms(NamedTuple):
     leaf_life: timedelta
     trust_lead: timedelta
     client_name: str = ""
+    service: str = "webhook"
 
 
 def advance(
@@ -224,7 +226,7 @@ def _authority(terms: Terms, now: datetime) -> _Signed:
     """A new authority with a unique name."""
     key = ec.generate_private_key(ec.SECP256R1())
     serial = x509.random_serial_number()
-    name = _name(f"Claimcheck webhook authority {serial:x}"[:64])
+    name = _name(f"Claimcheck {terms.service} authority {serial:x}"[:64])
     builder = (
         _builder(name, name, key, now, now + terms.authority_life)
         .serial_number(serial)
@@ -239,9 +241,8 @@ def _leaf(authority: _Signed, terms: Terms, now: datetime) -> _Signed:
     """A new leaf certificate, which ends with its authority at the latest."""
     end = min(now + terms.leaf_life, authority.certificate.not_valid_after_utc)
     names = list(map(_general_name, terms.names))
-    return _end_entity(
-        authority, _name("Claimcheck webhook"), ExtendedKeyUsageOID.SERVER_AUTH, names, now, end
-    )
+    subject = _name(f"Claimcheck {terms.service}")
+    return _end_entity(authority, subject, ExtendedKeyUsageOID.SERVER_AUTH, names, now, end)
 
 
 def _end_entity(

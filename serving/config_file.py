@@ -31,6 +31,10 @@ class Config:
         self.document = document
         self._schema = schema
         self.directory = Path(document.file).parent
+        #: whether files whose names are defaults are left unread: they are where the configuration will be used
+        self.is_only_checked = False
+        #: the settings of which that was so
+        self.left_unread: set[tuple[str, ...]] = set()
 
     def get(self, *path: str) -> Any:
         """The value at a path of names: from the file, else the schema's default, else None."""
@@ -40,6 +44,13 @@ class Config:
             value = value.get(name) if isinstance(value, dict) else None
             schema = schema["properties"][name]
         return schema.get("default") if value is None else value
+
+    def names(self, *path: str) -> bool:
+        """Whether the file itself has a value at a path of names."""
+        value: Any = self.document.value
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value is not None
 
     def path(self, name: str) -> Path:
         """A path of the file system in the configuration, which is relative to its file."""
@@ -51,11 +62,8 @@ class Config:
 
     def file_error(self, path: tuple[str, ...], error: OSError) -> ConfigError:
         """An error about a file that a setting names, or that is the setting's default: its key, path and reason."""
-        given: Any = self.document.value
-        for name in path:
-            given = given.get(name) if isinstance(given, dict) else None
         file = self.path(self.get(*path))
-        default = " (the default)" if given is None else ""
+        default = "" if self.names(*path) else " (the default)"
         reason = (error.strerror or str(error)).lower()
         return self.error(path, f"{'.'.join(path)}: cannot use {file}{default}: {reason}")
 

@@ -61,6 +61,12 @@ class ServerMetrics:
             "Idle connections that were closed because there were too many.",
             registry=registry,
         )
+        self.certificate_expiry = Gauge(
+            "claimcheck_certificate_expiration_timestamp_seconds",
+            "When the certificate that is served with expires, in seconds since 1970.",
+            registry=registry,
+            multiprocess_mode="livemax",  # one process sets it
+        )
         self.reloads = Counter(
             "claimcheck_config_reloads",
             "Attempts to read a changed configuration or certificate.",

@@ -8,6 +8,7 @@ from tempfile import NamedTemporaryFile
 
 from resourceapi.errors import ClaimcheckError
 from resourceapi.tls import allow_incomplete_certificates
+from serving.expiry import validity_of
 
 
 class CertificateError(ClaimcheckError):
@@ -15,7 +16,7 @@ class CertificateError(ClaimcheckError):
 
 
 class ServerTLS:
-    """A server's TLS (1.2 or newer); ``context`` is for new connections.
+    """A server's TLS (1.2 or newer); ``context`` is for new connections, ``validity`` that of the certificate, if known.
 
     :param certificate: a file with the certificate and its intermediates; PEM.
     :param key: a file with its key; PEM.
@@ -29,6 +30,12 @@ class ServerTLS:
         self._client_authority = client_authority
         self._loaded = self._read()
         self.context = _context(*self._loaded)
+        self.validity = validity_of(self._loaded[0])
+
+    @property
+    def certificate_file(self) -> Path:
+        """Where the certificate is from."""
+        return self._files[0]
 
     def refresh(self) -> bool:
         """Read the files again; return whether they have changed.  Open connections are not affected.
@@ -40,6 +47,7 @@ class ServerTLS:
             return False
         self.context = _context(*found)
         self._loaded = found
+        self.validity = validity_of(found[0])
         return True
 
     def _read(self) -> tuple[bytes, bytes | None]:

@@ -16,6 +16,7 @@ from serving.accepting import Acceptor, Shares
 from serving.application import Application, Settings, WorkerApplication
 from serving.config_file import ConfigError
 from serving.connections import Connections
+from serving.expiry import ExpiryLog
 from serving.metrics import ServerMetrics
 from serving.server import Server
 from serving.shared_slot import SharedSlot
@@ -66,7 +67,12 @@ class _Worker:
             connections=self.connections,
             huge_slot=SharedSlot(place.runtime / "huge"),
         )
-        self.changes = Changes(self.application, application.tls(place.runtime), self.server)
+        self.changes = Changes(
+            self.application,
+            application.tls(place.runtime),
+            self.server,
+            ExpiryLog(self.application.metrics.certificate_expiry.set) if place.number == 0 else None,
+        )
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -112,17 +118,30 @@ class _Worker:
 class Changes:
     """Takes over changes of the certificate and of the configuration while the server serves."""
 
-    def __init__(self, application: WorkerApplication, tls: ServerTLS, server: Server) -> None:
+    def __init__(
+        self,
+        application: WorkerApplication,
+        tls: ServerTLS,
+        server: Server,
+        expiry: ExpiryLog | None = None,
+    ) -> None:
+        """Begin with what is there now.
+
+        :param expiry: tells of a certificate that ends; None where another process does.
+        """
         self.tls = tls
+        self._expiry = expiry
         self._application = application
         self._server = server
         self._reloads = application.metrics.reloads
         self._seen = _fingerprint(application.watched_files())
+        self._look_at_expiry()
 
     async def apply(self) -> None:
         """Look for changed files; what goes wrong is logged."""
         try:
             self._refresh_certificate()
+            self._look_at_expiry()
             # there may be many of them
             found = await asyncio.to_thread(lambda: _fingerprint(self._application.watched_files()))
             if found != self._seen:
@@ -141,6 +160,10 @@ class Changes:
         except CertificateError as error:
             self._reloads.labels("certificate", "failure").inc()
             log(logging.ERROR, "certificate not replaced", reason=str(error))
+
+    def _look_at_expiry(self) -> None:
+        if self._expiry is not None:
+            self._expiry.look(self.tls.validity, str(self.tls.certificate_file))
 
     async def _reload(self) -> None:
         try:

@@ -11,7 +11,7 @@ from deviceselectors.runtime import compilation
 from serving import supervisor
 from serving.application import Settings
 from serving.bodies import Limits
-from serving.certificate_setup import certificates_are_own, make_tls, require_given_files
+from serving.certificate_setup import certificates_are_own, check_notes, make_tls, require_given_files
 from serving.certificate_store import Keeper
 from serving.clients import Clients
 from serving.config_file import Config, ConfigError
@@ -27,13 +27,16 @@ from webhook.warmup import warm_up
 _FIXED = ("listen", "tls", "timeouts", "limits", "expressions")
 
 
-def check(config: Config) -> None:
-    """Check whether the webhooks can be served with a configuration, as far as the files tell.
+def check(config: Config) -> list[str]:
+    """Check whether the webhooks can be served with a configuration, as far as the files that it names tell.
 
+    :returns: what else to tell.
     :raises ConfigError: if not.
     """
+    config.is_only_checked = True
     make_context(config)
     _check_connections(config)
+    return check_notes(config)
 
 
 def serve(config: Config) -> None:

@@ -21,7 +21,7 @@ def make_keeper(config: Config, runtime: Path) -> Keeper | None:
     """
     injection = make_injection(config, runtime) if certificates_are_own(config) else None
     is_trusted = None if injection is None else injection.is_everywhere
-    return certificate_setup.make_keeper(config, runtime, is_trusted)
+    return certificate_setup.make_keeper(config, runtime, "webhook", is_trusted)
 
 
 def injects_itself(config: Config) -> bool:

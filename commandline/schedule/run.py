@@ -32,8 +32,10 @@ def run(options: Namespace) -> int:
 
         config = load_config(options.config)
         if options.check:
-            application.check(config)
+            notes = application.check(config)
             print(f"{options.config}: usable")
+            for note in notes:
+                complain(note)
         else:
             application.serve(config)
     except ConfigError as error:

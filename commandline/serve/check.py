@@ -16,10 +16,12 @@ def check(config: str, name: str) -> int:
     :returns: the exit code.
     """
     try:
-        application.check(load_config(config))
+        notes = application.check(load_config(config))
     except ConfigError as error:
         return refused(error)
     print(f"{name}: usable")
+    for note in notes:
+        complain(note)
     return 0
 
 

@@ -73,23 +73,30 @@ def test_pods_that_do_not_count(caplog: pytest.LogCaptureFixture) -> None:
     assert watched.shown == [0, 0]
 
 
+EVENTS_SAY = "the pod's events say why, if kube-controller-manager runs its claim controller"
+CONTENT_TYPE = (
+    "where CRDs serve resource.k8s.io, kube-controller-manager creates claims only with "
+    "--kube-api-content-type=application/json"
+)
+CREATED = PodClaim("gpu", "train-gpu-x", is_generated=True)
+
+
 @pytest.mark.parametrize(
-    ("serves", "advice"),
+    ("serves", "other", "advice"),
     [
-        (BUILT_IN, "the pod's events say why, if kube-controller-manager runs its claim controller"),
-        (
-            CUSTOM_RESOURCES,
-            (
-                "where CRDs serve resource.k8s.io, kube-controller-manager creates claims only with "
-                "--kube-api-content-type=application/json"
-            ),
-        ),
+        (BUILT_IN, None, EVENTS_SAY),
+        (BUILT_IN, CREATED, EVENTS_SAY),
+        (CUSTOM_RESOURCES, None, CONTENT_TYPE),
+        (CUSTOM_RESOURCES, PodClaim("gpu", "own", is_generated=False), CONTENT_TYPE),
+        (CUSTOM_RESOURCES, CREATED, EVENTS_SAY),
     ],
 )
-def test_advice(caplog: pytest.LogCaptureFixture, serves: str, advice: str) -> None:
-    """It says what to look at."""
+def test_advice(caplog: pytest.LogCaptureFixture, serves: str, other: PodClaim | None, advice: str) -> None:
+    """It says what to look at; where another pod, whoever schedules it, has got its claim, that is this pod alone."""
     watched = Watched(caplog, serves)
     watched.put(pod("a"))
+    if other is not None:
+        watched.put(pod("b", other, scheduler="default-scheduler"))
     watched.look()
     watched.look(LATE_SECONDS)
     assert watched.logged[0][1]["advice"] == advice

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from cryptography import x509
 
 from serving.certificate_store import DirectoryStore, maintain
 from serving.certificates import Terms
@@ -421,3 +423,22 @@ def test_damaged_certificate_changes_nothing(tmp_path: Path) -> None:
         service.wait_for("certificate not replaced")
         assert service.ask("GET", "/healthz")[0] == 200
         shutil.copy(first / "current" / "tls.key", tmp_path / "tls.key")
+
+
+def test_certificate_that_ends(tmp_path: Path) -> None:
+    """One that nobody has renewed is told of when the service starts, and its end is shown; one worker does both."""
+    terms = Terms(("127.0.0.1",), timedelta(9), timedelta(9), timedelta(1))
+    made = maintain(DirectoryStore(tmp_path / "certificates"), terms, datetime.now(UTC) - timedelta(8))
+    for name in ("tls.crt", "tls.key"):
+        (tmp_path / name).write_bytes(made[name])
+    tls = {"certificateFile": "tls.crt", "keyFile": "tls.key"}
+    with running(tmp_path, tls=tls, listen={"port": 0, "workers": 2}) as service:
+        service.wait_for("certificate expires soon")
+        _, metrics = service.ask("GET", "/metrics")
+    end = x509.load_pem_x509_certificate(made["tls.crt"]).not_valid_after_utc.timestamp()
+    shown = re.search(
+        r"^claimcheck_certificate_expiration_timestamp_seconds (\S+)$", metrics.decode(), re.MULTILINE
+    )
+    assert shown is not None
+    assert float(shown[1]) == end
+    assert len([each for each in service.logged if each["message"] == "certificate expires soon"]) == 1
