@@ -240,7 +240,7 @@ class Sidecar:
     # --- in the background
 
     def _background(self) -> Iterator[Callable[[Event], None]]:
-        get, metrics = self._config.get, self._metrics
+        get = self._config.get
         yield self._server.run
         for reflector in self._reflectors.values():
             yield self._server.first(reflector.run)
@@ -255,20 +255,31 @@ class Sidecar:
             yield taking_back.run
         if get("scheduling", "preScheduledPods"):
             yield self._prescheduled.run
-        yield ClaimCreation(
+        yield self._creation.run
+        yield partial(self._check.run, get("selfCheck", "seconds"))
+        yield self._show_metrics
+
+    @cached_property
+    def _creation(self) -> ClaimCreation:
+        return ClaimCreation(
             self._picture.pods.objects,
             self._scheduler_name,
-            get("apiServer", "serves"),
-            metrics.without_claims.set,
-        ).run
+            self._config.get("apiServer", "serves"),
+            self._metrics.without_claims.set,
+        )
+
+    @cached_property
+    def _check(self) -> SelfCheck:
         relist = self._reflectors[CLAIMS_OF_ALL].relist
-        check = SelfCheck(self._client, self._picture, relist=relist, found=metrics.drifted.inc)
-        yield partial(check.run, get("selfCheck", "seconds"))
-        yield self._show_metrics
+        return SelfCheck(self._client, self._picture, relist=relist, found=self._metrics.drifted.inc)
 
     def _show_metrics(self, ending: Event) -> None:
         while not ending.wait(GAUGES_SECONDS):
-            self._metrics.show(self._picture, len(self._waking), leads=self._leads())
+            self.show_metrics()
+
+    def show_metrics(self) -> None:
+        """Show how things are now."""
+        self._metrics.show(self._picture, len(self._waking), leads=self._leads())
 
 
 def _now() -> str:

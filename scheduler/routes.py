@@ -70,7 +70,7 @@ def make_routes(verbs: Verbs, metrics: Metrics, most_bytes: int) -> Iterator[Rou
     )
     yield Route(
         "/prioritize",
-        partial(_prioritize, verbs),
+        partial(_prioritize, verbs, metrics),
         most_bytes,
         may_block=lambda decoded, size: size >= MANY_NODES_BYTES,
         decode=read_candidates,
@@ -102,8 +102,10 @@ def _filter(filtering: Filter, metrics: Metrics, candidates: CandidateNodes, cal
     return filter_result(verdicts, nominated_node(candidates.pod))
 
 
-def _prioritize(verbs: Verbs, candidates: CandidateNodes, caller: Caller) -> list[Object]:
-    return host_priorities(verbs.prioritize(candidates))
+def _prioritize(verbs: Verbs, metrics: Metrics, candidates: CandidateNodes, caller: Caller) -> list[Object]:
+    scores = verbs.prioritize(candidates)
+    metrics.count("prioritize", "scored")
+    return host_priorities(scores)
 
 
 def _preempt(verbs: Verbs, metrics: Metrics, request: PreemptionRequest, caller: Caller) -> Object:
