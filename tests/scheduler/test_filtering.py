@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from threading import Semaphore, Thread
 from typing import Any
 
 import pytest
@@ -110,7 +112,9 @@ def test_pod_fits_where_devices_are() -> None:
     fitting, failed, beyond = cluster.ask(pod("p", "c"), ("n1", "n2", "n3"))
     assert (fitting, failed, beyond) == (["n2"], {"n1": "cannot allocate all claims"}, {"n3": UNKNOWN_NODE})
     decision = cluster.decisions.get("uid-p")
-    assert decision is None or decision.results("n1") is None
+    assert decision is not None
+    assert decision.results("n1") is None
+    assert decision.results("n2") is not None
 
 
 REASONS: dict[str, tuple[int, str, str]] = {
@@ -285,18 +289,84 @@ def test_refusal_holds_until_something_helps() -> None:
     assert cluster.ask(asked)[0] == ["n2"]
 
 
-def test_filter_waits_for_a_bind_that_is_on_its_way() -> None:
-    """And no longer than that may take."""
-    now = [0.0]
-    decisions = Decisions(clock=lambda: now[0])
+class Clock:
+    """Shows how often it has been looked at."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.looks = Semaphore(0)
+
+    def __call__(self) -> float:
+        self.looks.release()
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def filtering(clock: Clock) -> Iterator[tuple[Filter, Decisions]]:
+    """A filter that has found a node for a pod `p`, whose bind has not come."""
+    cluster, decisions = Cluster(), Decisions(clock)
+    for name in ("c", "d"):
+        cluster.picture.claim_objects.put(claim(name))
+    found = Filter(cluster.picture, decisions, seconds=5.0)
+    found.answer(CandidateNodes(pod("p", "c"), NODES))
+    assert clock.looks.acquire(blocking=False)
+    yield found, decisions
+    decisions.clear()
+
+
+@pytest.mark.parametrize("ends", ["bound", "late", "lost"])
+def test_filter_waits_for_a_bind_that_is_on_its_way(
+    clock: Clock, filtering: tuple[Filter, Decisions], ends: str
+) -> None:
+    """Until it has come, and no longer than that may take, nor when another replica leads."""
+    found, decisions = filtering
+    asking = Thread(target=found.answer, args=[CandidateNodes(pod("q", "d"), NODES)], daemon=True)
+    asking.start()
+    for _ in range(2):
+        assert clock.looks.acquire(timeout=30)
+    assert decisions.get("uid-q") is None
+    if ends == "bound":
+        decisions.bound("uid-p")
+    elif ends == "late":
+        clock.now = 1.0
+    else:
+        decisions.clear()
+    asking.join(30)
+    assert decisions.get("uid-q") is not None
+
+
+def test_filter_does_not_wait_for_the_pod_itself(filtering: tuple[Filter, Decisions]) -> None:
+    """kube-scheduler has given up on its bind if it asks about it again."""
+    found, decisions = filtering
+    assert found.answer(CandidateNodes(pod("p", "c"), NODES)).fitting
+    decisions.bound("uid-p")
+    assert found.answer(CandidateNodes(pod("q", "d"), NODES)).fitting
+
+
+def test_oldest_decisions_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were made anew last stay."""
+    monkeypatch.setattr("scheduler.decisions.MOST_DECISIONS", 2)
     cluster = Cluster()
     cluster.picture.claim_objects.put(claim("c"))
-    filtering = Filter(cluster.picture, decisions, seconds=5.0)
-    filtering.answer(CandidateNodes(pod("p", "c"), NODES))
-    decisions.bound("uid-p")
-    decisions.wait_for_binds("uid-q")  # returns, as the clock stands still
-    filtering.answer(CandidateNodes(pod("p", "c"), NODES))
-    decisions.wait_for_binds("uid-p")  # its own does not count
-    filtering.answer(CandidateNodes(pod("p", "c"), NODES))
-    now[0] = 1.0
-    decisions.wait_for_binds("uid-q")
+    for name in ("p", "q", "p", "r"):
+        cluster.filter.answer(CandidateNodes(pod(name, "c"), NODES))
+        cluster.decisions.bound(f"uid-{name}")
+    assert [name for name in "pqr" if cluster.decisions.get(f"uid-{name}")] == ["p", "r"]
+    assert len(cluster.decisions) == 2
+
+
+def test_oldest_refusals_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The allocator looks again for a pod whose refusal is not remembered."""
+    monkeypatch.setattr("scheduler.refusals.MOST_REFUSALS", 2)
+    cluster = Cluster()
+    cluster.picture.claim_objects.put(claim("c", count=2))
+    for name in ("p", "q", "r", "r", "q"):
+        cluster.ask(pod(name, "c"))
+    assert [each.pod.name for each in cluster.refused] == ["p", "q", "r"]
+    cluster.ask(pod("p", "c"))
+    assert [each.pod.name for each in cluster.refused] == ["p", "q", "r", "p"]
