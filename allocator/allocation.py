@@ -157,7 +157,8 @@ def _everything(alternative: Alternative, pools: Sequence[Pool], attempt: Attemp
         if not pool.usable:
             state = "being updated" if pool.incomplete else "invalid"
             raise UnreadyPoolError(
-                f"{alternative.place}: asks for all devices, but resource pool {pool.id} is currently {state}"
+                f"{alternative.place}: asks for all devices, but resource pool {pool.id} is currently {state}",
+                f"{alternative.place}: asks for all devices, but a resource pool is currently {state}",
             )
         for device in pool.devices:
             if attempt.selects(alternative, device) and could_serve(attempt, alternative, device):

@@ -109,7 +109,8 @@ class Attempt(AttemptState):
             if must:
                 raise RefusedDeviceError(
                     f"{alternative.place}: cannot add device {device.id} because a claim constraint "
-                    "would not be satisfied"
+                    "would not be satisfied",
+                    f"{alternative.place}: cannot add a device because a claim constraint would not be satisfied",
                 )
             return False
         return Capacity.admits(self, alternative, device)

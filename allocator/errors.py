@@ -18,6 +18,14 @@ class AllocationError(ClaimcheckError):
 
     fix = ""
 
+    def __init__(self, message: str, summary: str = "") -> None:
+        """Make an error.
+
+        :param summary: the message without names of devices and pools, if there are any in it.
+        """
+        super().__init__(message)
+        self.summary = summary or message
+
 
 class ExpressionError(AllocationError):
     """A selector fails on a device of the node, even one that the claim would not get."""

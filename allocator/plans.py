@@ -28,7 +28,7 @@ class Outcome:
     Errors that end the attempt have no text here, because their texts name devices.
     """
 
-    __slots__ = ("error", "error_kind", "fits", "fix", "is_undecided", "templates")
+    __slots__ = ("error", "error_kind", "fits", "fix", "is_undecided", "summary", "templates")
 
     def __init__(
         self,
@@ -36,9 +36,12 @@ class Outcome:
         error: str = "",
         error_kind: str = "",
         fix: str = "",
+        summary: str = "",
     ) -> None:
         self.templates = templates
         self.error = error
+        #: the error without names of devices and pools: the same on nodes with the same error
+        self.summary = summary or error
         #: FATAL if other nodes cannot help, NODE if they may
         self.error_kind = error_kind
         self.fix = fix
@@ -205,7 +208,7 @@ class Plans:
         try:
             self._search(entry, self._nodes.view_of(entry).states(), self._allocator.demand(claims))
         except AllocationError as error:
-            return Outcome(error=str(error), error_kind=FATAL, fix=error.fix)
+            return Outcome(error=str(error), error_kind=FATAL, fix=error.fix, summary=error.summary)
         raise AssertionError("the same search has failed before")
 
 

@@ -61,7 +61,10 @@ class Selectors:
             raise AllocationError(f"{selector.place}: CEL compile error: {error}") from None
         if isinstance(outcome, str):
             text = with_hint(outcome)
-            raise ExpressionError(f"{selector.place} on device {device.id}: CEL runtime error: {text}")
+            raise ExpressionError(
+                f"{selector.place} on device {device.id}: CEL runtime error: {text}",
+                f"{selector.place}: CEL runtime error: {text}",
+            )
         return outcome
 
     def outcome(self, expression: str, device: Device) -> bool | str:
@@ -99,8 +102,10 @@ class Selectors:
             except CompileError as error:
                 raise AllocationError(f"compile derived attribute {name} failed: {error}") from None
             except EvaluationError as error:
-                text = f"evaluate derived attribute {name} on device {device.id} failed: {error.message}"
-                raise ExpressionError(text) from None
+                raise ExpressionError(
+                    f"evaluate derived attribute {name} on device {device.id} failed: {error.message}",
+                    f"evaluate derived attribute {name} failed: {error.message}",
+                ) from None
             remember(known, expression, found, _MAX_EXPRESSIONS)
         return found
 

@@ -152,7 +152,7 @@ class Filter:
             elif found.fits:
                 fitting.append(node)
             elif answer.refusal or found.error_kind == FATAL or found.error == AWAY:
-                beyond[node] = device_reason(found.error)
+                beyond[node] = device_reason(found.summary)
             else:
                 failed[node] = self._reason(found)
         return Verdicts(fitting, failed, beyond)

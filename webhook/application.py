@@ -24,7 +24,7 @@ from webhook.routes import ReviewLimits, deadline, make_routes
 from webhook.warmup import warm_up
 
 # Sections that take effect at the start of the service only; so does what is watched of the cluster.
-_FIXED = ("listen", "tls", "timeouts", "limits", "expressions")
+_FIXED = ("listen", "tls", "timeouts", "limits", "expressions", "logging")
 
 
 def check(config: Config) -> list[str]:

@@ -76,7 +76,9 @@ def share_for(state: AttemptState, alternative: Alternative, device: Device, doi
         return _share(state, alternative, device)
     except CapacityError as error:
         doing = doing or f"checking capacity for device {device.id}"
-        raise AllocationError(f"{alternative.place}: {doing}: {error}") from None
+        raise AllocationError(
+            f"{alternative.place}: {doing}: {error}", f"{alternative.place}: checking capacity: {error}"
+        ) from None
 
 
 def consumption(state: AttemptState, alternative: Alternative, device: Device) -> Amounts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from threading import Semaphore, Thread
 from typing import Any
 
@@ -102,6 +102,63 @@ class Cluster:
 
 def test_pod_without_claims_fits_everywhere() -> None:
     assert Cluster().ask({"metadata": {"name": "p"}, "spec": {}}) == (["n1", "n2"], {}, {})
+
+
+def _with_failing_selector(cluster: Cluster) -> Object:
+    wanted = claim("c")
+    expression = "device.attributes['gpu.example.com'].model == 'a100'"
+    wanted["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": expression}}]
+    return wanted
+
+
+def _for_all_where_pools_are_incomplete(cluster: Cluster) -> Object:
+    for name in NODES:
+        incomplete = slice_of(name, 1)
+        incomplete["spec"]["pool"]["resourceSliceCount"] = 2
+        cluster.picture.slices.put(incomplete)
+    wanted = claim("c")
+    wanted["spec"]["devices"]["requests"][0]["exactly"] = {"deviceClassName": "gpu", "allocationMode": "All"}
+    return wanted
+
+
+def _for_all_with_a_constraint(cluster: Cluster) -> Object:
+    wanted = _for_all_where_pools_are_incomplete(cluster)
+    for name in NODES:
+        different = slice_of(name, 2)
+        for place, device in enumerate(different["spec"]["devices"]):
+            device["attributes"] = {"gpu.example.com/socket": {"int": place}}
+        cluster.picture.slices.put(different)
+    wanted["spec"]["devices"]["constraints"] = [{"matchAttribute": "gpu.example.com/socket"}]
+    return wanted
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (
+            _with_failing_selector,
+            (
+                "claim ns/c: selector #0: CEL runtime error: no such key: model. consider using CEL optional chaining "
+                "(.? followed by orValue()) or guarding the check with has() for optional fields"
+            ),
+        ),
+        (
+            _for_all_where_pools_are_incomplete,
+            "claim ns/c, request g: asks for all devices, but a resource pool is currently being updated",
+        ),
+        (
+            _for_all_with_a_constraint,
+            "claim ns/c, request g: cannot add a device because a claim constraint would not be satisfied",
+        ),
+    ],
+)
+def test_nodes_with_the_same_error_have_the_same_reason(
+    made: Callable[[Cluster], Object], reason: str
+) -> None:
+    """Kube-scheduler adds them up; the event says which device or pool it is."""
+    cluster = Cluster(gpus=2)
+    cluster.picture.claim_objects.put(made(cluster))
+    assert cluster.ask(pod("p", "c")) == ([], {}, dict.fromkeys(NODES, reason))
 
 
 def test_pod_fits_where_devices_are() -> None:
