@@ -31,6 +31,7 @@ from scheduler.refusal_events import RefusalEvents
 from scheduler.releasing import Releaser, Releasing
 from scheduler.routes import Verbs
 from scheduler.scoring import Scorer, Scoring
+from scheduler.search_time import SearchTime
 from scheduler.self_check import SelfCheck
 from scheduler.server_check import ServerCheck
 from scheduler.take_over import CLAIMS_OF_ALL
@@ -74,6 +75,7 @@ class Sidecar:
         self._seconds: float = config.get("scheduling", "filterMilliseconds") / 1000
         self._decisions = Decisions()
         self._undoing = Undoing()
+        self._search_time = SearchTime()
         self.verbs = Verbs(
             Filter(
                 self._picture,
@@ -82,6 +84,7 @@ class Sidecar:
                 term=lambda: self._leadership.term,
                 best_fit=config.get("scheduling", "objective") == "BestFit",
                 conditions=self._conditions,
+                search_time=self._search_time,
                 refused=self._refused,
             ),
             Scorer(self._decisions, Scoring(config.get("scheduling", "scoring"))).scores,
@@ -184,6 +187,7 @@ class Sidecar:
             self._leadership,
             scheduler_name=self._scheduler_name,
             seconds=self._seconds,
+            search_time=self._search_time,
             tell=self._events.warn,
         )
 

@@ -19,6 +19,7 @@ from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for, is_reserv
 from scheduler.pods import PodRecord, pod_record
 from scheduler.reasons import with_shortfalls
 from scheduler.refusals import Refusals
+from scheduler.search_time import SearchTime
 
 UNKNOWN_NODE = "node is not known to the scheduling sidecar yet"
 
@@ -30,7 +31,7 @@ class Refused(NamedTuple):
     :param claims: its claims, as far as they exist.
     :param answer: what the allocator found, if that is what keeps the pod from the nodes.
     :param gains: as :attr:`~scheduler.cluster_picture.ClusterPicture.gains` was.
-    :param is_undecided: whether there was too little time for some of the nodes.
+    :param retry_at: when it is tried again, if there was too little time for some of the nodes (`SearchTime.clock`).
     """
 
     pod: PodRecord
@@ -40,7 +41,11 @@ class Refused(NamedTuple):
     problem: str = ""
     claims: tuple[ClaimOfPod, ...] = ()
     answer: PodAnswer | None = None
-    is_undecided: bool = False
+    retry_at: float | None = None
+
+
+class NobodyWaits(Exception):
+    """kube-scheduler has given up on the answer, so it is not looked for."""
 
 
 class Filter:
@@ -59,6 +64,7 @@ class Filter:
         term: Callable[[], int] = lambda: 0,
         best_fit: bool = False,
         conditions: BindingConditions | None = None,
+        search_time: SearchTime | None = None,
         refused: Callable[[Refused], None] = lambda refused: None,
     ) -> None:
         """Make a filter.
@@ -67,6 +73,7 @@ class Filter:
         :param term: the present term of the leader; raises an error on a replica that does not lead.
         :param best_fit: whether devices are chosen that waste least.
         :param conditions: which pods have to wait for those of their devices; none if it is left out.
+        :param search_time: when pods are tried again for which there was too little time.
         :param refused: told of pods that fit nowhere, each time that has been found out; without the picture's lock.
         """
         self._picture = picture
@@ -75,44 +82,60 @@ class Filter:
         self._term = term
         self._best_fit = best_fit
         self._conditions = conditions
+        self._search_time = search_time or SearchTime()
         self._refused = refused
         self._refusals = Refusals()
 
-    def answer(self, candidates: CandidateNodes) -> Verdicts:
-        """On which nodes a pod fits; without claims on all of them."""
+    def answer(self, candidates: CandidateNodes, is_wanted: Callable[[], bool] = lambda: True) -> Verdicts:
+        """On which nodes a pod fits; without claims on all of them.
+
+        :param is_wanted: whether kube-scheduler still waits.
+        :raises NobodyWaits: if it does not, before it is searched.
+        """
         unserved = nodes_without(candidates, self._picture)
         if not unserved:
-            return self._answer(candidates)
+            return self._answer(candidates, is_wanted)
         rest = candidates._replace(nodes=[node for node in candidates.nodes if node not in unserved])
-        verdicts = self._answer(rest) if rest.nodes else Verdicts((), {}, {})
+        verdicts = self._answer(rest, is_wanted) if rest.nodes else Verdicts((), {}, {})
         return verdicts._replace(beyond_preemption={**verdicts.beyond_preemption, **unserved})
 
-    def _answer(self, candidates: CandidateNodes) -> Verdicts:
+    def _answer(self, candidates: CandidateNodes, is_wanted: Callable[[], bool]) -> Verdicts:
         pod = pod_record(candidates.pod)
         if not pod.claims:
             return Verdicts(candidates.nodes, {}, {})
         self._decisions.wait_for_binds(pod.uid)
+        _insist(is_wanted)
         with self._picture.lock:
-            gains = self._picture.gains
-            try:
-                claims = claims_for(pod, self._picture.claims)
-            except ClaimProblem as problem:
-                refused = _refused_by_claims(pod, candidates, gains, problem)
-            else:
-                known = self._refusals.get(pod.uid, gains, claims, candidates)
-                if known is not None:
-                    return known
-                waiting = self._waiting(pod, claims)
-                answer = self._decide(pod, claims, candidates, is_binding=not waiting)
-                verdicts = self._verdicts(answer, candidates)
-                if not verdicts.fitting:
-                    refused = self._refused_by_devices(pod, candidates, gains, claims, answer, verdicts)
-                elif waiting:
-                    refused = _refused_by_conditions(pod, candidates, gains, claims, verdicts, waiting)
-                else:
-                    return verdicts
-        self._refused(refused)
-        return refused.verdicts
+            _insist(is_wanted)
+            found = self._found(pod, candidates)
+        if isinstance(found, Verdicts):
+            return found
+        self._refused(found)
+        return found.verdicts
+
+    def _found(self, pod: PodRecord, candidates: CandidateNodes) -> Verdicts | Refused:
+        """The nodes on which a pod fits, or what was known before; else that it has been refused."""
+        gains = self._picture.gains
+        try:
+            claims = claims_for(pod, self._picture.claims)
+        except ClaimProblem as problem:
+            return _refused_by_claims(pod, candidates, gains, problem)
+        known = self._refusals.get(pod.uid, gains, claims, candidates)
+        if known is not None:
+            return known
+        if not all(each.is_allocated for each in claims):
+            retry_at = self._search_time.retry_at(pod)
+            if retry_at is not None:
+                return self._put_off(pod, candidates, gains, claims, retry_at)
+        waiting, begun = self._waiting(pod, claims), self._search_time.clock()
+        answer = self._decide(pod, claims, candidates, is_binding=not waiting)
+        verdicts = self._verdicts(answer, candidates)
+        if not verdicts.fitting:
+            return self._refused_by_devices(pod, candidates, gains, claims, answer, verdicts, begun)
+        self._search_time.decided(pod)
+        if waiting:
+            return _refused_by_conditions(pod, candidates, gains, claims, verdicts, waiting)
+        return verdicts
 
     def _waiting(self, pod: PodRecord, claims: Sequence[ClaimOfPod]) -> str:
         """For which conditions of its devices a pod has to wait; empty if bind has something to do for it."""
@@ -165,17 +188,47 @@ class Filter:
         claims: list[ClaimOfPod],
         answer: PodAnswer,
         verdicts: Verdicts,
+        begun: float,
     ) -> Refused:
         verdicts = verdicts._replace(failed=with_shortfalls(self._picture, claims, verdicts.failed))
-        undecided = any(map(_is_late, answer.nodes.outcomes))
-        if not undecided:
-            self._refusals.put(pod.uid, gains, claims, candidates, verdicts)
-        return Refused(pod, candidates, verdicts, gains, "", tuple(claims), answer, is_undecided=undecided)
+        retry_at = None
+        if any(map(_is_late, answer.nodes.outcomes)):
+            retry_at = self._search_time.ended(pod, self._search_time.clock() - begun)
+        else:
+            self._search_time.decided(pod)
+        self._refusals.put(pod.uid, gains, claims, candidates, verdicts, retry_at)
+        return Refused(pod, candidates, verdicts, gains, "", tuple(claims), answer, retry_at)
+
+    def _put_off(
+        self,
+        pod: PodRecord,
+        candidates: CandidateNodes,
+        gains: int,
+        claims: list[ClaimOfPod],
+        retry_at: float,
+    ) -> Verdicts | Refused:
+        """Say what was said last, or that nothing is decided, without a search."""
+        last = self._refusals.last(pod.uid)
+        if last is None:
+            verdicts = Verdicts((), dict.fromkeys(candidates.nodes, self._undecided), {})
+        else:
+            verdicts = last.verdicts_on(candidates.nodes, self._undecided)
+            if last.retry_at == retry_at:
+                return verdicts
+        self._refusals.put(pod.uid, gains, claims, candidates, verdicts, retry_at)
+        return Refused(pod, candidates, verdicts, gains, "", tuple(claims), None, retry_at)
 
     def _reason(self, outcome: Outcome) -> str:
-        return (
-            f"undecided in {self._seconds * 1000:g} ms" if _is_late(outcome) else device_reason(outcome.error)
-        )
+        return self._undecided if _is_late(outcome) else device_reason(outcome.error)
+
+    @property
+    def _undecided(self) -> str:
+        return f"undecided in {self._seconds * 1000:g} ms"
+
+
+def _insist(is_wanted: Callable[[], bool]) -> None:
+    if not is_wanted():
+        raise NobodyWaits
 
 
 def _is_late(outcome: Outcome) -> bool:

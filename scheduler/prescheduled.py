@@ -28,6 +28,7 @@ from scheduler.pod_allocation import Grant, PodAllocation
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for
 from scheduler.pods import PodRecord
 from scheduler.reasons import with_shortfalls
+from scheduler.search_time import SearchTime
 from scheduler.undoing import Undoing
 
 RETRY_SECONDS = 1.0
@@ -64,6 +65,7 @@ class PreScheduledPods:
         *,
         scheduler_name: str,
         seconds: float,
+        search_time: SearchTime | None = None,
         tell: Tell,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -78,6 +80,7 @@ class PreScheduledPods:
         self._leader = leader
         self._scheduler_name = scheduler_name
         self._seconds = seconds
+        self._search_time = search_time or SearchTime()
         self._tell = tell
         self._clock = clock
         self._lock = Lock()
@@ -161,8 +164,9 @@ class PreScheduledPods:
     ) -> list[Grant] | None:
         """The devices on the pod's node; None if the claims do not fit there, as far as is known."""
         findings, gains = self._open.get(pod.key, _Findings()), self._picture.gains
-        if findings.gains == gains:
+        if findings.gains == gains or self._search_time.retry_at(pod) is not None:
             return None
+        begun = self._search_time.clock()
         state = self._picture.state
         state.time_limit = TimeLimit(self._seconds)
         found = state.filter([each.claim for each in claims], [pod.node]).nodes
@@ -174,7 +178,10 @@ class PreScheduledPods:
             allocators = {pod.node: device_reason(found[0].error)}
             reason = with_shortfalls(self._picture, claims, allocators)[pod.node]
         self._note(pod, f"on its node: {reason}")
-        findings.gains = None if found and found[0].error == OUT_OF_TIME else gains
+        findings.gains = gains
+        if found and found[0].error == OUT_OF_TIME:
+            findings.gains = None
+            self._search_time.ended(pod, self._search_time.clock() - begun)
         return None
 
     def _is_away(self, pod: PodRecord, claims: Sequence[ClaimOfPod]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from scheduler.extender_api import CandidateNodes, Verdicts
@@ -17,12 +18,26 @@ class Refusal(NamedTuple):
 
     :param gains: as :attr:`scheduler.cluster_picture.ClusterPicture.gains` was.
     :param claims: what the pod's claims were: uid, and whether they were allocated.
+    :param retry_at: when it is searched again, if there was too little time to decide.
     """
 
     gains: int
     claims: tuple[tuple[str, bool], ...]
     nodes: frozenset[str]
     verdicts: Verdicts
+    retry_at: float | None = None
+
+    def verdicts_on(self, nodes: Sequence[str], otherwise: str) -> Verdicts:
+        """The verdicts about other nodes than before.
+
+        :param otherwise: the reason on nodes without any.
+        """
+        beyond = self.verdicts.beyond_preemption
+        return Verdicts(
+            (),
+            {node: self.verdicts.failed.get(node, otherwise) for node in nodes if node not in beyond},
+            {node: beyond[node] for node in nodes if node in beyond},
+        )
 
 
 class Refusals:
@@ -32,20 +47,34 @@ class Refusals:
         self._refusals: OrderedDict[str, Refusal] = OrderedDict()
 
     def put(
-        self, uid: str, gains: int, claims: list[ClaimOfPod], candidates: CandidateNodes, verdicts: Verdicts
+        self,
+        uid: str,
+        gains: int,
+        claims: list[ClaimOfPod],
+        candidates: CandidateNodes,
+        verdicts: Verdicts,
+        retry_at: float | None = None,
     ) -> None:
-        """Remember that a pod fits on none of the candidates."""
+        """Remember that a pod fits on none of the candidates, as far as that was decided."""
         self._refusals.pop(uid, None)
-        self._refusals[uid] = Refusal(gains, _state_of(claims), frozenset(candidates.nodes), verdicts)
+        self._refusals[uid] = Refusal(
+            gains, _state_of(claims), frozenset(candidates.nodes), verdicts, retry_at
+        )
         if len(self._refusals) > MOST_REFUSALS:
             self._refusals.popitem(last=False)
+
+    def last(self, uid: str) -> Refusal | None:
+        """What was said of a pod last, whether or not it still holds."""
+        return self._refusals.get(uid)
 
     def get(
         self, uid: str, gains: int, claims: list[ClaimOfPod], candidates: CandidateNodes
     ) -> Verdicts | None:
         """The verdicts about the same nodes or more of them, if nothing has changed since that could help the pod."""
         known = self._refusals.get(uid)
-        if known is None or known.gains != gains or known.claims != _state_of(claims):
+        if known is None or known.retry_at is not None:
+            return None
+        if known.gains != gains or known.claims != _state_of(claims):
             return None
         if not known.nodes.issuperset(candidates.nodes):
             return None

@@ -21,7 +21,7 @@ from scheduler.extender_api import (
     read_candidates,
     read_preemption,
 )
-from scheduler.filtering import Filter
+from scheduler.filtering import Filter, NobodyWaits
 from scheduler.leading import NotLeading
 from serving.callers import Caller
 from serving.routes import HTTPError, Route, Waiting
@@ -97,7 +97,7 @@ def make_routes(verbs: Verbs, metrics: Metrics, most_bytes: int) -> Iterator[Rou
 
 
 def _filter(filtering: Filter, metrics: Metrics, candidates: CandidateNodes, caller: Caller) -> Object:
-    verdicts = _by_leader(lambda: filtering.answer(candidates))
+    verdicts = _by_leader(lambda: filtering.answer(candidates, caller.deadline.is_open))
     metrics.count("filter", "fits" if verdicts.fitting else "refused")
     return filter_result(verdicts, nominated_node(candidates.pod))
 
@@ -130,12 +130,14 @@ def _bind(binder: Binder, metrics: Metrics, request: BindingRequest, caller: Cal
 def _by_leader(work: Callable[[], _Answer]) -> _Answer:
     """What work returns.
 
-    :raises HTTPError: if another replica leads by now.
+    :raises HTTPError: if another replica leads by now, or nobody waits for the answer.
     """
     try:
         return work()
     except NotLeading as error:
         raise HTTPError(str(error), 503) from None
+    except NobodyWaits:
+        raise HTTPError("there was no time for the answer", 503) from None
 
 
 def _pod_fields(request: CandidateNodes | PreemptionRequest) -> Mapping[str, str]:

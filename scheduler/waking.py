@@ -30,8 +30,6 @@ from scheduler.pods import PodRecord
 TICK_SECONDS = 0.05
 #: The shortest time between two wake-ups.
 PAUSE_SECONDS = 0.5
-#: How long after a refusal without a decision the pod is tried again, at first and at most; twice as long each time.
-FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 60.0
 #: How many refused pods are remembered; for others, every change that could help anybody is taken to help them.
 MOST_PODS = 10_000
 
@@ -41,13 +39,11 @@ class _Waiting:
     """A pod that was refused.
 
     :ivar gains: :attr:`ClusterPicture.gains` when it was; less if a claim of the pod has changed since.
-    :ivar retries: how many times in a row it was refused for want of time.
     :ivar retry_at: when it is tried again whatever happens; None if that is of no use.
     """
 
     pod: PodRecord
     gains: int
-    retries: int = 0
     retry_at: float | None = None
 
 
@@ -91,12 +87,8 @@ class Waking:
         """Remember a pod that fits on none of the nodes."""
         pod = refused.pod
         with self._lock:
-            before = self._forget(pod.uid)
-            waiting = _Waiting(pod, refused.gains)
-            if refused.is_undecided:
-                waiting.retries = before.retries + 1 if before else 1
-                pause = min(LAST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(waiting.retries - 1, 10))
-                waiting.retry_at = self._clock() + pause
+            self._forget(pod.uid)
+            waiting = _Waiting(pod, refused.gains, refused.retry_at)
             self._waiting[pod.uid] = waiting
             for key in pod.claim_keys:
                 self._users.setdefault(key, set()).add(pod.uid)

@@ -10,6 +10,7 @@ from resourceapi.api_client import Unavailable
 from resourceapi.objects import Object
 from scheduler.extender_api import CandidateNodes
 from scheduler.filtering import Filter
+from scheduler.search_time import SearchTime
 from scheduler.waking import MOST_PODS, PAUSE_SECONDS, Waking
 from tests.scheduler.test_filtering import NODES, Cluster, allocation, claim, node, pod, slice_of
 
@@ -216,7 +217,11 @@ def test_undecided_pod_is_tried_again_after_ever_longer_pauses() -> None:
     sleepers = Sleepers()
     sleepers.picture.claim_objects.put(claim("c", count=3))
     sleepers.filter = Filter(
-        sleepers.picture, sleepers.cluster.decisions, seconds=0.0, refused=sleepers.waking.refused
+        sleepers.picture,
+        sleepers.cluster.decisions,
+        seconds=0.0,
+        search_time=SearchTime(sleepers.time),
+        refused=sleepers.waking.refused,
     )
     pauses = []
     for _ in range(8):

@@ -1,0 +1,100 @@
+"""Pods whose search the time limit has ended: they are answered from memory until they are tried again, and leave time for others."""
+
+from __future__ import annotations
+
+import pytest
+
+from allocator.scheduling import SchedulingState
+from resourceapi.objects import Object
+from scheduler.extender_api import CandidateNodes
+from scheduler.filtering import Filter, NobodyWaits, Refused
+from scheduler.search_time import FREE_SECONDS, PAUSES, SearchTime
+from tests.scheduler.test_filtering import NODES, Cluster, claim, pod
+
+UNDECIDED = "undecided in 0 ms"
+
+
+class Loop:
+    """A filter without any time, whose searches take a second each by a clock that is set by hand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float = 1.0) -> None:
+        self.now, self.searches = 100.0, 0
+        self.cluster = Cluster()
+        self.refused: list[Refused] = []
+        for number in range(40):
+            self.cluster.picture.claim_objects.put(claim(f"c{number}", count=3))
+        self.filter = Filter(
+            self.cluster.picture,
+            self.cluster.decisions,
+            seconds=0.0,
+            search_time=SearchTime(lambda: self.now),
+            refused=self.refused.append,
+        )
+        search = SchedulingState.filter
+
+        def slow(state: SchedulingState, *arguments: object, **more: object) -> object:
+            self.searches += 1
+            self.now += seconds
+            return search(state, *arguments, **more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(SchedulingState, "filter", slow)
+
+    def ask(self, number: int, nodes: tuple[str, ...] = NODES) -> set[str]:
+        self.cluster.decisions.clear()
+        return set(self.filter.answer(CandidateNodes(self.pod(number), nodes)).failed.values())
+
+    def pod(self, number: int) -> Object:
+        return pod(f"p{number}", f"c{number}")
+
+
+def test_undecided_pod_is_not_searched_for_again_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever events make kube-scheduler ask; other nodes than before have the same words."""
+    loop = Loop(monkeypatch, seconds=0.01)
+    for gain in range(20):
+        assert loop.ask(0, NODES if gain % 2 else ("n1",)) == {UNDECIDED}
+        loop.cluster.picture.nodes.put({"metadata": {"name": "n1", "labels": {"a": str(gain)}}})
+    assert (loop.searches, len(loop.refused)) == (1, 1)
+    loop.now += 1
+    assert loop.ask(0) == {UNDECIDED}
+    assert loop.searches == 2
+
+
+def test_many_pods_of_a_namespace_leave_most_of_the_time_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them are told when they are tried again."""
+    loop = Loop(monkeypatch)
+    begin = loop.now
+    for number in range(40):
+        assert loop.ask(number) == {UNDECIDED}
+    assert loop.searches <= FREE_SECONDS + 1
+    assert {each.pod.uid for each in loop.refused} == {f"uid-p{number}" for number in range(40)}
+    assert all(each.retry_at is not None for each in loop.refused)
+    for _ in range(100):
+        loop.now += 1
+        for number in range(40):
+            loop.ask(number)
+    assert loop.searches <= FREE_SECONDS + (loop.now - begin) / (1 + PAUSES) + 2
+
+
+def test_other_namespaces_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = Loop(monkeypatch)
+    for number in range(5):
+        loop.ask(number)
+    searches = loop.searches
+    other = claim("c", count=3)
+    other["metadata"]["namespace"] = "other"
+    loop.cluster.picture.claim_objects.put(other)
+    asked = pod("p", "c")
+    asked["metadata"]["namespace"] = "other"
+    loop.filter.answer(CandidateNodes(asked, NODES))
+    assert loop.searches == searches + 1
+
+
+@pytest.mark.parametrize(
+    "looks", [0, 1], ids=["before it has the picture", "while it waited for the picture"]
+)
+def test_nothing_is_searched_for_when_nobody_waits(monkeypatch: pytest.MonkeyPatch, looks: int) -> None:
+    loop = Loop(monkeypatch)
+    answers = iter([True] * looks + [False])
+    with pytest.raises(NobodyWaits):
+        loop.filter.answer(CandidateNodes(loop.pod(0), NODES), lambda: next(answers))
+    assert (loop.searches, loop.refused) == (0, [])
