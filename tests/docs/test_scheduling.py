@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from allocator.errors import GAVE_UP
 from allocator.explaining import shortfalls
 from allocator.scheduler_messages import device_reason
 from scheduler.filtering import UNKNOWN_NODE
@@ -25,6 +26,20 @@ TOLD = {
     "NotLeading",
     "Delay",
 }
+#: What the allocator says of nodes; where it is said in two ways, the last one is without names of devices.
+ALLOCATOR_ERRORS = {
+    "AllocationError",
+    "ExpressionError",
+    "RefusedDeviceError",
+    "UnreadyPoolError",
+    "NodeError",
+}
+#: Where those are raised, and not caught again before anybody sees them.
+RAISING = ("allocation", "attempt", "selection", "rules/capacity")
+#: What serving says for a route.
+ROUTE_MESSAGES = {"too_late", "too_many"}
+#: Where functions return messages.
+RETURNING = ("allocator/pre_filter.py", "scheduler/binding.py")
 #: The words of others: of kube-scheduler, of the API server.
 OF_OTHERS = re.compile(r"^… |^failed filter with extender")
 
@@ -42,12 +57,39 @@ def texts(node: ast.expr) -> Iterator[str]:
 
 def told() -> set[str]:
     """Every message of the sidecar."""
-    found = {device_reason(""), shortfalls.TOGETHER, UNKNOWN_NODE}
+    found = {device_reason(""), shortfalls.TOGETHER, UNKNOWN_NODE, GAVE_UP}
     for file in (ROOT / "scheduler").glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in TOLD:
                 found.update(texts(node.args[0]))
+            if isinstance(node, ast.keyword) and node.arg in ROUTE_MESSAGES:
+                found.update(texts(node.value))
+    found.update(*map(texts, _errors_of_allocator()), *map(texts, _returned()))
     return found
+
+
+def _errors_of_allocator() -> Iterator[ast.expr]:
+    for name in RAISING:
+        for node in ast.walk(ast.parse((ROOT / "allocator" / f"{name}.py").read_text("utf-8"))):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ALLOCATOR_ERRORS
+            ):
+                yield node.args[-1]
+
+
+def _returned() -> Iterator[ast.expr]:
+    """Sentences; what has no spaces are parts of paths."""
+    for name in RETURNING:
+        for node in ast.walk(ast.parse((ROOT / name).read_text("utf-8"))):
+            if isinstance(node, ast.Return) and node.value is not None:
+                found = (
+                    (node.value.body, node.value.orelse)
+                    if isinstance(node.value, ast.IfExp)
+                    else (node.value,)
+                )
+                yield from (each for each in found if any(" " in text for text in texts(each)))
 
 
 def shown() -> set[str]:
