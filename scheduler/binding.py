@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import partial
 from threading import Lock
-from typing import Protocol
-from urllib.parse import quote
 
 from allocator.allocated import allocation_of
 from allocator.time_limit import OutOfTime, TimeLimit
@@ -21,27 +19,16 @@ from scheduler.claim_writes import ClaimConflict, ClaimWrites, Consumer, same_de
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import BindingRequest
-from scheduler.leading import Fence
+from scheduler.leading import Fence, Leader
 from scheduler.pod_allocation import Grant, PodAllocation
 from scheduler.pod_claims import ClaimOfPod
-from scheduler.pods import claims_of
+from scheduler.pods import claims_of, pod_path
 from scheduler.undoing import Undoing
 
 OK, CREATED, NOT_FOUND = 200, 201, 404
 FIRST_OF_CLIENT, FIRST_OF_SERVER = 400, 500
 #: How long it may take to check devices before they are taken; that their selectors have to be evaluated again is rare.
 CHECK_SECONDS = 0.5
-
-
-class Leader(Protocol):
-    """Whether this process may allocate (:class:`scheduler.leading.Leadership`)."""
-
-    @property
-    def term(self) -> int:
-        """The term in which this process leads; raises NotLeading."""
-
-    def insist(self, term: int) -> None:
-        """Raise NotLeading unless the term goes on."""
 
 
 class BindError(ClaimcheckError):
@@ -123,6 +110,7 @@ class Binder:
                 if delay is not None:
                     raise _KeepAllocationError(delay.reason)
                 self._post(request, fence)
+                # the pod is bound from here on: what follows must not raise, as its devices would be taken back
             except _KeepAllocationError:
                 raise
             except Exception:
@@ -138,7 +126,7 @@ class Binder:
             raise BindError("its devices have to be found again")
         self._post(request, fence)
 
-    # --- a. what was found, if it is still so
+    # --- what was found, if it is still so
 
     def _assumed(self, request: BindingRequest, decision: Decision, fence: Fence) -> PodAllocation:
         """Take the devices in memory; nothing is written yet.
@@ -181,7 +169,7 @@ class Binder:
             raise ClaimConflict(f"ResourceClaim {decided.key!r} has other devices by now")
         return ClaimOfPod(decided.key, claim)
 
-    # --- f. the Binding
+    # --- the Binding
 
     def _post(self, request: BindingRequest, fence: Fence) -> None:
         """Create the Binding.
@@ -197,7 +185,9 @@ class Binder:
         }
         fence()
         try:
-            code, answer = self._api.request("POST", f"{_path(request)}/binding", body)
+            code, answer = self._api.request(
+                "POST", f"{pod_path(request.namespace, request.name)}/binding", body
+            )
             if code in (OK, CREATED):
                 return
             if not FIRST_OF_CLIENT <= code < FIRST_OF_SERVER:
@@ -214,7 +204,7 @@ class Binder:
 
         :raises BindError: if it is gone.
         """
-        path = _path(request)
+        path = pod_path(request.namespace, request.name)
         code, answer = self._api.request("GET", path)
         pod: Object = {} if code == NOT_FOUND else expect((code, answer), f"GET {path}", OK)
         if uid_of(pod) != request.uid:
@@ -234,7 +224,3 @@ class Binder:
 
 class _KeepAllocationError(BindError):
     """A pod is not bound yet, and keeps its devices."""
-
-
-def _path(request: BindingRequest) -> str:
-    return f"/api/v1/namespaces/{quote(request.namespace, safe='')}/pods/{quote(request.name, safe='')}"

@@ -4,8 +4,8 @@ Every write names the uid and the resourceVersion of the claim that it is about.
 server has sent before, with one part changed, so that fields survive that nobody here knows.
 
 A claim gets its devices in two writes, as kube-scheduler does it: first the finalizer, then the status. Between the two, and
-before each write that takes something away, the caller's fence is asked (:mod:`scheduler.leading`). So is undone what was
-done: first the reservation, then the allocation, then the finalizer. A process that is stopped between two of them, and goes
+before each write that takes something away, the caller's fence is asked (:mod:`scheduler.leading`). What was
+done is undone in reverse order: first the reservation, then the allocation, then the finalizer. A process that is stopped between two of them, and goes
 on after another one has taken over, harms nobody: whoever uses the claim has to write to it first, and what comes later then
 is a conflict.
 """
@@ -245,10 +245,11 @@ class ClaimWrites:
 
 def same_devices(one: Object | None, other: Object | None) -> bool:
     """Whether two allocations, in any form, hold the same devices for the same requests."""
-    return one is not None and other is not None and _devices(one) == _devices(other)
+    return one is not None and other is not None and devices_of(one) == devices_of(other)
 
 
-def _devices(allocation: Object) -> list[tuple[str, ...]]:
+def devices_of(allocation: Object) -> list[tuple[str, ...]]:
+    """What identifies each device of an allocation, and for which request it is."""
     parts = ("request", "driver", "pool", "device", "shareID")
     return [
         tuple(text(each, part) for part in parts)

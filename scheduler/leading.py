@@ -51,6 +51,17 @@ class Candidate(Protocol):
         ...
 
 
+class Leader(Protocol):
+    """Whether this process may allocate (:class:`Leadership`)."""
+
+    @property
+    def term(self) -> int:
+        """The term in which this process leads; raises NotLeading."""
+
+    def insist(self, term: int) -> None:
+        """Raise NotLeading unless the term goes on."""
+
+
 class _Hold(NamedTuple):
     """A term in which this process holds the Lease, and when it sent the last renewal that succeeded."""
 

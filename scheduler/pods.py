@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import NamedTuple
+from urllib.parse import quote
 
 from cluster.store import uid_of
 from resourceapi.manifests import entries, has_ended, mapping, name_of, text
@@ -95,3 +96,8 @@ def claims_of(pod: Object) -> list[PodClaim]:
         claim = text(status, "resourceClaimName")
         found.append(PodClaim(entry, claim, is_generated=True, is_needed=status is None or bool(claim)))
     return found
+
+
+def pod_path(namespace: str, name: str) -> str:
+    """Where the API server has a pod."""
+    return f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"

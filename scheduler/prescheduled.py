@@ -20,10 +20,9 @@ from allocator.time_limit import TimeLimit
 from cluster.store import Change
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
-from scheduler.binding import Leader
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
-from scheduler.leading import NotLeading
+from scheduler.leading import Leader, NotLeading
 from scheduler.pod_allocation import Grant, PodAllocation
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for
 from scheduler.pods import PodRecord

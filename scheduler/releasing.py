@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Event, Lock
-from urllib.parse import quote
 
 from allocator.errors import AWAY
 from cluster.store import uid_of
@@ -19,14 +18,13 @@ from resourceapi.api_client import Api, expect
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import mapping, text
-from scheduler.binding import Leader
 from scheduler.claim_writes import ClaimWrites, Consumer
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.filtering import Refused
-from scheduler.leading import NotLeading
+from scheduler.leading import Leader, NotLeading
 from scheduler.pod_allocation import PodAllocation
 from scheduler.pod_claims import ClaimOfPod, reservations
-from scheduler.pods import PodRecord
+from scheduler.pods import PodRecord, pod_path
 from scheduler.undoing import Undoing
 
 #: How many pods wait at most; the oldest are left out, and come again when they are refused again.
@@ -78,7 +76,7 @@ class Releaser:
 
     def _is_waiting(self, pod: PodRecord) -> bool:
         """Whether the pod is on no node: a Binding may have arrived of which no answer came."""
-        path = f"/api/v1/namespaces/{quote(pod.namespace, safe='')}/pods/{quote(pod.name, safe='')}"
+        path = pod_path(pod.namespace, pod.name)
         code, answer = self._api.request("GET", path)
         if code == NOT_FOUND:
             return False

@@ -11,9 +11,10 @@ from allocator.allocated import allocation_of
 from cluster.store import key_of, uid_of, version_of
 from resourceapi.api_client import Api, Listing, Unavailable
 from resourceapi.logs import LOGGER, log
-from resourceapi.manifests import entries, mapping, text
+from resourceapi.manifests import mapping
 from resourceapi.objects import Object
 from resourceapi.shortening import shortened
+from scheduler.claim_writes import devices_of
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.take_over import CLAIMS_OF_ALL
 
@@ -21,7 +22,6 @@ from scheduler.take_over import CLAIMS_OF_ALL
 LAG_SECONDS = 5.0
 RELIST_SECONDS = 30.0
 MOST_NAMES, MAX_NAME = 10, 200
-_DEVICE = ("request", "driver", "pool", "device", "shareID")
 
 
 class Held(NamedTuple):
@@ -122,8 +122,7 @@ def _held_by(claims: Iterable[Object]) -> dict[str, Held]:
 
 
 def _devices(claim: Object) -> tuple[tuple[str, ...], ...]:
-    results = entries(mapping(claim, "status", "allocation", "devices"), "results")
-    return tuple(tuple(text(result, part) for part in _DEVICE) for result in results)
+    return tuple(devices_of(mapping(claim, "status", "allocation")))
 
 
 def _differences(listed: Mapping[str, Held], known: Mapping[str, Held], revision: int) -> set[str]:

@@ -22,13 +22,12 @@ from resourceapi.logs import log
 from resourceapi.manifests import entries, mapping, name_of, text
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
+from scheduler.claim_writes import FINALIZER, Target
 from scheduler.leading import Fence
 
-FINALIZER = "resource.kubernetes.io/delete-protection"
 SEEN_BY = "claimcheck/seen-by"
 """The annotation with the leader that found the claim unfinished, and a number so that it differs; nothing reads it."""
-_V1 = f"/apis/{GROUP}/v1"
-CLAIMS_OF_ALL = f"{_V1}/{CLAIM.resource}"
+CLAIMS_OF_ALL = f"/apis/{GROUP}/v1/{CLAIM.resource}"
 OK, NOT_FOUND, CONFLICT = 200, 404, 409
 WRITERS = 8
 
@@ -81,7 +80,7 @@ class TakeOver:
     def _settle(self, claim: Object, insist: Fence) -> None:
         """Change a claim, unless somebody else does: either way, what was sent before names a version that it has no longer."""
         insist()
-        path, revision = _path(claim), _revision(claim)
+        path, revision = Target.of(claim).path, _revision(claim)
         answer = self._api.request(
             "PATCH", path, {"metadata": {"resourceVersion": revision, **self._change(claim)}}
         )
@@ -110,11 +109,6 @@ class TakeOver:
             if is_pod and not self._is_on_node(namespace, text(consumer, "name"), text(consumer, "uid")):
                 return {"annotations": {SEEN_BY: f"{self._identity}/{self._count}"}}
         return {}
-
-
-def _path(claim: Object) -> str:
-    namespace = text(mapping(claim, "metadata"), "namespace")
-    return f"{_V1}/namespaces/{namespace}/{CLAIM.resource}/{name_of(claim)}"
 
 
 def _revision(claim: Object) -> str:

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from resourceapi.objects import Object
-from scheduler.take_over import FINALIZER
+from scheduler.claim_writes import FINALIZER
 from tests.e2e import fleet
 from tests.e2e.balancer import Balancer, balancing
 from tests.e2e.binaries import tool

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from resourceapi.objects import Object
+from scheduler.config import schema_of_config
 from scheduler.decisions import Decision, Decisions
 from scheduler.extender_api import CandidateNodes
 from scheduler.pod_claims import ClaimOfPod
@@ -170,3 +171,9 @@ def test_places_of_allocated_claims() -> None:
     allocated = {**held("d", request="r/b"), "spec": spec}
     assert places_of(allocated) == [1]
     assert places_of({"spec": spec}) == []
+
+
+def test_formulas_are_those_of_the_configuration() -> None:
+    """Each by its name."""
+    setting = schema_of_config()["properties"]["scheduling"]["properties"]["scoring"]
+    assert setting["enum"] == [each.value for each in Scoring]
