@@ -11,6 +11,7 @@ from allocator.scheduler_messages import device_reason
 from allocator.scheduling import PodAnswer
 from allocator.time_limit import TimeLimit
 from scheduler.binding_conditions import BindingConditions
+from scheduler.claim_arrivals import ClaimArrivals
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decision, Decisions
 from scheduler.extended_resources import nodes_without
@@ -85,6 +86,7 @@ class Filter:
         self._search_time = search_time or SearchTime()
         self._refused = refused
         self._refusals = Refusals()
+        self._arrivals = ClaimArrivals(picture)
 
     def answer(self, candidates: CandidateNodes, is_wanted: Callable[[], bool] = lambda: True) -> Verdicts:
         """On which nodes a pod fits; without claims on all of them.
@@ -104,6 +106,7 @@ class Filter:
         if not pod.claims:
             return Verdicts(candidates.nodes, {}, {})
         self._decisions.wait_for_binds(pod.uid)
+        self._arrivals.wait_for_claims(pod)
         _insist(is_wanted)
         with self._picture.lock:
             _insist(is_wanted)
