@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Lock
 from typing import NamedTuple
 
 from resourceapi.objects import Object
@@ -56,6 +57,8 @@ class PodAllocation:
         self._allocated = allocated
         self._assumed: list[str] = []
         self._begun: list[_Begun] = []
+        #: held while taking back: all who wait for one of the claims try
+        self._taking_back = Lock()
 
     @property
     def keys(self) -> list[str]:
@@ -99,10 +102,11 @@ class PodAllocation:
         :raises Unavailable: if it is not done: the devices count as taken until it is.
         :raises NotLeading: if it is for another process to do.
         """
-        while self._begun:
-            target, allocation = self._begun[-1]
-            self._writes.take_back(target, self._consumer, allocation, self._fence)
-            self._begun.pop()
+        with self._taking_back:
+            while self._begun:
+                target, allocation = self._begun[-1]
+                self._writes.take_back(target, self._consumer, allocation, self._fence)
+                self._begun.pop()
         self.forget()
 
     def forget(self) -> None:

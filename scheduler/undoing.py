@@ -84,5 +84,7 @@ class Undoing:
         except Exception:  # noqa: BLE001 - whatever it is, the devices stay taken, and others are taken back
             LOGGER.exception("devices not taken back")
             return False
-        self._pending.remove(allocation)
+        with self._changed:
+            if allocation in self._pending:  # others may have tried at the same time
+                self._pending.remove(allocation)
         return True

@@ -271,3 +271,34 @@ def test_the_lease_is_lost_on_the_way(scene: str, answers: int) -> None:
     new = Sidecar(api)
     new.take_over()
     assert_bound(new)
+
+
+def test_several_who_wait_take_back() -> None:
+    """Each for another claim of the attempt; what one of them has begun the others do not do as well."""
+    api = cluster(claim("a"), claim("b"), pod("p", "a", "b"))
+    sidecar = Sidecar(api)
+    sidecar.decide("p")
+    api.hooks.append(lambda request: setattr(api, "down", api.down or request.path.endswith("/status")))
+    sidecar.bind("p")
+    api.hooks.clear()
+    assert len(sidecar.undoing) == 1
+    api.down = False
+    gate = api.pause(1)
+    failed: list[Exception] = []
+
+    def wait_for(key: str) -> None:
+        try:
+            with sidecar.undoing.holding([key]):
+                pass
+        except Exception as error:  # noqa: BLE001 - the test shows it
+            failed.append(error)
+
+    first, second = (Thread(target=wait_for, args=[key], daemon=True) for key in ("ns/a", "ns/b"))
+    first.start()
+    assert gate.reached.wait(30)
+    second.start()
+    second.join(0.1)  # it ends only if it does what the first one has begun
+    gate.resume.set()
+    for each in (first, second):
+        each.join(30)
+    assert (failed, len(sidecar.undoing), traces(api)) == ([], 0, [])
