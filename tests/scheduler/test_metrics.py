@@ -13,6 +13,7 @@ import pytest
 
 from resourceapi.objects import Object
 from scheduler import assembly
+from scheduler.application import Deadline
 from scheduler.claim_creation import LATE_SECONDS
 from scheduler.config import load_config
 from scheduler.leading import Leadership
@@ -73,7 +74,7 @@ class Scene:
     def ask(self, verb: str, body: Object) -> Any:
         """What kube-scheduler is answered."""
         route = self._routes[verb]
-        answer = route.handler(route.decode(json.dumps(body).encode()), cast(Caller, None))
+        answer = route.handler(route.decode(json.dumps(body).encode()), Caller("", Deadline(60.0), 0))
         return answer.finish() if isinstance(answer, Waiting) else answer
 
     def filter(self, name: str) -> Any:
