@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from threading import Condition
 from time import monotonic
@@ -10,10 +9,9 @@ from typing import NamedTuple
 
 from allocator.answers import Answers
 from resourceapi.objects import Object
+from scheduler.newest import Newest
 from scheduler.pod_claims import ClaimOfPod
 
-#: How many decisions are kept; those of pods that are refused, deleted or bound by others are pushed out in time.
-MOST_DECISIONS = 10_000
 #: How long the bind of a pod is waited for after its filter, in seconds, before the next pod is filtered.
 IN_FLIGHT_SECONDS = 0.05
 
@@ -50,18 +48,18 @@ class Decisions:
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._decisions: OrderedDict[str, Decision] = OrderedDict()
+        # those of pods that are deleted or bound by others are pushed out in time
+        self._decisions: Newest[Decision] = Newest()
         self._in_flight: dict[str, float] = {}
         self._settled = Condition()
 
     def put(self, decision: Decision) -> None:
-        """Keep a decision in place of an earlier one about the pod; its bind may come now."""
+        """Keep a decision in place of an earlier one about the pod; its bind may come now, if it fits anywhere."""
         with self._settled:
-            self._decisions.pop(decision.uid, None)
-            self._decisions[decision.uid] = decision
-            if len(self._decisions) > MOST_DECISIONS:
-                self._decisions.popitem(last=False)
-            if decision.places:
+            if not decision.places:
+                self._decisions.pop(decision.uid)
+            else:
+                self._decisions.put(decision.uid, decision, len(decision.answers))
                 self._in_flight[decision.uid] = self._clock() + IN_FLIGHT_SECONDS
 
     def get(self, uid: str) -> Decision | None:
@@ -71,7 +69,7 @@ class Decisions:
     def take(self, uid: str) -> Decision | None:
         """Take out the decision about a pod, if there is one."""
         with self._settled:
-            return self._decisions.pop(uid, None)
+            return self._decisions.pop(uid)
 
     def bound(self, uid: str) -> None:
         """Note that the bind of a pod has come, and the picture has its devices."""

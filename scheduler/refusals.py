@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from scheduler.extender_api import CandidateNodes, Verdicts
+from scheduler.newest import Newest
 from scheduler.pod_claims import ClaimOfPod
-
-#: How many refusals are remembered.
-MOST_REFUSALS = 10_000
 
 
 class Refusal(NamedTuple):
@@ -44,7 +41,7 @@ class Refusals:
     """The latest refusal of each pod, by its uid; for one thread at a time."""
 
     def __init__(self) -> None:
-        self._refusals: OrderedDict[str, Refusal] = OrderedDict()
+        self._refusals: Newest[Refusal] = Newest()
 
     def put(
         self,
@@ -56,12 +53,8 @@ class Refusals:
         retry_at: float | None = None,
     ) -> None:
         """Remember that a pod fits on none of the candidates, as far as that was decided."""
-        self._refusals.pop(uid, None)
-        self._refusals[uid] = Refusal(
-            gains, _state_of(claims), frozenset(candidates.nodes), verdicts, retry_at
-        )
-        if len(self._refusals) > MOST_REFUSALS:
-            self._refusals.popitem(last=False)
+        refusal = Refusal(gains, _state_of(claims), frozenset(candidates.nodes), verdicts, retry_at)
+        self._refusals.put(uid, refusal, len(candidates.nodes))
 
     def last(self, uid: str) -> Refusal | None:
         """What was said of a pod last, whether or not it still holds."""

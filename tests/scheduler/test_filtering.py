@@ -407,7 +407,7 @@ def test_filter_does_not_wait_for_the_pod_itself(filtering: tuple[Filter, Decisi
 
 def test_oldest_decisions_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that were made anew last stay."""
-    monkeypatch.setattr("scheduler.decisions.MOST_DECISIONS", 2)
+    monkeypatch.setattr("scheduler.newest.MOST_PAIRS", 6)  # two pods on two nodes
     cluster = Cluster()
     cluster.picture.claim_objects.put(claim("c"))
     for name in ("p", "q", "p", "r"):
@@ -419,7 +419,7 @@ def test_oldest_decisions_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_oldest_refusals_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """The allocator looks again for a pod whose refusal is not remembered."""
-    monkeypatch.setattr("scheduler.refusals.MOST_REFUSALS", 2)
+    monkeypatch.setattr("scheduler.newest.MOST_PAIRS", 6)  # two pods on two nodes
     cluster = Cluster()
     cluster.picture.claim_objects.put(claim("c", count=2))
     for name in ("p", "q", "r", "r", "q"):
