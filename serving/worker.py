@@ -23,6 +23,7 @@ from serving.shared_slot import SharedSlot
 from serving.tls import CertificateError, ServerTLS
 
 POLL_SECONDS = 1.0
+_ENDING = (signal.SIGTERM, signal.SIGINT)
 # Descriptors for files, and for connections to the API server.
 SPARE_DESCRIPTORS = 200
 LEAST_CONNECTIONS = 16  # however few descriptors there are
@@ -77,7 +78,7 @@ class _Worker:
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         ending = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in _ENDING:
             loop.add_signal_handler(number, ending.set)
         loop.add_reader(self.place.lifeline, self._orphaned, ending)
         acceptor = Acceptor(
@@ -101,6 +102,11 @@ class _Worker:
         await self.server.shutdown(self.settings.drain_seconds)
         self.application.stop()
         log(logging.INFO, "stopped")
+        # An interrupt comes to all processes of a terminal, and the supervisor passes it on: asyncio cannot take the
+        # second one while it closes the loop.
+        for number in _ENDING:
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_IGN)
 
     def _orphaned(self, ending: asyncio.Event) -> None:
         """End as well: the process is gone that would restart and end workers, and renew certificates."""
