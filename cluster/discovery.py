@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from resourceapi.api_client import Api, Unavailable, expect
+from resourceapi.api_client import NOT_FOUND, Api, Unavailable, expect
 from resourceapi.kinds import KINDS, Kind
 from resourceapi.manifests import text
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
-
-NOT_FOUND = 404
 
 
 class Discovery:

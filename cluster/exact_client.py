@@ -15,14 +15,13 @@ from typing import Any
 from cluster.client import JSON, Client
 from cluster.wire_format import WireError, field, fields, replaced, values_of
 from resourceapi import deep_json
-from resourceapi.api_client import Unavailable
+from resourceapi.api_client import CONFLICT, INVALID, NOT_FOUND, OK, Unavailable
 from resourceapi.json_values import JSONError
 from resourceapi.manifests import entries, mapping, text
 from resourceapi.objects import Object
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
-OK, NOT_FOUND, CONFLICT, INVALID = 200, 404, 409, 422
 #: The fields that are compared in this way.
 COMPARED = frozenset({"spec", "status.allocation"})
 # Numbers of fields. Sources: generated.proto of k8s.io/apimachinery (runtime, meta/v1) and of k8s.io/api/resource/v1.

@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from resourceapi.api_client import Api, expect, expect_object
+from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, expect, expect_object
 from resourceapi.manifests import mapping, text
+from resourceapi.timestamps import in_microseconds
 
 LEAST_SECONDS = 2
 # What a holder writes who gives a Lease back, as client-go does.
 RELEASED_SECONDS = 1
-OK, CREATED, NOT_FOUND, CONFLICT = 200, 201, 404, 409
 Clock = Callable[[], float]
 
 
@@ -188,4 +188,4 @@ class Unopposed:
 
 
 def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return in_microseconds(datetime.now(UTC))

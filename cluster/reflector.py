@@ -11,7 +11,7 @@ from typing import Any
 from cluster.client import JSON, Client
 from cluster.interruption import Interruption
 from cluster.store import Collection
-from resourceapi.api_client import Listing, Unavailable
+from resourceapi.api_client import NOT_FOUND, Listing, Unavailable
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import mapping, text
 
@@ -21,7 +21,6 @@ SOCKET_SECONDS = WATCH_SECONDS + 15.0
 ENDING_SECONDS = 1.0
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0
 NOT_SERVED_SECONDS = 15.0
-NOT_FOUND = 404
 # The part of an object that an API server sends to those who need no more: no spec, no status.
 METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from cluster.discovery import Discovery
 from conversion.crd_list_keys import without_empty_list_keys
 from conversion.documents import ConversionError, convert_document
-from resourceapi.api_client import MOST_OBJECTS, Api, Listing, Unavailable, expect
+from resourceapi.api_client import FORBIDDEN, MOST_OBJECTS, Api, Listing, Unavailable, expect
 from resourceapi.decoding import DecodingError
 from resourceapi.deep_json import equal
 from resourceapi.errors import ClaimcheckError
@@ -42,7 +42,6 @@ KEPT_METADATA = (
     "ownerReferences",
     "finalizers",
 )
-NOT_FOUND, FORBIDDEN = 404, 403
 # The server's message about an exceeded quota. The hint is for the built-in quota, which goes by the status that
 # kube-controller-manager writes; webhooks, whose messages the server quotes, go by the spec.
 EXCEEDED, BY_WEBHOOK = "exceeded quota: ", "denied the request"

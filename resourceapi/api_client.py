@@ -9,6 +9,11 @@ from resourceapi.errors import ClaimcheckError
 from resourceapi.manifests import mapping, name_of, text
 from resourceapi.objects import Object
 
+#: Statuses of answers.
+OK, CREATED = 200, 201
+FORBIDDEN, NOT_FOUND, CONFLICT, INVALID = 403, 404, 409, 422
+#: The first status that blames the client, and the first that does not.
+FIRST_OF_CLIENT, FIRST_OF_SERVER = 400, 500
 FIRST_PAGE = 25
 PAGE = 500
 #: What a command reads of one collection: more than the pods of the largest cluster that Kubernetes supports (150,000).

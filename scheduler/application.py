@@ -12,7 +12,6 @@ from scheduler.config import client_name, load_config
 from scheduler.routes import make_routes
 from serving import supervisor
 from serving.api_server import make_profile
-from serving.application import Settings
 from serving.bodies import Limits
 from serving.certificate_setup import (
     certificates_are_own,
@@ -23,7 +22,8 @@ from serving.certificate_setup import (
 )
 from serving.certificate_store import Keeper
 from serving.clients import Clients
-from serving.config_file import Config, ConfigError
+from serving.config_file import Config
+from serving.configured import Configured
 from serving.routes import Route
 from serving.tls import ServerTLS
 
@@ -57,31 +57,11 @@ def serve(config: Config) -> None:
     supervisor.serve(Scheduler(config))
 
 
-class Scheduler:
+class Scheduler(Configured):
     """The sidecar in the process that starts its worker (a :class:`serving.application.Application`)."""
 
     def __init__(self, config: Config) -> None:
-        self._config = config
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the server; there is one worker, as there is one picture of the cluster."""
-        get = self._config.get
-        return Settings(
-            address=get("listen", "address"),
-            port=get("listen", "port"),
-            workers=1,
-            connections=get("limits", "connections"),
-            idle_seconds=get("timeouts", "idle"),
-            drain_grace_seconds=get("timeouts", "lameDuck"),
-            drain_seconds=get("timeouts", "drain"),
-        )
-
-    @property
-    def log_level(self) -> str:
-        """The name of the least level of log lines."""
-        level: str = self._config.get("logging", "level")
-        return level
+        super().__init__(config, workers=1)  # as there is one picture of the cluster
 
     def prepare(self) -> None:
         """Check the configuration."""
@@ -94,10 +74,6 @@ class Scheduler:
     def tls(self, runtime: Path) -> ServerTLS:
         """The certificate to serve with."""
         return make_tls(self._config, runtime, knows_own_clients=bool(client_name(self._config)))
-
-    def config_error(self, section: str, message: str) -> ConfigError:
-        """An error about a section of the configuration."""
-        return self._config.error((section,), message)
 
     def worker(self, runtime: Path, *, is_first: bool) -> SchedulerWorker:
         """The sidecar in this process."""

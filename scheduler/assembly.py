@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from cluster.client import Client
 from cluster.exact_client import ExactClient
 from cluster.reflector import Reflector
+from resourceapi.timestamps import in_seconds
 from scheduler.binding import Binder
 from scheduler.binding_conditions import BindingConditions
 from scheduler.claim_creation import ClaimCreation
@@ -288,4 +289,4 @@ class Sidecar:
 
 def _now() -> str:
     """The time as claims have it: whole seconds, as kube-scheduler writes them."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return in_seconds(datetime.now(UTC))

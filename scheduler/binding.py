@@ -10,7 +10,16 @@ from threading import Lock
 from allocator.allocated import allocation_of
 from allocator.time_limit import OutOfTime, TimeLimit
 from cluster.store import uid_of
-from resourceapi.api_client import Api, Unavailable, expect
+from resourceapi.api_client import (
+    CREATED,
+    FIRST_OF_CLIENT,
+    FIRST_OF_SERVER,
+    NOT_FOUND,
+    OK,
+    Api,
+    Unavailable,
+    expect,
+)
 from resourceapi.errors import ClaimcheckError
 from resourceapi.manifests import mapping, text
 from resourceapi.objects import Object
@@ -25,8 +34,6 @@ from scheduler.pod_claims import ClaimOfPod
 from scheduler.pods import claims_of, pod_path
 from scheduler.undoing import Undoing
 
-OK, CREATED, NOT_FOUND = 200, 201, 404
-FIRST_OF_CLIENT, FIRST_OF_SERVER = 400, 500
 #: How long it may take to check devices before they are taken; that their selectors have to be evaluated again is rare.
 CHECK_SECONDS = 0.5
 

@@ -18,13 +18,13 @@ from urllib.parse import quote
 
 from allocator.allocated import allocation_of
 from cluster.store import uid_of
-from resourceapi.api_client import Api, Unavailable, expect
+from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect
 from resourceapi.encoding import encode
 from resourceapi.errors import ClaimcheckError
 from resourceapi.kinds import CLAIM
 from resourceapi.limits import RESERVED_FOR
 from resourceapi.manifests import entries, mapping, name_of, text
-from resourceapi.model.versions import GROUP
+from resourceapi.model.versions import V1_PATH
 from resourceapi.objects import Object
 from resourceapi.schema import Schema
 from scheduler.leading import Fence
@@ -33,7 +33,6 @@ from scheduler.snapshots import Snapshots
 
 #: Keeps a claim that is in use from being deleted; kube-controller-manager takes it away with the allocation.
 FINALIZER = "resource.kubernetes.io/delete-protection"
-OK, NOT_FOUND, CONFLICT = 200, 404, 409
 #: How often a claim that others keep changing is read again before a write is given up.
 MOST_TRIES = 5
 
@@ -63,7 +62,7 @@ class Target(NamedTuple):
     def path(self) -> str:
         """Where the API server has it."""
         namespace, name = quote(self.namespace, safe=""), quote(self.name, safe="")
-        return f"/apis/{GROUP}/v1/namespaces/{namespace}/{CLAIM.resource}/{name}"
+        return f"{V1_PATH}/namespaces/{namespace}/{CLAIM.resource}/{name}"
 
 
 class Consumer(NamedTuple):

@@ -15,14 +15,12 @@ from cluster.objects import ClusterObjects, read_node
 from cluster.reflector import Reflector
 from cluster.store import Change, Collection, VersionedCollection
 from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE
-from resourceapi.model.versions import GROUP
+from resourceapi.model.versions import GROUP, V1_PATH
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.pods import PodRecord, read_pod
 from scheduler.snapshots import InConfiguration, Snapshots
-
-_V1 = f"/apis/{GROUP}/v1"
 
 
 class Source(NamedTuple):
@@ -107,10 +105,10 @@ class ClusterPicture:
         """What is to be watched; what others depend on comes first."""
         return [
             Source("/api/v1/nodes", self.nodes),
-            Source(f"{_V1}/{RESOURCE_SLICE.resource}", self.slices),
-            Source(f"{_V1}/{DEVICE_CLASS.resource}", self.classes),
+            Source(f"{V1_PATH}/{RESOURCE_SLICE.resource}", self.slices),
+            Source(f"{V1_PATH}/{DEVICE_CLASS.resource}", self.classes),
             *self._rules(),
-            Source(f"{_V1}/{CLAIM.resource}", self.claim_objects),
+            Source(f"{V1_PATH}/{CLAIM.resource}", self.claim_objects),
             Source("/api/v1/pods", self.pods),
         ]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 from threading import Event
 
-from resourceapi.api_client import Api, Unavailable, expect, expect_object
+from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, Unavailable, expect, expect_object
 from resourceapi.logs import log
 from resourceapi.manifests import mapping, text
 from resourceapi.objects import Object
@@ -21,7 +21,6 @@ COLLECTION = "/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices"
 PORT_NAME = "https"
 CHECK_SECONDS = 10.0
 ATTEMPTS = 5
-OK, CREATED, NOT_FOUND, CONFLICT = 200, 201, 404, 409
 
 
 class Endpoint:

@@ -11,9 +11,10 @@ from threading import Event, Lock
 from time import monotonic
 from uuid import uuid4
 
-from resourceapi.api_client import Api, Unavailable, expect
+from resourceapi.api_client import CREATED, NOT_FOUND, OK, Api, Unavailable, expect
 from resourceapi.logs import log
 from resourceapi.objects import Object
+from resourceapi.timestamps import in_microseconds
 from scheduler.pods import PodRecord
 from scheduler.shown_text import shown
 from scheduler.turns import Turns
@@ -28,7 +29,6 @@ MOST_PODS, MOST_QUEUED = 10_000, 1_000
 WRITES_PER_SECOND = 5
 #: How long the same words about a pod are counted before the count is written.
 COUNTING_SECONDS = 60.0
-OK, CREATED, NOT_FOUND = 200, 201, 404
 
 
 @dataclass
@@ -146,4 +146,4 @@ class PodEvents:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return in_microseconds(datetime.now(UTC))

@@ -14,7 +14,7 @@ from threading import Event, Lock
 
 from allocator.errors import AWAY
 from cluster.store import uid_of
-from resourceapi.api_client import Api, expect
+from resourceapi.api_client import NOT_FOUND, OK, Api, expect
 from resourceapi.errors import ClaimcheckError
 from resourceapi.logs import LOGGER, log
 from resourceapi.manifests import mapping, text
@@ -30,7 +30,6 @@ from scheduler.undoing import Undoing
 #: How many pods wait at most; the oldest are left out, and come again when they are refused again.
 MOST_PODS = 1_000
 PAUSE_SECONDS = 0.1
-OK, NOT_FOUND = 200, 404
 
 
 class Releaser:

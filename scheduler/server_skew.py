@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from allocator.features import GATES
 from cluster.client import Client
 from cluster.deadlines import deadline
-from resourceapi.api_client import Api, Unavailable, expect
+from resourceapi.api_client import NOT_FOUND, Api, Unavailable, expect
 from resourceapi.errors import ClaimcheckError
 from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS, RESOURCE_SLICE
 from resourceapi.manifests import entries, mapping, text
@@ -26,7 +26,6 @@ from scheduler.snapshots import InConfiguration, InResults, NotKept, Snapshots
 BUILT_IN, CUSTOM_RESOURCES = "BuiltIn", "CustomResources"
 COMPATIBILITY_GROUPS = "DRADeviceCompatibilityGroups"
 VERSION = "v1"
-NOT_FOUND = 404
 # The first release that can have compatibility groups.
 GROUPS_MINOR = 37
 MAX_NAMES = 300

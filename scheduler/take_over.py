@@ -16,19 +16,18 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from resourceapi.api_client import Api, Unavailable, expect, expect_object
+from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable, expect, expect_object
 from resourceapi.kinds import CLAIM
 from resourceapi.logs import log
 from resourceapi.manifests import entries, mapping, name_of, text
-from resourceapi.model.versions import GROUP
+from resourceapi.model.versions import V1_PATH
 from resourceapi.objects import Object
 from scheduler.claim_writes import FINALIZER, Target
 from scheduler.leading import Fence
 
 SEEN_BY = "claimcheck/seen-by"
 """The annotation with the leader that found the claim unfinished, and a number so that it differs; nothing reads it."""
-CLAIMS_OF_ALL = f"/apis/{GROUP}/v1/{CLAIM.resource}"
-OK, NOT_FOUND, CONFLICT = 200, 404, 409
+CLAIMS_OF_ALL = f"{V1_PATH}/{CLAIM.resource}"
 WRITERS = 8
 
 

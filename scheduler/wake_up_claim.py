@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from resourceapi.api_client import Api, expect
+from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, expect
 from resourceapi.kinds import CLAIM
 from resourceapi.model.versions import GROUP
+from resourceapi.timestamps import in_microseconds
 
 API_VERSION = f"{GROUP}/v1"
 #: When pods were last woken.
 ANNOTATION = "claimcheck.example.com/woken-at"
-OK, CREATED, NOT_FOUND, CONFLICT = 200, 201, 404, 409
 
 
 class WakeUpClaim:
@@ -61,4 +61,4 @@ _NEVER_MET = {
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return in_microseconds(datetime.now(UTC))

@@ -6,13 +6,12 @@ import binascii
 from base64 import b64decode, b64encode
 from typing import Any
 
-from resourceapi.api_client import Api, expect
+from resourceapi.api_client import CONFLICT, CREATED, NOT_FOUND, OK, Api, expect
 from resourceapi.manifests import mapping, text
 from serving.certificate_store import Conflict
 from serving.certificates import NAMES, Entries
 
 LABELS = {"app.kubernetes.io/managed-by": "claimcheck", "app.kubernetes.io/component": "certificates"}
-OK, CREATED, NOT_FOUND, CONFLICT = 200, 201, 404, 409
 
 
 class SecretStore:

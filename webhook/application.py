@@ -9,12 +9,12 @@ from threading import Event, Thread
 from deviceselectors.request_budget import RequestBudget
 from deviceselectors.runtime import compilation
 from serving import supervisor
-from serving.application import Settings
 from serving.bodies import Limits
 from serving.certificate_setup import certificates_are_own, check_notes, make_tls, require_given_files
 from serving.certificate_store import Keeper
 from serving.clients import Clients
-from serving.config_file import Config, ConfigError
+from serving.config_file import Config
+from serving.configured import Configured
 from serving.routes import Route
 from serving.tls import ServerTLS
 from webhook.assembly import make_cluster, make_context, watched_files
@@ -61,31 +61,11 @@ def _check_connections(config: Config) -> None:
         make_tls(config, runtime)
 
 
-class Webhooks:
+class Webhooks(Configured):
     """The webhooks in the process that starts the workers (a :class:`serving.application.Application`)."""
 
     def __init__(self, config: Config) -> None:
-        self._config = config
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the server."""
-        get = self._config.get
-        return Settings(
-            address=get("listen", "address"),
-            port=get("listen", "port"),
-            workers=get("listen", "workers"),
-            connections=get("limits", "connections"),
-            idle_seconds=get("timeouts", "idle"),
-            drain_grace_seconds=get("timeouts", "lameDuck"),
-            drain_seconds=get("timeouts", "drain"),
-        )
-
-    @property
-    def log_level(self) -> str:
-        """The name of the least level of log lines."""
-        level: str = self._config.get("logging", "level")
-        return level
+        super().__init__(config, workers=config.get("listen", "workers"))
 
     def prepare(self) -> None:
         """Check the configuration and load what is loaded at first use, for all workers."""
@@ -100,10 +80,6 @@ class Webhooks:
     def tls(self, runtime: Path) -> ServerTLS:
         """The certificate to serve with."""
         return make_tls(self._config, runtime)
-
-    def config_error(self, section: str, message: str) -> ConfigError:
-        """An error about a section of the configuration."""
-        return self._config.error((section,), message)
 
     def worker(self, runtime: Path, *, is_first: bool) -> WebhookWorker:
         """The webhooks in this process, one of the workers."""

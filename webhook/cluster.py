@@ -11,13 +11,13 @@ from cluster.reflector import Reflector
 from cluster.store import Collection
 from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE
 from resourceapi.manifests import labels_of
+from resourceapi.model.versions import V1_PATH
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from webhook.devices import DeviceIndex
 from webhook.object_cache import ClaimCounts, read_claim
 
 NAMESPACES, NODES, DEVICES, CLAIMS = PARTS = ("namespaces", "nodes", "devices", "claims")
-GROUP_PATH = "/apis/resource.k8s.io/v1"
 
 
 class Cluster:
@@ -44,7 +44,7 @@ class WatchedCluster(Cluster):
         self.reflectors: list[Reflector] = []
         if client is None:
             return
-        group = GROUP_PATH
+        group = V1_PATH
         collections: list[tuple[str, str, Collection[Any]]] = [
             (NAMESPACES, "/api/v1/namespaces", self.namespaces),
             (NODES, "/api/v1/nodes", self.nodes),

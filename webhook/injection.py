@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, NamedTuple
 
-from resourceapi.api_client import Api, Unavailable
+from resourceapi.api_client import CONFLICT, NOT_FOUND, OK, Api, Unavailable
 from resourceapi.logs import log
 from resourceapi.manifests import entries, mapping
 
@@ -25,7 +25,6 @@ COLLECTIONS = {
 }
 # What cert-manager's injector looks for: inject-ca-from, inject-ca-from-secret, inject-apiserver-ca.
 CERT_MANAGER = "cert-manager.io/inject-"
-OK, NOT_FOUND, CONFLICT = 200, 404, 409
 
 
 class Target(NamedTuple):

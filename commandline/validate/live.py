@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from cluster.applying import applied
-from cluster.discovery import NOT_FOUND
 from cluster.live_objects import CHECKING
 from commandline.context import Namespaces
 from commandline.live_cluster import LiveCluster
 from commandline.reports.escaping import complain
 from commandline.results import Failure, Unread
-from resourceapi.api_client import Unavailable, expect_object
+from resourceapi.api_client import NOT_FOUND, Unavailable, expect_object
 from resourceapi.kinds import KINDS
 from resourceapi.manifests import labels_of
 from resourceapi.model import workloads

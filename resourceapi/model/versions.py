@@ -10,6 +10,8 @@ from resourceapi.rules import Optional
 from resourceapi.schema import STRING, Field, Schema, Struct, list_of, map_of, ref
 
 GROUP = "resource.k8s.io"
+#: Where API servers have the group in v1.
+V1_PATH = f"/apis/{GROUP}/v1"
 
 V1 = Schema(
     "v1",
