@@ -21,6 +21,7 @@ from scheduler.claim_writes import ClaimWrites
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.decisions import Decisions
 from scheduler.endpoint import Endpoint
+from scheduler.event_writer import EventWriter
 from scheduler.filtering import Filter, Refused
 from scheduler.giving_up import GivingUp
 from scheduler.leader_setup import make_leadership
@@ -212,8 +213,12 @@ class Sidecar:
         return Waking(self._picture, wake, leads=self._leads)
 
     @cached_property
+    def _event_writer(self) -> EventWriter:
+        return EventWriter(self._client, self._config.get("leaderElection", "identity") or gethostname())
+
+    @cached_property
     def _events(self) -> PodEvents:
-        return PodEvents(self._client, self._config.get("leaderElection", "identity") or gethostname())
+        return PodEvents(self._event_writer)
 
     @cached_property
     def _telling(self) -> RefusalEvents:
@@ -254,7 +259,7 @@ class Sidecar:
             yield partial(
                 self._endpoint.keep, lambda: partial(self._leadership.insist, self._leadership.term)
             )
-        for part in (self._waking, self._telling, self._events):
+        for part in (self._waking, self._telling, self._event_writer):
             yield part.run
         for taking_back in (self._undoing, self._releasing, self._giving_up):
             yield taking_back.run

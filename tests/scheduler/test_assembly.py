@@ -15,7 +15,7 @@ from cluster.lease import RELEASED_SECONDS
 from manifests.kustomize import DIRECTORY, render_value
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from scheduler import assembly, leader_setup, pod_events, refusal_events, releasing, server_check, waking
+from scheduler import assembly, event_writer, leader_setup, refusal_events, releasing, server_check, waking
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.config import load_config
 from scheduler.extender_api import BindingRequest, CandidateNodes, PreemptionRequest
@@ -102,7 +102,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
         (releasing, "PAUSE_SECONDS"),
     ):
         monkeypatch.setattr(module, name, 0.01)
-    monkeypatch.setattr(pod_events, "WRITES_PER_SECOND", 100)
+    monkeypatch.setattr(event_writer, "WRITES_PER_SECOND", 100)
     known = ConnectedServer(minor=37, custom_resources=False, gates={}, fields=(True, True))
     monkeypatch.setattr(server_check, "ask", lambda client: known)
     ending = Event()

@@ -8,6 +8,7 @@ from threading import Event, Thread
 import pytest
 
 from resourceapi.objects import Object
+from scheduler.event_writer import EventWriter
 from scheduler.extender_api import CandidateNodes, Verdicts
 from scheduler.filtering import Filter, Refused
 from scheduler.pod_events import PodEvents
@@ -27,10 +28,10 @@ class Told:
         self.now = 0.0
         self.leads = True
         self.api = FakeApi()
-        events = PodEvents(self.api, "replica-0", lambda: self.now)
+        self._events = EventWriter(self.api, "replica-0", lambda: self.now)
+        events = PodEvents(self._events)
         self.telling = RefusalEvents(self.picture, events, "claimcheck", lambda: self.leads, lambda: self.now)
         self.filter = Filter(self.picture, self.cluster.decisions, seconds=5.0, refused=self.telling.refused)
-        self._events = events
 
     def ask(self, asked: Object, nodes: Sequence[str] = NODES) -> bool:
         """Whether the pod, which the API server has, fits somewhere."""

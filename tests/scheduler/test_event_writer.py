@@ -1,4 +1,4 @@
-"""Events about pods: how they are counted, and what bounds them."""
+"""Events: how they are counted, and what bounds them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 
 from resourceapi.names import long_name
 from resourceapi.objects import Object
-from scheduler.pod_events import COUNTING_SECONDS, MOST_QUEUED, PodEvents
+from scheduler.event_writer import COUNTING_SECONDS, MOST_QUEUED, EventWriter, Subject
+from scheduler.pod_events import PodEvents
 from scheduler.pods import PodRecord, pod_record
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.fake_faults import Fault
@@ -23,10 +24,15 @@ class Writer:
     def __init__(self) -> None:
         self.api = FakeApi()
         self.now = 0.0
-        self.events = PodEvents(self.api, "replica-0", lambda: self.now)
+        self.begin()
+
+    def begin(self) -> None:
+        """As a replica that has just begun to lead."""
+        self.writer = EventWriter(self.api, "replica-0", lambda: self.now)
+        self.events = PodEvents(self.writer)
 
     def write_all(self) -> list[Object]:
-        while self.events.write_next():
+        while self.writer.write_next():
             pass
         return self.api.all("events", EVENTS)
 
@@ -74,11 +80,30 @@ def test_same_words_are_counted_and_the_count_is_written_now_and_then() -> None:
 
 
 def test_other_words_are_another_event() -> None:
+    """And those that have been said before are counted in the event that there is, whoever has said them."""
     writer = Writer()
     for words in ("no", "still not", "no"):
         writer.events.warn(record("p"), words)
         writer.write_all()
-    assert [each["note"] for each in writer.write_all()] == ["no", "still not", "no"]
+    writer.begin()
+    writer.events.warn(record("p"), "still not")
+    counts = {each["note"]: each.get("series", {}).get("count") for each in writer.write_all()}
+    assert counts == {"no": 2, "still not": 2}
+
+
+def test_object_in_no_namespace() -> None:
+    """Its events are in the namespace in which API servers want them to be."""
+    writer = Writer()
+    writer.writer.warn(Subject("example.com/v1", "Kind", "", "name", "uid-1", "Doing", "FailedDoing"), "no")
+    (event,) = writer.write_all()
+    assert event["metadata"]["namespace"] == "default"
+    assert event["regarding"] == {
+        "apiVersion": "example.com/v1",
+        "kind": "Kind",
+        "name": "name",
+        "uid": "uid-1",
+    }
+    assert (event["action"], event["reason"]) == ("Doing", "FailedDoing")
 
 
 def test_event_that_has_expired_is_made_anew() -> None:
@@ -90,7 +115,7 @@ def test_event_that_has_expired_is_made_anew() -> None:
     writer.now += COUNTING_SECONDS
     writer.events.warn(record("p"), "no")
     (event,) = writer.write_all()
-    assert event["metadata"]["name"] != name
+    assert event["metadata"]["name"] == name
     assert event["series"]["count"] == 2
 
 
@@ -139,7 +164,7 @@ def test_namespace_with_many_pods_does_not_keep_others_from_their_events() -> No
     other["metadata"]["namespace"] = "other"
     writer.events.warn(pod_record(other), "no")
     for _ in range(2):
-        writer.events.write_next()
+        writer.writer.write_next()
     assert [each["regarding"]["name"] for each in writer.api.all("events", EVENTS)] == ["p1", "q"]
 
 
@@ -147,7 +172,7 @@ def test_thread_writes_what_is_queued() -> None:
     writer = Writer()
     ending, written = Event(), Event()
     writer.api.hooks.append(lambda request: written.set())
-    thread = Thread(target=writer.events.run, args=(ending,))
+    thread = Thread(target=writer.writer.run, args=(ending,))
     thread.start()
     writer.events.warn(record("p"), "no")
     assert written.wait(120)
