@@ -112,11 +112,18 @@ class Balancer:
                 threading.Thread(target=copy, daemon=True).start()
 
     def _connected(self, client: socket.socket) -> _Relay | None:
+        _send_at_once(client)
         backends = list(self.backends)
         for offset in range(len(backends)):
             port = backends[(self._turn + offset) % len(backends)]
             with contextlib.suppress(OSError):
                 server = socket.create_connection(("127.0.0.1", port), timeout=5)
                 server.settimeout(None)
+                _send_at_once(server)
                 return _Relay(port, client, server)
         return None
+
+
+def _send_at_once(connection: socket.socket) -> None:
+    """Pass on each piece as it comes: held back until the one before is acknowledged, a request would take 40 ms more."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
