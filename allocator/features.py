@@ -37,6 +37,7 @@ class Features:
         "compatibility_groups",
         "consumable_capacity",
         "derived_attributes",
+        "device_patches",
         "device_taints",
         "fractional_capacity_range",
         "gates",
@@ -63,6 +64,8 @@ class Features:
         self.compatibility_groups = "DRADeviceCompatibilityGroups" in on
         self.consumable_capacity = "DRAConsumableCapacity" in on
         self.derived_attributes = "DRADerivedAttributes" in on
+        #: whether ResourceSlicePatches count (KEP-5027); no kube-scheduler knows them
+        self.device_patches = "DRAAdminControlledDeviceAttributes" in on
         self.group_snapshots = group_snapshots
         self.device_taints = "DRADeviceTaints" in on
         self.fractional_capacity_range = "DRAFractionalCapacityRange" in on

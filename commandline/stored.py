@@ -11,7 +11,8 @@ from commandline.results import Failure
 from commandline.treatment import ASK, treatment
 from conversion.hub import hub_object
 from resourceapi.decoding import DecodingError
-from resourceapi.model.versions import GROUP
+from resourceapi.kinds import kind_in
+from resourceapi.releases import split_api_version
 
 if TYPE_CHECKING:
     from validation.server import Server
@@ -55,7 +56,7 @@ class StoredObjects:
         if found is None:
             return None
         self.used = True
-        return self._as_stored(found, result) if group == GROUP else found
+        return self._as_stored(found, result) if kind_in(group, result.kind) else found
 
     def _as_stored(self, value: dict[str, Any], result: Result) -> dict[str, Any]:
         schemas, version = self.server.profile.schemas, result.api_version.rpartition("/")[2]
@@ -86,7 +87,8 @@ def as_stored(value: dict[str, Any], result: Result, version: str, server: Serve
     hub = hub_object(value, server.profile.schemas, kind=result.kind, defaults=server.now())
     if result.namespace:
         hub.setdefault("metadata", {})["namespace"] = result.namespace
-    return server.present(result.kind, version, hub)
+    group = split_api_version(value["apiVersion"])[0]
+    return server.present(result.kind, f"{group}/{version}", hub)
 
 
 def _identity(value: dict[str, Any], namespace: str) -> Identity:

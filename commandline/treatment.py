@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import kind_of
 from resourceapi.manifests import mapping, text
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
@@ -24,8 +24,10 @@ def treatment(value: dict[str, Any]) -> str:
     api_version, kind = value.get("apiVersion"), value.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
         return _untyped(value)
+    if kind_of(api_version, kind) is not None:
+        return ASK
     if api_version.startswith(GROUP + "/"):
-        return ASK if kind in KINDS else NOT_SERVED
+        return NOT_SERVED
     group, _, version = api_version.rpartition("/")
     if version == "v1" and kind in workloads.KINDS.get(group, ()):
         return ASK

@@ -10,8 +10,8 @@ from resourceapi.decoding import DecodingError
 from resourceapi.equality import equal
 from resourceapi.errors import ClaimcheckError
 from resourceapi.field_path import Key, Path, render
-from resourceapi.kinds import KINDS
-from resourceapi.model.versions import GROUP, SCHEMAS
+from resourceapi.kinds import KINDS, kind_in
+from resourceapi.model.versions import SCHEMAS
 from resourceapi.objects import Object
 from resourceapi.releases import split_api_version
 from resourceapi.schema import Schema
@@ -38,7 +38,8 @@ def convert_document(document: Object, version: str, schemas: Mapping[str, Schem
         return document
     # Not with hub_object, whose values are in normal form: the user's document keeps its order and its spelling.
     converted = from_hub(kind, version, to_hub(kind, source, _without_nulls(document)))
-    converted = {**converted, "apiVersion": f"{GROUP}/{version}"}
+    group = split_api_version(document["apiVersion"])[0]
+    converted = {**converted, "apiVersion": f"{group}/{version}"}
     for path in _differences(meaning, _read(converted, kind, version, schemas), ()):
         raise ConversionError(f"{version} cannot hold this", path)
     return converted
@@ -48,7 +49,7 @@ def _identify(document: Object) -> tuple[str, str]:
     """Kind and version of a document of the DRA group."""
     group, version = split_api_version(str(document.get("apiVersion", "")))
     kind = document.get("kind")
-    if group != GROUP or not isinstance(kind, str) or kind not in KINDS:
+    if not isinstance(kind, str) or kind_in(group, kind) is None:
         raise ConversionError(
             f"no DRA object of a known kind: apiVersion {document.get('apiVersion')!r}, kind {kind!r}"
         )

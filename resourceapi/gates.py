@@ -65,6 +65,13 @@ GATES: dict[str, tuple[Stage, ...]] = {
     "ResourceHealthStatus": (Stage(31, ALPHA), Stage(36, BETA, ON)),
 }
 
+#: Gates of proposals that no release knows, so that Kubernetes' own answers about gates leave them out; whether they are on
+#: by default.  Claimcheck's settings take them together with those of the server.
+UNRELEASED_GATES: dict[str, bool] = {
+    # nothing comes of it where nobody has installed the CRD of ResourceSlicePatch
+    "DRAAdminControlledDeviceAttributes": ON,
+}
+
 # A gate that is on needs these to be on as well; the server refuses to start otherwise.
 DEPENDS_ON: dict[str, tuple[str, ...]] = {
     "DRAAdminAccess": ("DynamicResourceAllocation",),

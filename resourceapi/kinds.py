@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from resourceapi.model import claims, pool_status_requests, slices, taint_rules
-from resourceapi.model.versions import GROUP, V1
+from resourceapi.model.versions import GROUP, OWN_GROUP, V1
 from resourceapi.objects import Object
 from resourceapi.releases import NEWEST, Profile
-from resourceapi.runtime_config import is_served
+from resourceapi.runtime_config import ALL, is_served
 
 Default = Callable[[Object, str, str], None]
 """Fills in the defaults of an object of the hub, given the version that it came in and the time (RFC 3339)."""
+
+
+UNRELEASED = 1_000_000
+"""In place of the release that introduced a version: none has; an enhancement proposal describes it."""
 
 
 class Lifecycle:
@@ -53,6 +57,7 @@ class Kind:
     :param columns: what ``kubectl get`` shows of the built-in kind, as far as a path can tell it.
     :param selectable_fields: paths of fields by which the server selects when it lists.
     :param diagnostic: whether its objects only ask for a report about the cluster, so that nothing depends on them.
+    :param further_group: another API group that has the kind, with the same fields, as a CRD; empty if there is none.
     """
 
     __slots__ = (
@@ -60,6 +65,7 @@ class Kind:
         "columns",
         "default",
         "diagnostic",
+        "further_group",
         "name",
         "namespaced",
         "resource",
@@ -79,6 +85,7 @@ class Kind:
         columns: tuple[Column, ...] = (),
         selectable_fields: tuple[str, ...] = (),
         diagnostic: bool = False,
+        further_group: str = "",
     ) -> None:
         self.name = name
         self.resource = resource
@@ -89,6 +96,7 @@ class Kind:
         self.columns = columns
         self.selectable_fields = selectable_fields
         self.diagnostic = diagnostic
+        self.further_group = further_group
 
     @property
     def has_expressions(self) -> bool:
@@ -100,14 +108,34 @@ class Kind:
         """Whether its objects have a status, which is changed through a URL of its own."""
         return "status" in V1[self.name].by_name
 
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The API groups that have the kind."""
+        return (GROUP, self.further_group) if self.further_group else (GROUP,)
+
+    @property
+    def proposed(self) -> bool:
+        """Whether no release has the kind, only an enhancement proposal."""
+        return all(lifecycle.introduced == UNRELEASED for lifecycle in self.versions.values())
+
     def served(self, version: str, minor: int) -> bool:
         """Whether release 1.``minor`` can serve the version (perhaps only when asked to)."""
         lifecycle = self.versions.get(version)
         return lifecycle is not None and lifecycle.introduced <= minor
 
-    def served_by(self, version: str, profile: Profile) -> bool:
-        """Whether a server serves the version."""
-        return self.served(version, profile.minor) and is_served(version, self.resource, profile.apis)
+    def can_be_served_by(self, version: str, profile: Profile) -> bool:
+        """Whether a server can serve the version in ``resource.k8s.io``, perhaps only when asked to."""
+        if self.proposed:
+            return version in self.versions and profile.proposed_kinds
+        return self.served(version, profile.minor)
+
+    def served_by(self, version: str, profile: Profile, group: str = GROUP) -> bool:
+        """Whether a server serves the version; the further group, which a CRD brings, any server does."""
+        if group and group == self.further_group:
+            return version in self.versions
+        # of custom resources it serves all unless it is told not to
+        apis = {**ALL, **profile.apis} if self.proposed else profile.apis
+        return self.can_be_served_by(version, profile) and is_served(version, self.resource, apis)
 
     def newest_served_by(self, profile: Profile) -> str:
         """The newest version that a server serves; empty if it serves none."""
@@ -179,6 +207,19 @@ POOL_STATUS_REQUEST = Kind(
     columns=(Column("Driver", ".spec.driver"),),
     diagnostic=True,
 )
+RESOURCE_SLICE_PATCH = Kind(
+    "ResourceSlicePatch",
+    "resourceslicepatches",
+    versions={"v1alpha3": Lifecycle(UNRELEASED)},
+    columns=(
+        Column("Class", ".spec.devices.filter.deviceClassName"),
+        Column("Driver", ".spec.devices.filter.driver"),
+        Column("Pool", ".spec.devices.filter.pool"),
+        Column("Device", ".spec.devices.filter.device"),
+        Column("Priority", ".spec.devices.priority", "integer"),
+    ),
+    further_group=OWN_GROUP,
+)
 KINDS = {
     kind.name: kind
     for kind in (
@@ -188,8 +229,25 @@ KINDS = {
         RESOURCE_SLICE,
         DEVICE_TAINT_RULE,
         POOL_STATUS_REQUEST,
+        RESOURCE_SLICE_PATCH,
     )
 }
+
+
+def kind_of(api_version: object, kind: object) -> Kind | None:
+    """The kind of an object as it says itself; None if it is none of these kinds, in whatever version.
+
+    :param api_version: group and version, or what stands in their place.
+    """
+    if not isinstance(api_version, str) or not isinstance(kind, str):
+        return None
+    return kind_in(api_version.rpartition("/")[0], kind)
+
+
+def kind_in(group: str, kind: str) -> Kind | None:
+    """The kind that an API group has under a name; None if it has none, or is another group."""
+    row = KINDS.get(kind)
+    return row if row is not None and group in row.groups else None
 
 
 def claim_spec_of(kind: str) -> tuple[str, ...] | None:

@@ -30,26 +30,28 @@ class Profile:
     :param release: ``1.34`` … ``1.37`` (a leading ``v`` and a patch number are ignored) or ``kep``.
     :param settings: feature gates as given to the server.
     :param apis: the server's ``--runtime-config``; if it is not given, the server serves every version that it can.
+    :param proposed_kinds: whether it has the kinds that no release has, as CRDs in ``resource.k8s.io``; ``kep`` has them.
     :raises UnknownRelease: for another release.
     :raises resourceapi.gates.GateError: for settings that the server refuses.
     """
 
-    __slots__ = ("apis", "gates", "minor", "name", "schemas")
+    __slots__ = ("apis", "gates", "minor", "name", "proposed_kinds", "schemas")
 
     def __init__(
         self,
         release: str = f"1.{NEWEST}",
         settings: Mapping[str, bool] | None = None,
         apis: Mapping[str, bool] = runtime_config.ALL,
+        *,
+        proposed_kinds: bool = False,
     ) -> None:
         self.name = _normalized(release)
         proposals = self.name == PROPOSALS
         self.minor = NEWEST if proposals else int(self.name.partition(".")[2])
         self.apis = apis
+        self.proposed_kinds = proposed_kinds or proposals
         self.schemas: Mapping[str, Schema] = SCHEMAS_WITH_PROPOSALS if proposals else SCHEMAS
-        self.gates = feature_gates.effective(
-            self.minor, settings or {}, defaults_on=PROPOSED_GATES if proposals else ()
-        )
+        self.gates = _gates(self.minor, settings or {}, proposals)
 
     def with_all_apis(self) -> Profile:
         """The same server, serving every version that it can."""
@@ -63,6 +65,14 @@ class Profile:
     def declarative(self) -> bool:
         """Whether rules with a declarative twin are reported by the declarative pass."""
         return "DeclarativeValidationBeta" in self.gates
+
+
+def _gates(minor: int, settings: Mapping[str, bool], proposals: bool) -> frozenset[str]:
+    """The gates that are on: those of the release, and those that no release knows."""
+    unreleased = feature_gates.UNRELEASED_GATES
+    of_release = {gate: value for gate, value in settings.items() if gate not in unreleased}
+    on = feature_gates.effective(minor, of_release, defaults_on=PROPOSED_GATES if proposals else ())
+    return on | {gate for gate, default in unreleased.items() if settings.get(gate, default)}
 
 
 def _normalized(release: str) -> str:

@@ -16,7 +16,7 @@ from resourceapi.field_path import Path
 from resourceapi.go_text import json_text, quote
 from resourceapi.json_text import parse, text_of
 from resourceapi.json_values import JSONError, Members
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import kind_in
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 from resourceapi.schema import Schema
@@ -40,8 +40,11 @@ def schemas_of(schemas: Mapping[str, Schema]) -> SchemaOf:
     """
 
     def schema_of(group: str, version: str, kind: str) -> Schema | None:
+        known = kind_in(group, kind)
+        if known is not None:
+            return schemas[version] if version in known.versions else None
         if group == GROUP:
-            return schemas[version] if kind in KINDS and version in KINDS[kind].versions else None
+            return None
         return workloads.schema_of(group, version, kind)
 
     return schema_of

@@ -10,10 +10,30 @@ from resourceapi.objects import Object
 from validation.checks import Checks
 
 LISTS = ("bools", "ints", "strings", "versions")
+QUALIFIED_NAME_BYTES = limits.DOMAIN_BYTES + 1 + limits.IDENTIFIER_BYTES
 
 
-def check_attribute(attribute: Object, path: Path, checks: Checks) -> None:
-    """Texts are short, versions are semantic versions, lists are not empty, and there is just one value."""
+def check_totals(attributes: Object, capacity: Object, path: Path, checks: Checks) -> None:
+    """There are not too many attributes and capacities together, and not too many values in attributes."""
+    total = len(attributes) + len(capacity)
+    if total > limits.ATTRIBUTES_AND_CAPACITIES:
+        detail = f"the total number of attributes and capacities must not exceed {limits.ATTRIBUTES_AND_CAPACITIES}"
+        checks.invalid(path, total, detail)
+    values = sum(
+        sum(len(attribute.get(name) or ()) for name in LISTS) or 1 for attribute in attributes.values()
+    )
+    if values > limits.ATTRIBUTE_VALUES:
+        detail = f"the total number of attribute values must not exceed {limits.ATTRIBUTE_VALUES}"
+        checks.invalid(path, values, detail)
+
+
+def check_attribute(
+    attribute: Object, path: Path, checks: Checks, *, struct: str = DeviceAttribute.name
+) -> None:
+    """Texts are short, versions are semantic versions, lists are not empty, and there is just one value.
+
+    :param struct: what the attribute is.
+    """
     if "string" in attribute:
         _check_text(attribute["string"], (*path, "string"), checks)
     if "version" in attribute:
@@ -22,7 +42,7 @@ def check_attribute(attribute: Object, path: Path, checks: Checks) -> None:
         if name in attribute:
             _check_list(name, attribute[name], (*path, name), checks)
     if len(attribute) != 1:
-        shown: object = checks.internal("DeviceAttribute", attribute) if attribute else ""
+        shown: object = checks.internal(struct, attribute) if attribute else ""
         detail = "exactly one value must be specified"
         checks.report(INVALID, path, shown, detail, origin="union", covered=True)
 

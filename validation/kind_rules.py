@@ -80,8 +80,8 @@ class KindRules(ABC):
         return []
 
     @abstractmethod
-    def present(self, obj: Object, version: str, setting: Setting) -> Object:
-        """The object as JSON of ``version``."""
+    def present(self, obj: Object, api_version: str, setting: Setting) -> Object:
+        """The object as JSON of ``api_version``."""
 
 
 class NamespaceRule:
@@ -201,9 +201,9 @@ class DeviceKindRules(KindRules):
         else:
             self.check_changed(obj, old, checks)
 
-    def present(self, obj: Object, version: str, setting: Setting) -> Object:
-        """The object as JSON of ``version``."""
-        return setting.present(self.kind.name, version, obj)
+    def present(self, obj: Object, api_version: str, setting: Setting) -> Object:
+        """The object as JSON of ``api_version``."""
+        return setting.present(self.kind.name, api_version, obj)
 
 
 class ChangeableSpecRules(DeviceKindRules):

@@ -120,9 +120,8 @@ class PodKindRules(KindRules):
         details = " ".join(problem.detail for problem in problems)
         return [NAME_WARNING.format(use=self._name_use, details=details)] if problems else []
 
-    def present(self, obj: Object, version: str, setting: Setting) -> Object:
+    def present(self, obj: Object, api_version: str, setting: Setting) -> Object:
         """The object as JSON."""
-        api_version = f"{self.group}/{version}" if self.group else version
         encoded = encode(workloads.schema(), self.kind.name, obj)
         return {"kind": self.kind.name, "apiVersion": api_version, **encoded}
 

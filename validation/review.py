@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from resourceapi.objects import EMPTY, Object
+from resourceapi.releases import split_api_version
 from validation import statuses
 from validation.kind_rules import KindRules
 from validation.owners import without_repeated_owners
@@ -38,13 +39,15 @@ class Review:
         errors = rules.errors(self.request, self.version, self.obj, self.old, self.setting)
         if errors:
             name = self.obj.get("metadata", EMPTY).get("name", "")
-            return statuses.invalid(rules.kind.name, name, errors, rules.group)
+            return statuses.invalid(
+                rules.kind.name, name, errors, split_api_version(self.request.api_version)[0]
+            )
         refusal = rules.admit(self.obj, self.setting)
         if refusal is not None:
             return refusal
         return Answer(
             201 if verb == CREATE else 200,
-            build=lambda: rules.present(self.obj, self.version, self.setting),
+            build=lambda: rules.present(self.obj, self.request.api_version, self.setting),
             warnings=rules.warnings(verb, self.obj),
         )
 

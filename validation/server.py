@@ -67,7 +67,7 @@ class Server(Setting):
         """The rules of the kind in the URL; None if the server has no such URL."""
         group, version = split_api_version(request.api_version)
         rules = rules_of(group, request.kind)
-        if rules is None or not rules.kind.served_by(version, self.profile):
+        if rules is None or not rules.kind.served_by(version, self.profile, group):
             return None
         # only kinds with a status have the subresource
         return rules if request.verb != STATUS or rules.has_status else None

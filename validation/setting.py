@@ -10,7 +10,6 @@ from conversion.hub import from_hub, hub_object
 from deviceselectors.interface import Compiler, ExpressionChecker
 from resourceapi.decoding import Decoded
 from resourceapi.encoding import encode
-from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
 from resourceapi.releases import Profile, split_api_version
 from resourceapi.request_body import read as read_request_body
@@ -79,15 +78,15 @@ class Setting:
 
         ``answered``: the object is what a server answered, see :func:`resourceapi.decoding.decode`.
         """
-        _, target = split_api_version(api_version)
         hub = hub_object(obj, self.profile.schemas, written_by_server=answered, defaults=None)
-        return self.present(obj["kind"], target, hub)
+        return self.present(obj["kind"], api_version, hub)
 
-    def present(self, kind: str, version: str, hub: Object) -> Object:
+    def present(self, kind: str, api_version: str, hub: Object) -> Object:
         """An object of the hub as JSON of a version."""
+        version = split_api_version(api_version)[1]
         schema = self.profile.schemas[version]
         encoded = encode(schema, kind, from_hub(kind, version, hub), verbatim=self._verbatim)
-        return {"kind": kind, "apiVersion": f"{GROUP}/{version}", **encoded}
+        return {"kind": kind, "apiVersion": api_version, **encoded}
 
     def checks(self) -> Checks:
         """A place to collect the errors of one object."""

@@ -16,7 +16,7 @@ from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
 from resourceapi.schema import Struct
 from validation import formats, node_features, statuses
-from validation.attributes import check_attribute
+from validation.attributes import LISTS, QUALIFIED_NAME_BYTES, check_attribute, check_totals
 from validation.bindings import check_binding_conditions, check_skipped_operations
 from validation.capacities import check_capacity
 from validation.checks import Checks, map_key
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from validation.setting import Setting
 
 SPEC: Path = ("spec",)
-LISTS = ("ints", "bools", "strings", "versions")
-QUALIFIED_NAME_BYTES = limits.DOMAIN_BYTES + 1 + limits.IDENTIFIER_BYTES
 SLICE_SELECTION = (
     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 )
@@ -210,7 +208,7 @@ def _has_lists(devices: list[Object]) -> bool:
 def _check_device(device: Object, old: Object | None, path: Path, per_device: bool, checks: Checks) -> None:
     checks.problems(formats.dns_label(device.get("name", "")), (*path, "name"))
     attributes, capacity = device.get("attributes") or EMPTY, device.get("capacity") or EMPTY
-    _check_totals(attributes, capacity, path, checks)
+    check_totals(attributes, capacity, path, checks)
     for name, attribute in attributes.items():
         checks.problems(formats.qualified_name(name), (*path, "attributes"))
         check_attribute(attribute, map_key((*path, "attributes"), name, QUALIFIED_NAME_BYTES), checks)
@@ -229,19 +227,6 @@ def _check_device(device: Object, old: Object | None, path: Path, per_device: bo
     _check_device_nodes(device, path, per_device, checks)
     check_binding_conditions(device, path, checks)
     _check_node_resources(device, path, checks)
-
-
-def _check_totals(attributes: Object, capacity: Object, path: Path, checks: Checks) -> None:
-    total = len(attributes) + len(capacity)
-    if total > limits.ATTRIBUTES_AND_CAPACITIES:
-        detail = f"the total number of attributes and capacities must not exceed {limits.ATTRIBUTES_AND_CAPACITIES}"
-        checks.invalid(path, total, detail)
-    values = sum(
-        sum(len(attribute.get(name) or ()) for name in LISTS) or 1 for attribute in attributes.values()
-    )
-    if values > limits.ATTRIBUTE_VALUES:
-        detail = f"the total number of attribute values must not exceed {limits.ATTRIBUTE_VALUES}"
-        checks.invalid(path, values, detail)
 
 
 # --- counters ---------------------------------------------------------------------------------------------------

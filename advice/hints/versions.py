@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from advice.hints import schema_walk
 from advice.hints.changes import changed
 from advice.hints.former import decodes
 from advice.hints.group import newest_served
 from advice.hints.hint import Advice, Change, Hint
 from advice.hints.problem import Problem
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import KINDS, Kind
 from resourceapi.manifests import MISSING, mapping
 from resourceapi.model import workloads
 from resourceapi.model.versions import GROUP
 from resourceapi.nearness import nearest
 from resourceapi.releases import Profile
-from resourceapi.schema import Type
+from resourceapi.schema import Schema, Type
 from validation.rule_names import NOT_SERVED, SERVER_WARNING
 
 # Kinds that stand beside those of the group in many files; `resource.k8s.io` gets into their apiVersion by copying.
@@ -92,15 +94,25 @@ def _missing_value(key: str, written: dict[str, object], profile: Profile) -> st
 def _kind_by_fields(written: dict[str, object], profile: Profile) -> str:
     """The only kind of the group whose spec has all the keys that an object has, or nothing."""
     spec = mapping(written, "spec")
-    schema = profile.schemas["v1"]
     if not spec:
         return ""
-    found = [
-        kind
-        for kind in KINDS
-        if all(_fits(schema_walk.type_at(schema, kind, ("spec", key)), value) for key, value in spec.items())
-    ]
+    found = [kind for kind in KINDS if _has_all(profile.schemas["v1"], kind, spec)]
     return found[0] if len(found) == 1 else ""
+
+
+def _has_all(schema: Schema, kind: str, spec: dict[str, Any]) -> bool:
+    """Whether the spec of a kind can have these members, and they those in them."""
+    inner = (
+        (key, name, each)
+        for key, value in spec.items()
+        if isinstance(value, dict)
+        for name, each in value.items()
+    )
+    return all(
+        _fits(schema_walk.type_at(schema, kind, ("spec", key)), value) for key, value in spec.items()
+    ) and all(
+        _fits(schema_walk.type_at(schema, kind, ("spec", key, name)), value) for key, name, value in inner
+    )
 
 
 def _fits(type: Type | None, value: object) -> bool:
@@ -118,8 +130,10 @@ def _not_yet(problem: Problem) -> str | Advice:
     lifecycle = KINDS[kind].versions.get(version)
     if lifecycle is None:
         return ""
-    if KINDS[kind].served(version, problem.profile.minor):
+    if KINDS[kind].can_be_served_by(version, problem.profile):
         return _switched_off(problem)
+    if KINDS[kind].proposed:
+        return _only_proposed(KINDS[kind], problem.profile)
     now = newest_served(kind, problem.profile)
     text = f"{kind} {version} is served from 1.{lifecycle.introduced}"
     if now:
@@ -131,9 +145,17 @@ def _not_yet(problem: Problem) -> str | Advice:
     return f"remove it, or use a later release: {text}"
 
 
+def _only_proposed(kind: Kind, profile: Profile) -> Advice:
+    """A kind that no release has."""
+    return _write_api_version(
+        f"{kind.further_group}/{next(iter(kind.versions))}",
+        f" and install its CRD: {profile.name} has no {kind.name}, and neither has any other release",
+    )
+
+
 def _newest_with_option(kind: str, profile: Profile) -> str:
     """The newest version of a kind that the release serves if it is asked to."""
-    return next((each for each in KINDS[kind].versions if KINDS[kind].served(each, profile.minor)), "")
+    return next((each for each in KINDS[kind].versions if KINDS[kind].can_be_served_by(each, profile)), "")
 
 
 def _switched_off(problem: Problem) -> str | Advice:
@@ -169,12 +191,14 @@ def _never_served(problem: Problem) -> str | Advice:
     return _write_api_version(f"{GROUP}/{now}", f"; there never was a {version} {kind}")
 
 
-def _not_by_default(problem: Problem) -> str:
+def _not_by_default(problem: Problem) -> str | Advice:
     """A kind that the release serves in no version, or only where it is asked to."""
     kind, profile = problem.kind, problem.profile
     other = _newest_with_option(kind, profile)
     if other:
         return f"write `apiVersion: {GROUP}/{other}`; {_only_with_option(kind, other, profile)}"
+    if KINDS[kind].proposed:
+        return _only_proposed(KINDS[kind], profile)
     first = min(lifecycle.introduced for lifecycle in KINDS[kind].versions.values())
     return f"remove it, or use a later release: {kind} is served from 1.{first}"
 

@@ -18,7 +18,7 @@ from resourceapi import limits, rules
 from resourceapi.gates import DEPENDS_ON, GATES, stage_of
 from resourceapi.kinds import KINDS, Kind
 from resourceapi.model.versions import GROUP, SCHEMAS
-from resourceapi.releases import NEWEST, OLDEST
+from resourceapi.releases import NEWEST, OLDEST, PROPOSALS
 from resourceapi.schema import Field, Schema, Struct, Type
 
 DIRECTORY = Path(__file__).parents[1] / "reference"
@@ -69,12 +69,24 @@ def _kind_page(kind: Kind) -> str:
 
 
 def _served(kind: Kind) -> str:
+    scope = "Lives in a namespace." if kind.namespaced else "Belongs to the whole cluster."
+    if kind.proposed:
+        return f"{scope} {_proposed(kind)}"
     rows = (
         (f"`{GROUP}/{version}`", f"1.{entry.introduced}", _minor(entry.deprecated), _minor(entry.removed))
         for version, entry in kind.versions.items()
     )
-    scope = "Lives in a namespace." if kind.namespaced else "Belongs to the whole cluster."
     return scope + "\n\n" + _table(("version", "since", "deprecated in", "gone in"), rows)
+
+
+def _proposed(kind: Kind) -> str:
+    version = next(iter(kind.versions))
+    return (
+        "No release of Kubernetes has this kind, which an enhancement proposal describes. Where the API server has "
+        f"`{GROUP}`, it is a custom resource in `{kind.further_group}/{version}`, and every `--kube-version` takes it "
+        f"there; where the whole group is served by the project's CRDs (`--kube-version {PROPOSALS}`), it is in "
+        f"`{GROUP}/{version}`, too."
+    )
 
 
 def _minor(minor: int) -> str:

@@ -5,11 +5,22 @@ The hub, to which every version is converted and over which hand-written rules a
 
 from __future__ import annotations
 
-from resourceapi.model import claims, classes, core, meta, pool_status_requests, slices, taint_rules
+from resourceapi.model import (
+    claims,
+    classes,
+    core,
+    meta,
+    pool_status_requests,
+    slice_patches,
+    slices,
+    taint_rules,
+)
 from resourceapi.rules import Optional
 from resourceapi.schema import STRING, Field, Schema, Struct, list_of, map_of, ref
 
 GROUP = "resource.k8s.io"
+#: The project's own group: of kinds that only proposals put into ``resource.k8s.io``, where the API server has that group.
+OWN_GROUP = "claimcheck.example.com"
 #: Where API servers have the group in v1.
 V1_PATH = f"/apis/{GROUP}/v1"
 
@@ -23,6 +34,7 @@ V1 = Schema(
         *slices.STRUCTS,
         *taint_rules.STRUCTS,
         *pool_status_requests.STRUCTS,
+        *slice_patches.STRUCTS,
     ),
 )
 

@@ -17,7 +17,6 @@ from tests.corpus.parts import Parts, in_version
 from tests.corpus.raw_bodies import raw_body
 from tests.corpus.tables import FIELDS, NAMESPACES, WEIGHTS, pick
 
-_GROUP = "resource.k8s.io"
 _NAMESPACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod", *WORKLOADS)
 _WITH_STATUS = tuple(kind.name for kind in KINDS.values() if kind.has_status)
 _OTHER_GROUPS = {
@@ -89,6 +88,7 @@ def valid_object(
         "ResourceSlice": parts.slice_spec,
         "DeviceTaintRule": parts.taint_rule_spec,
         "ResourcePoolStatusRequest": parts.pool_status_request_spec,
+        "ResourceSlicePatch": parts.slice_patch_spec,
         "Pod": parts.pod_spec,
     }[kind]()
     if with_status and kind in _WITH_STATUS:
@@ -97,7 +97,8 @@ def valid_object(
 
 
 def _api_version(kind: str, version: str) -> str:
-    group = _OTHER_GROUPS.get(kind, _GROUP)
+    # a kind that no release has is asked for where everybody has it
+    group = _OTHER_GROUPS.get(kind) if kind in _OTHER_GROUPS else KINDS[kind].groups[-1]
     return f"{group}/{version}" if group else version
 
 

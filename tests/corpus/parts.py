@@ -368,6 +368,38 @@ class Parts:
             **{name: self.quantity() for name in ("total", "consumed", "available")},
         }
 
+    # --- patches of slices
+
+    def slice_patch_spec(self) -> Object:
+        devices: Object = {}
+        self.maybe(0.8, devices, "filter", self.patch_filter)
+        self.maybe(0.5, devices, "priority", lambda: self.source.choice((0, 1, -7, 2**63 - 1)))
+        self.maybe(
+            0.7,
+            devices,
+            "attributes",
+            lambda: {self.attribute(): self.nullable_value() for _ in range(self.source.randint(1, 4))},
+        )
+        self.maybe(
+            0.5,
+            devices,
+            "capacity",
+            lambda: {f"{self.driver()}/c{n}": self.capacity(policy=self.chance(0.3)) for n in range(3)},
+        )
+        return {"devices": devices}
+
+    def patch_filter(self) -> Object:
+        filter: Object = {}
+        self.maybe(0.4, filter, "deviceClassName", lambda: self.source.choice(_CLASSES))
+        self.maybe(0.6, filter, "driver", self.driver)
+        self.maybe(0.4, filter, "pool", lambda: self.source.choice(("node-a", "rack/1")))
+        self.maybe(0.4, filter, "device", lambda: "dev-1")
+        self.maybe(0.4, filter, "selectors", lambda: self.few(1, 32, self.selector))
+        return filter
+
+    def nullable_value(self) -> Object:
+        return {"null": {}} if self.chance(0.2) else self.attribute_value()
+
     # --- pods
 
     def pod_spec(self) -> Object:
