@@ -116,7 +116,11 @@ class ShapeRegistry:
         own = {name: value for name, value in spec.items() if name not in ("devices", "pool")}
         if "nodeName" in own:
             own["nodeName"] = True
-        key = (intern(canonical(own)), tuple(devices))
+        return self.of_slice_with(intern(canonical(own)), devices)
+
+    def of_slice_with(self, without_devices: str, devices: Iterable[DeviceShape]) -> SliceShape:
+        """The shape of a slice of which all but its devices is known (see :class:`SliceShape`)."""
+        key = (without_devices, tuple(devices))
         shape = self._slices.get(key)
         if shape is None:
             shape = self._slices[key] = SliceShape(*key)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 from allocator.device_shapes import DeviceShape, ShapeRegistry
@@ -116,6 +118,16 @@ class Slice:
         #: whether it matters beyond its nodes: it has counters, or devices take from some
         self.is_counting = bool(self.counter_sets) or any(device.consumes for device in self.devices)
 
+    def with_shapes(self, devices: Sequence[DeviceShape], shapes: ShapeRegistry) -> Slice:
+        """A slice that differs in the shapes of its devices; they share all else."""
+        other = copy(self)
+        other.devices = tuple(
+            Device(_reshaped(device, shape), other, shape)
+            for device, shape in zip(self.devices, devices, strict=True)
+        )
+        other.shape = shapes.of_slice_with(self.shape.without_devices, devices)
+        return other
+
     @property
     def place(self) -> str:
         """What decides which nodes it reaches, and for which of them its devices are; to compare."""
@@ -137,6 +149,13 @@ class Slice:
         if self.node_name or self.spec.get("allNodes") or "nodeSelector" in self.spec:
             return node_matches(self.spec, node)
         return self.per_device and any(node_matches(device.spec, node) for device in self.devices)
+
+
+def _reshaped(device: Device, shape: DeviceShape) -> Object:
+    """The spec of a device that is of another shape."""
+    if not device.slice.per_device:
+        return {"name": device.id.device}  # the rest is the shape's
+    return {**shape.spec, **{name: device.spec[name] for name in ("name", "nodeName") if name in device.spec}}
 
 
 def node_matches(placement: Object, node: Object) -> bool:

@@ -12,6 +12,7 @@ _EXPERIMENTAL = ("derived_attributes", "compatibility_groups", "list_attributes"
 GATES = frozenset(
     (
         "DRAAdminAccess",
+        "DRAAdminControlledDeviceAttributes",
         "DRAConsumableCapacity",
         "DRADerivedAttributes",
         "DRADeviceBindingConditions",
@@ -67,6 +68,7 @@ class Features:
         #: whether ResourceSlicePatches count (KEP-5027); no kube-scheduler knows them
         self.device_patches = "DRAAdminControlledDeviceAttributes" in on
         self.group_snapshots = group_snapshots
+        self.device_patches = "DRAAdminControlledDeviceAttributes" in on
         self.device_taints = "DRADeviceTaints" in on
         self.fractional_capacity_range = "DRAFractionalCapacityRange" in on
         self.list_attributes = "DRAListTypeAttributes" in on

@@ -1,13 +1,15 @@
-"""All ResourceSlices of a cluster, found by node and by pool, with the taints of DeviceTaintRules."""
+"""All ResourceSlices of a cluster, found by node and by pool, with what patches and DeviceTaintRules change."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from allocator.device_shapes import ShapeRegistry
-from allocator.devices import PoolId, Slice
-from allocator.taint_rules import selected_pools, with_rules
+from allocator.devices import DeviceId, PoolId, Slice
+from allocator.patches.merge import Merge, PatchFailure
+from allocator.patches.overrides import NOTHING, Applied
+from allocator.patches.sources import DeviceSources, sources
 from resourceapi.objects import Object
 
 Listener = Callable[[Slice | None, Slice | None], None]
@@ -76,7 +78,11 @@ _NO_SLICES = PoolSlices()
 
 
 class Inventory:
-    """Slices by name; a change costs as much as the slice that changes. Not for several threads."""
+    """Slices by name, with what patches and DeviceTaintRules change about their devices. Not for several threads.
+
+    A change of a slice costs as much as the slice; one of a patch, class or rule counts from the next question on, which
+    takes as long as it has devices to look at.
+    """
 
     def __init__(self, slices: Iterable[Object | Slice] = (), *, stable: bool = False) -> None:
         """`slices`: ResourceSlices of v1 in normal form; `stable`: as kube-scheduler's stable allocator reads them."""
@@ -87,30 +93,36 @@ class Inventory:
         self._by_pool: dict[PoolId, PoolSlices] = {}
         self._of_node: dict[str, dict[str, Slice]] = {}
         self._shared: dict[str, Slice] = {}
-        self._rules: dict[str, Object] = {}
-        #: slices that are concerned by rules, as they are without them
-        self._without_rules: dict[str, Object] = {}
+        self._merge = Merge()
+        #: slices of which patches or rules change something, as they were published
+        self._published: dict[str, Slice] = {}
+        #: what applies to the devices of each slice that patches or rules are about
+        self._applied: dict[str, list[Applied]] = {}
         for slice in slices:
             self.put(slice)
 
     def put(self, slice: Object | Slice) -> None:
-        """Add a slice, or replace that of the same name; it gets the taints of the rules that are known.
+        """Add a slice, or replace that of the same name.
 
-        A Slice that others share (with shapes of their own) is kept as it is where there are no rules.
+        A Slice that others share (with shapes of their own) is kept as it is where nothing applies to it.
         """
-        if isinstance(slice, Slice) and self._rules:
-            slice = slice.as_object()
-        if isinstance(slice, Slice):
-            self._put(slice)
-            self._without_rules.pop(slice.name, None)
-            return
-        merged = with_rules(slice, self._rules.values()) if self._rules else slice
-        new = Slice(merged, self._shapes)
-        self._put(new)
-        if merged is not slice:
-            self._without_rules[new.name] = slice
+        self._apply_to(slice if isinstance(slice, Slice) else Slice(slice, self._shapes))
+
+    def _apply_to(self, published: Slice) -> None:
+        """Put in a slice with what applies to it now."""
+        name = published.name
+        applied = [] if self._merge.is_empty else self._merge.applied(published)
+        merged = published
+        if any(each is not NOTHING for each in applied):
+            self._applied[name] = applied
+            merged = self._merge.merged(published, applied, self._shapes)
         else:
-            self._without_rules.pop(new.name, None)
+            self._applied.pop(name, None)
+        if merged is published:
+            self._published.pop(name, None)
+        else:
+            self._published[name] = published
+        self._put(merged)
 
     def _put(self, new: Slice) -> None:
         old = self._slices.get(new.name)
@@ -128,27 +140,69 @@ class Inventory:
         old = self._slices.get(name)
         if old is not None:
             self._take_out(old)
-            self._without_rules.pop(name, None)
+            self._published.pop(name, None)
+            self._applied.pop(name, None)
             self._tell(old, None)
 
     def put_rule(self, rule: Object) -> None:
         """Add a DeviceTaintRule (v1 in normal form), or replace that of the same name."""
-        name = _name(rule)
-        before = self._rules.get(name)
-        self._rules[name] = rule
-        self._apply([rule] if before is None else [before, rule])
+        self._merge.put_rule(rule)
+        self._apply()
 
     def remove_rule(self, name: str) -> None:
         """Take out the rule of this name, if there is one."""
-        before = self._rules.pop(name, None)
-        if before is not None:
-            self._apply([before])
+        self._merge.remove_rule(name)
+        self._apply()
 
-    def _apply(self, rules: Iterable[Object]) -> None:
-        """Put in again what these rules concern."""
-        pools = {pool for rule in rules for pool in selected_pools(rule, self._by_pool)}
-        for slice in [slice for pool in pools for slice in self._by_pool[pool].by_name.values()]:
-            self.put(self._without_rules.get(slice.name) or slice.as_object())
+    def put_patch(self, patch: Object) -> None:
+        """Add a ResourceSlicePatch (in normal form), or replace that of the same name."""
+        self._merge.put_patch(patch)
+        self._apply()
+
+    def remove_patch(self, name: str) -> None:
+        """Take out the patch of this name, if there is one."""
+        self._merge.remove_patch(name)
+        self._apply()
+
+    def put_class(self, device_class: Object) -> None:
+        """Add a DeviceClass (v1 in normal form), or replace that of the same name: patches may name it."""
+        self._merge.put_class(device_class)
+        self._apply()
+
+    def remove_class(self, name: str) -> None:
+        """Take out the class of this name, if there is one."""
+        self._merge.remove_class(name)
+        self._apply()
+
+    @property
+    def failures(self) -> Mapping[str, PatchFailure]:
+        """The patches whose filters fail on devices, or whose class does not exist, by name."""
+        published = {slice.name: slice for slice in self.published()}
+        return self._merge.failures((published[name], applied) for name, applied in self._applied.items())
+
+    def published(self) -> Iterator[Slice]:
+        """All slices as drivers have published them, without what patches and rules change."""
+        for name, slice in self._slices.items():
+            yield self._published.get(name, slice)
+
+    def sources_of(self, id: DeviceId) -> DeviceSources | None:
+        """Where all comes from that a device has, in the newest generation of its pool; None if there is no such device."""
+        newest: Slice | None = None
+        for slice in self.of_pool(PoolId(id.driver, id.pool)):
+            if newest is None or slice.generation >= newest.generation:
+                names = [device.id for device in slice.devices]
+                newest = slice if id in names else newest
+        if newest is None:
+            return None
+        published = self._published.get(newest.name, newest)
+        index = [device.id for device in newest.devices].index(id)
+        applied = self._applied.get(newest.name)
+        return sources(published.devices[index], NOTHING if applied is None else applied[index])
+
+    def _apply(self) -> None:
+        """Look at all slices again."""
+        for slice in list(self.published()):
+            self._apply_to(slice)
 
     def _take_out(self, slice: Slice) -> None:
         name, pool = slice.name, slice.pool
@@ -205,7 +259,3 @@ class Inventory:
                 return _NO_SLICES
             found = self._by_pool[pool] = PoolSlices()
         return found
-
-
-def _name(obj: Object) -> str:
-    return str((obj.get("metadata") or {}).get("name", ""))

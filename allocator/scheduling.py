@@ -85,6 +85,8 @@ class SchedulingState:
         self.inventory = Inventory(slices, stable=features.stable)
         self._features = features
         self._classes = dict(classes)
+        for device_class in self._classes.values():
+            self.inventory.put_class(device_class)
         self._allocator = Allocator(features, self._classes, self.inventory, self.allocated)
         self._known = Nodes(self.nodes.values(), features, self.inventory, self.allocated)
         self._plans = Plans(self._allocator, self._known)
@@ -130,6 +132,15 @@ class SchedulingState:
         """Take out a DeviceTaintRule."""
         self.inventory.remove_rule(name)
 
+    def put_patch(self, patch: Object) -> None:
+        """Add a ResourceSlicePatch, or replace that of the same name; without its feature gate it has no effect."""
+        if self._features.device_patches:
+            self.inventory.put_patch(patch)
+
+    def remove_patch(self, name: str) -> None:
+        """Take out a ResourceSlicePatch."""
+        self.inventory.remove_patch(name)
+
     def put_node(self, node: Object) -> None:
         """Add a Node, or replace that of the same name, which keeps its place in the order."""
         self.nodes[node_name(node)] = node
@@ -147,12 +158,14 @@ class SchedulingState:
     def put_class(self, device_class: Object) -> None:
         """Add a DeviceClass, or replace that of the same name."""
         self._classes[name_of(device_class)] = device_class
+        self.inventory.put_class(device_class)
         self._plans.clear()
         self._best_plans.clear()
 
     def remove_class(self, name: str) -> None:
         """Take out a DeviceClass."""
         self._classes.pop(name, None)
+        self.inventory.remove_class(name)
         self._plans.clear()
         self._best_plans.clear()
 

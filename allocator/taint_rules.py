@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
-from allocator.devices import PoolId
 from resourceapi.objects import Object
 
 
@@ -19,17 +18,6 @@ def with_rules(slice: Object, rules: Iterable[Object]) -> Object:
         return slice
     devices = [_with_taints(device or {}, concerned) for device in spec.get("devices") or ()]
     return {**slice, "spec": {**spec, "devices": devices}}
-
-
-def selected_pools(rule: Object, pools: Collection[PoolId]) -> list[PoolId]:
-    """Those of the pools whose devices a rule may be about."""
-    selector = _selector(rule)
-    if selector is None:
-        return []
-    driver, pool = selector.get("driver"), selector.get("pool")
-    if driver is not None and pool is not None:
-        return [known for known in (PoolId(driver, pool),) if known in pools]
-    return [known for known in pools if driver in (None, known.driver) and pool in (None, known.pool)]
 
 
 def _selector(rule: Object) -> Object | None:

@@ -53,6 +53,11 @@ class DeviceProperties:
         #: attributes that expressions derive
         self.derived: dict[str, Object] = {}
 
+    def changed(self, attributes: Object, capacity: Object) -> DeviceProperties:
+        """Properties that differ in attributes and capacity."""
+        device = {"attributes": attributes, "capacity": capacity, "allowMultipleAllocations": self.multiple}
+        return DeviceProperties(self.driver, device, hide_sharing=self._hide_sharing)
+
     @cached_property
     def prepared(self) -> PreparedDevice:
         """The value of the variable `device` in expressions."""
