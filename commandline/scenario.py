@@ -130,9 +130,8 @@ def read_scenario(options: Namespace) -> Scenario:
     :raises UsageError: for options that contradict each other, or if nothing requests devices.
     """
     from cluster.workloads import WorkloadReader
-    from commandline.cluster_state import ClusterState
     from commandline.namespaces import in_namespace
-    from commandline.reading import find, insist_on_one_reader, read_files, read_named
+    from commandline.reading import find, insist_on_one_reader, read_files
     from commandline.resource_names import names_and_files
 
     insist_on_paths(options)
@@ -141,12 +140,10 @@ def read_scenario(options: Namespace) -> Scenario:
     cluster = cluster_or_inventory(options)
     profile = profile_of(options)
     insist_on_one_reader(options.paths, options.inventory)
-    state = ClusterState(profile, options.namespace)
+    state, existing = read_cluster(options, cluster, profile)
     if cluster is None:
-        existing = state.learn(_counted(read_named("--inventory", options.inventory)))
         requesting = [_in_inventory(name, existing, options.namespace) for name in names]
     else:
-        state.learn(_counted(_live(cluster, options, profile, state)), live=True)
         requesting = [cluster.object(profile, name, options.namespace) for name in names]
     requesting += state.learn(in_namespace(read_files(find(options)), options.namespace_given), new=True)
     where = "" if cluster else " in the files or the inventory"
@@ -167,6 +164,19 @@ def read_scenario(options: Namespace) -> Scenario:
     if workloads and not (cluster or options.inventory or snapshot.nodes or snapshot.classes):
         raise UsageError("describe the cluster with --inventory DIR, or ask a live one with --live")
     return Scenario(state, snapshot, workloads)
+
+
+def read_cluster(
+    options: Namespace, cluster: LiveCluster | None, profile: Profile
+) -> tuple[ClusterState, list[Manifest]]:
+    """The objects of ``--inventory`` or of a live cluster, and those of them that request devices, see ``learn``."""
+    from commandline.cluster_state import ClusterState
+    from commandline.reading import read_named
+
+    state = ClusterState(profile, options.namespace)
+    if cluster is None:
+        return state, state.learn(_counted(read_named("--inventory", options.inventory)))
+    return state, state.learn(_counted(_live(cluster, options, profile, state)), live=True)
 
 
 def _counted(found: Iterable[Manifest | Result | Failure]) -> Iterator[Manifest | Result | Failure]:

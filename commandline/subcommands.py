@@ -22,6 +22,7 @@ GROUPS = {
         "quota": "show what claims count against ResourceQuotas, and whether they fit",
     },
     "scheduling": {
+        "devices": "list devices with what they say, who says it, and who uses them",
         "explain": "explain why pods and claims get no devices, and what would help",
         "simulate": "show where pods would be placed, what is left, and which new nodes they need",
     },

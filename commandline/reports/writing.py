@@ -34,8 +34,13 @@ def write_answer(
     if options.output == "json":
         write_json(document(answer), sys.stdout)
         return
+    write_text(options, lines(answer))
+
+
+def write_text(options: Namespace, lines: Iterable[str]) -> None:
+    """Write lines for people to standard output, in the color that the options ask for."""
     buffer = StringIO()  # standard output may be unbuffered
-    write_lines(lines(answer), buffer, emphasized if is_colored(options.color, sys.stdout) else None)
+    write_lines(lines, buffer, emphasized if is_colored(options.color, sys.stdout) else None)
     sys.stdout.write(buffer.getvalue())
 
 

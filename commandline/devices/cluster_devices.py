@@ -1,0 +1,178 @@
+"""The devices of a cluster, each with what can be said about it: who uses it, and what is left of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from allocator.allocated import AllocatedState
+from allocator.devices import Device, DeviceId, PoolId, Slice
+from allocator.explaining.holders import Holder, holder
+from allocator.explaining.snapshot import device_id, full_name, results_of
+from allocator.inventory import Inventory
+from allocator.ledgers import Ledger
+from allocator.pools import Pool, by_pool, pool_of
+from commandline.cluster_state import ClusterState
+from commandline.devices.sources import DeviceSources, sources_of
+from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE
+from resourceapi.objects import Object
+from resourceapi.quantity import Quantity
+
+FREE, ALLOCATED, SHARED = "free", "allocated", "shared"
+OBSOLETE, INCOMPLETE, INVALID = "obsolete", "incomplete pool", "invalid pool"
+GATE_OFF, USED_UP = "feature gate off", "counters used up"
+
+
+class Use(NamedTuple):
+    """A device in the allocation of a claim.
+
+    :param result: the part of the allocation that is about the device.
+    """
+
+    holder: Holder
+    result: Object
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether it is used with admin access, beside whoever holds it."""
+        return self.result.get("adminAccess") is True
+
+
+class CounterLeft(NamedTuple):
+    """A counter from which a device takes: what the device takes, what is left now, and the total."""
+
+    counter_set: str
+    counter: str
+    takes: Quantity
+    left: Quantity | None
+    total: Quantity | None
+
+
+class ClusterDevices:
+    """All devices in the slices of a cluster."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self.state = state
+        self.inventory = inventory_of(state)
+        self.allocated = AllocatedState(state.features)
+        self._uses: dict[DeviceId, list[Use]] = {}
+        for claim in state.allocated_claims:
+            self._note(claim)
+        self._newest: dict[PoolId, int] = {}
+        for slice in self.inventory:
+            self._newest[slice.pool] = max(slice.generation, self._newest.get(slice.pool, slice.generation))
+        self._pools = self._read_pools()
+        self._ledgers: dict[PoolId, Ledger] = {}
+
+    def _note(self, claim: Object) -> None:
+        self.allocated.add(claim["status"]["allocation"])
+        who = holder(full_name(claim), claim)
+        for result in results_of(claim):
+            self._uses.setdefault(device_id(result), []).append(Use(who, result))
+
+    def _read_pools(self) -> dict[PoolId, Pool]:
+        """Pools with all their devices, for whichever nodes these are."""
+        features = self.state.features
+        found = by_pool(self._of_newest_generations(), features)
+        pools = {id: pool_of(id, each, self.inventory, features) for id, each in found.items()}
+        return {id: pool for id, pool in pools.items() if pool is not None}
+
+    def _of_newest_generations(self) -> Iterator[Slice]:
+        return (slice for slice in self.inventory if slice.generation == self._newest[slice.pool])
+
+    def __iter__(self) -> Iterator[Device]:
+        """The devices, sorted by driver, pool and name; of slices of several generations, the newest first."""
+        slices: dict[PoolId, list[Slice]] = {}
+        for slice in self.inventory:
+            slices.setdefault(slice.pool, []).append(slice)
+        for pool in sorted(slices):
+            devices = [device for slice in slices[pool] for device in slice.devices]
+            yield from sorted(
+                devices, key=lambda each: (each.id.device, -each.slice.generation, each.slice.name)
+            )
+
+    @property
+    def drivers(self) -> set[str]:
+        """The drivers of all slices."""
+        return {pool.driver for pool in self._newest}
+
+    @property
+    def pools(self) -> Iterable[PoolId]:
+        """The pools of all slices."""
+        return self._newest
+
+    def uses(self, device: Device) -> list[Use]:
+        """The claims that have the device, those with admin access last; no claim has a device of an obsolete slice."""
+        if device.slice.generation < self._newest[device.slice.pool]:
+            return []
+        return sorted(self._uses.get(device.id, ()), key=lambda each: (each.is_admin, each.holder.claim))
+
+    def sources_of(self, device: Device) -> DeviceSources:
+        """Who gives the device its attributes, capacity and taints."""
+        return sources_of(device)
+
+    def vanished(self) -> dict[DeviceId, list[Use]]:
+        """What claims hold although no slice has it."""
+        known = {device.id for slice in self.inventory for device in slice.devices}
+        return {device: uses for device, uses in sorted(self._uses.items()) if device not in known}
+
+    def status(self, device: Device) -> str:
+        """Whether the device is free, or why not, in a word or two."""
+        if device.slice.generation < self._newest[device.slice.pool]:
+            return OBSOLETE
+        if self.allocated.holds(device.id):
+            return ALLOCATED if device.id in self.allocated.whole else SHARED
+        pool = self._pools.get(device.slice.pool)
+        if pool is None or pool.incomplete:
+            return INCOMPLETE if pool is not None else GATE_OFF
+        if pool.invalid:
+            return INVALID
+        if device.slice not in pool.slices:
+            return GATE_OFF
+        return USED_UP if self._is_used_up(device) else FREE
+
+    def problem(self, device: Device) -> str:
+        """Why no device of its pool can be allocated; empty if that is possible."""
+        pool = self._pools.get(device.slice.pool)
+        if pool is None:
+            return ""
+        if pool.incomplete:
+            has = sum(slice.generation == device.slice.generation for slice in self._slices_of(pool))
+            return f"the pool has {has} of {device.slice.count_in_pool} slices of generation {device.slice.generation}"
+        return pool.invalid
+
+    def _slices_of(self, pool: Pool) -> Iterable[Slice]:
+        return self.inventory.of_pool(pool.id)
+
+    def capacity_left(self, device: Device) -> dict[str, Quantity]:
+        """What claims leave of the capacity of a device that they share; empty if they use nothing of it."""
+        return dict(self.allocated.left(device) or {})
+
+    def counters(self, device: Device) -> list[CounterLeft]:
+        """The counters from which the device takes."""
+        found = []
+        pool = self._pools.get(device.slice.pool)
+        for name, takes, _ in device.consumes:
+            totals = pool.counter_sets.get(name, {}) if pool is not None else {}
+            for counter, amount in sorted(takes.items()):
+                left = self._ledger(pool).available.get((name, counter)) if pool is not None else None
+                found.append(CounterLeft(name, counter, amount, left, totals.get(counter)))
+        return found
+
+    def _ledger(self, pool: Pool) -> Ledger:
+        ledger = self._ledgers.get(pool.id)
+        if ledger is None:
+            ledger = self._ledgers[pool.id] = Ledger(pool, self.allocated)
+        return ledger
+
+    def _is_used_up(self, device: Device) -> bool:
+        return any(each.left is not None and each.takes.cmp(each.left) > 0 for each in self.counters(device))
+
+
+def inventory_of(state: ClusterState) -> Inventory:
+    """The slices of a cluster, with all that administrators add to them."""
+    inventory = Inventory(state.of(RESOURCE_SLICE.name).values())
+    if state.features.device_taints:
+        for rule in state.of(DEVICE_TAINT_RULE.name).values():
+            inventory.put_rule(rule)
+    return inventory

@@ -1,0 +1,93 @@
+"""The devices for programs. docs/how-to/devices.md describes the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from allocator.devices import Device
+from commandline.devices.cluster_devices import ClusterDevices, CounterLeft, Use
+from commandline.devices.sources import Given, Giver
+from resourceapi.encoding import encode
+from resourceapi.kinds import RESOURCE_SLICE
+from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
+from resourceapi.objects import Object
+from resourceapi.quantity import Quantity
+
+NULL = "null"
+Json = dict[str, Any]
+_SCHEMA = SCHEMAS_WITH_PROPOSALS["v1"]
+#: What is told with who gives it, or what is left of it, or what changes whenever a file is read.
+_TOLD_APART = ("name", "attributes", "capacity", "taints", "consumesCounters")
+
+
+def device_document(devices: ClusterDevices, device: Device) -> Json:
+    """A device as plain data."""
+    slice, sources, left = device.slice, devices.sources_of(device), devices.capacity_left(device)
+    document: Json = {
+        "driver": device.id.driver,
+        "pool": device.id.pool,
+        "device": device.id.device,
+        "resourceSlice": slice.name,
+        "generation": slice.generation,
+        "status": devices.status(device),
+    }
+    if problem := devices.problem(device):
+        document["problem"] = problem
+    spec = encode(_SCHEMA, "Device", device.spec)
+    where = spec if slice.per_device else encode(_SCHEMA, "ResourceSliceSpec", slice.spec)
+    document |= {key: where[key] for key in ("nodeName", "allNodes", "nodeSelector") if where.get(key)}
+    document |= {key: value for key, value in spec.items() if key not in _TOLD_APART and key not in document}
+    document["attributes"] = _given(sources.attributes, "DeviceAttribute", slice.name, {})
+    document["capacity"] = _given(sources.capacity, "DeviceCapacity", slice.name, left)
+    document["counters"] = [_counter(each) for each in devices.counters(device)]
+    document["taints"] = [_said("DeviceTaint", each.value, each.giver, slice.name) for each in sources.taints]
+    document["claims"] = [_use(each) for each in devices.uses(device)]
+    return document
+
+
+def _given(given: Mapping[str, Given], struct: str, slice: str, left: Mapping[str, Quantity]) -> Json:
+    found: Json = {}
+    for name, each in given.items():
+        entry = _said(struct, each.value, each.giver, slice)
+        if name in left:
+            entry["left"] = str(left[name])
+        if each.hidden:
+            entry["hides"] = [_said(struct, value, giver, slice) for giver, value in each.hidden]
+        found[name] = entry
+    return found
+
+
+def _said(struct: str, value: Object, giver: Giver, slice: str) -> Json:
+    """A value as in the API, and who gives it."""
+    document = {NULL: {}} if value.get(NULL) is not None else encode(_SCHEMA, struct, value)
+    document.pop("timeAdded", None)  # that of a file is when it is read
+    kind, name = (giver.kind, giver.name) if giver.kind else (RESOURCE_SLICE.name, slice)
+    return document | {"from": {"kind": kind, "name": name}}
+
+
+def _counter(counter: CounterLeft) -> Json:
+    return {
+        "counterSet": counter.counter_set,
+        "counter": counter.counter,
+        "takes": str(counter.takes),
+        "left": None if counter.left is None else str(counter.left),
+        "total": None if counter.total is None else str(counter.total),
+    }
+
+
+def _use(use: Use) -> Json:
+    namespace, _, name = use.holder.claim.rpartition("/")
+    document: Json = {"namespace": namespace, "name": name, "request": use.result.get("request", "")}
+    if use.is_admin:
+        document["adminAccess"] = True
+    if share := use.result.get("shareID"):
+        document["shareID"] = share
+    if amounts := use.result.get("consumedCapacity"):
+        document["consumedCapacity"] = {key: str(amount) for key, amount in sorted(amounts.items())}
+    return document | {"pods": list(use.holder.pods), "others": list(use.holder.others)}
+
+
+def documents(devices: ClusterDevices, chosen: list[Device]) -> Iterator[Json]:
+    """All devices, one after the other."""
+    return (device_document(devices, device) for device in chosen)

@@ -1,0 +1,70 @@
+"""Values, taints, places and users of devices as people read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from allocator.devices import Device
+from commandline.devices.cluster_devices import Use
+from resourceapi.amounts import value_of
+from resourceapi.objects import EMPTY, Object
+
+NONE = "<none>"
+ALL_NODES, BY_SELECTOR, UNKNOWN = "<all>", "<selected>", "<unknown>"
+
+
+def value(attribute: Object) -> str:
+    """The value of an attribute: ``a100``, ``true``, ``["a","b"]``."""
+    found: Any = next(iter(attribute.values()), None)
+    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+
+
+def amount(capacity: Object) -> str:
+    """The amount of a capacity: ``80Gi``."""
+    return str(value_of(capacity))
+
+
+def taint(found: Object) -> str:
+    """A taint as kubectl writes it: ``key=value:NoSchedule``."""
+    key, given = found.get("key", ""), found.get("value", "")
+    return f"{key}={given}:{found.get('effect', '')}" if given else f"{key}:{found.get('effect', '')}"
+
+
+def short_taint(found: Object) -> str:
+    """A taint without its value: ``key:NoSchedule``."""
+    return f"{found.get('key', '')}:{found.get('effect', '')}"
+
+
+def place(device: Device) -> str:
+    """The node of a device, or how its slice says on which nodes it can be used."""
+    where = device.placement
+    if name := where.get("nodeName"):
+        return str(name)
+    if where.get("allNodes"):
+        return ALL_NODES
+    return BY_SELECTOR if where.get("nodeSelector") is not None else UNKNOWN
+
+
+def users(uses: Sequence[Use]) -> list[str]:
+    """The claims of a device: ``team/train``, ``ops/monitor (admin)``."""
+    return [f"{each.holder.claim} (admin)" if each.is_admin else each.holder.claim for each in uses]
+
+
+def pods(uses: Sequence[Use]) -> list[str]:
+    """The pods, and whatever else, for which the claims of a device are reserved."""
+    return list(dict.fromkeys(user for each in uses for user in (*each.holder.pods, *each.holder.others)))
+
+
+def some(parts: Sequence[str], most: int = 1) -> str:
+    """The first parts, and the number of the others: ``team/train,+2``."""
+    if not parts:
+        return NONE
+    return ",".join(parts[:most]) + (f",+{len(parts) - most}" if len(parts) > most else "")
+
+
+def node_selector(device: Device) -> Object:
+    """The selector of the nodes on which a device can be used; empty if it has none."""
+    found: Object = device.placement.get("nodeSelector") or EMPTY
+    return found

@@ -1,0 +1,113 @@
+"""`claimcheck devices`: reports about the devices of the clusters in `snapshots/devices/`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from commandline.main import main
+from tests.commandline import snapshot_files
+from tests.commandline.snapshot_files import assert_snapshot
+
+DIRECTORY = snapshot_files.DIRECTORY / "devices"
+CASES: dict[str, list[str]] = {
+    "table.txt": [],
+    "wide.txt": ["-o", "wide"],
+    "json.json": ["-o", "json"],
+    "yaml.yaml": ["-o", "yaml", "n1"],
+    "allocated.txt": ["n1/gpu-0"],
+    "tainted.txt": ["gpu.example.com/n1/gpu-1"],
+    "shared.txt": ["nic-0"],
+    "partition.txt": ["whole"],
+    "incomplete.txt": ["fpga-0"],
+}
+#: What the options choose, and what is said beside it.
+CHOICES: dict[str, tuple[list[str], str]] = {
+    "--driver mig.example.com": (["quarter-0", "quarter-1", "whole"], ""),
+    "--pool zone-a/network": (["nic-0"], ""),
+    "--node n1 --driver nic.example.com": (["nic-0"], ""),
+    "--node n2": (["fpga-0", "quarter-0", "quarter-1", "whole"], ""),
+    "--class a100": (
+        ["gpu-0", "gpu-2"],
+        "--class a100 fails on 6 devices, such as fpga.example.com/fpgas/fpga-0: no such key: model",
+    ),
+    "--class a100 gpu-2": (["gpu-2"], "--class a100 fails on 6 devices"),
+    "--selector device.capacity['gpu.example.com'].?memory.hasValue()": (["gpu-0", "gpu-1", "gpu-2"], ""),
+    "--driver gpu.exampel.com": (
+        [],
+        "no devices found: there is no driver gpu.exampel.com; did you mean gpu.example.com?",
+    ),
+    "--pool n3": ([], "no devices found: there is no pool n3"),
+    "--driver gpu.example.com --pool n2": ([], "no devices found"),
+    "mig.example.com/n2": (["quarter-0", "quarter-1", "whole"], ""),
+    "zone-a/network/nic-0 whole": (["whole", "nic-0"], ""),
+}
+WRONG = {
+    "--node n3": "claimcheck: --node n3: there is no such node",
+    "--class a1000": "claimcheck: --class a1000: there is no such class; did you mean a100?",
+    "--selector 1": "claimcheck: --selector: must evaluate to bool",
+    "quarter-9": "claimcheck: no device quarter-9; did you mean quarter-0?",
+    "n2/gpu": "claimcheck: no device n2/gpu",
+}
+
+
+def run(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str, str]:
+    """Exit code, output and what is said beside it."""
+    code = main(["devices", "--inventory", "cluster.yaml", *options])
+    written = capsys.readouterr()
+    return code, written.out, written.err
+
+
+@pytest.fixture(autouse=True)
+def _directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(DIRECTORY / "listing")
+
+
+@pytest.mark.parametrize("file", CASES)
+def test_reports(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The reports say exactly this."""
+    code, written, _ = run(capsys, *CASES[file])
+    assert_snapshot(written, DIRECTORY / "listing" / file)
+    assert code == 0
+
+
+def test_yaml_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both formats for programs say the same."""
+    as_json, as_yaml = (run(capsys, "-o", format)[1] for format in ("json", "yaml"))
+    assert yaml.safe_load(as_yaml) == json.loads(as_json)
+
+
+@pytest.mark.parametrize("options", CHOICES)
+def test_choices(options: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each option leaves devices out, and so does each name; nothing found is said, and is no failure."""
+    expected, remark = CHOICES[options]
+    code, written, said = run(capsys, "-o", "json", *options.split())
+    names = [each["device"] for each in json.loads(written)["devices"] if each["status"] != "obsolete"]
+    assert (code, names) == (0, expected)
+    assert said.startswith(remark) if remark else not said
+
+
+@pytest.mark.parametrize("options", WRONG)
+def test_wrong_names(options: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What does not exist ends the command, with what was probably meant."""
+    code, written, said = run(capsys, *options.split())
+    assert (code, written) == (2, "")
+    assert said.startswith(WRONG[options])
+
+
+def test_lost_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    """What claims hold though no slice has it is said, unless only some devices are asked for."""
+    assert run(capsys)[2] == "no slice has gpu.example.com/n1/gpu-9, which is allocated to team/lost\n"
+    assert run(capsys, "--node", "n1")[2] == ""
+
+
+def test_unreadable_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What can be read is listed; what cannot be is said, and ends with exit code 2."""
+    (tmp_path / "broken.yaml").write_text("a: [", encoding="utf-8")
+    code, written, said = run(capsys, "--inventory", str(tmp_path))
+    assert code == 2
+    assert "gpu.example.com/n1/gpu-1" in written
+    assert said.startswith(f"{tmp_path}/broken.yaml: error: line 1: ")
