@@ -11,7 +11,7 @@ from urllib3 import PoolManager
 from cluster.tls import client_context
 
 # One for each thread that asks at the same time; further connections are closed after use.
-POOLED_CONNECTIONS = 16
+POOLED_CONNECTIONS = 64
 # Where kubelet mounts the credentials of a pod's service account.
 POD_CREDENTIALS = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

@@ -25,7 +25,7 @@ from serving.routes import LARGE_BYTES, HTTPError, Route, Waiting
 from serving.slots import Slots
 
 # Threads that wait for other servers, and how many requests may queue for one of them.
-WAITING_THREADS = 16
+WAITING_THREADS = 64
 MAX_WAITING = 256
 JSON = "application/json"
 PLAIN = "text/plain; charset=utf-8"
