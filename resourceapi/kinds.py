@@ -118,6 +118,10 @@ class Kind:
         """Whether no release has the kind, only an enhancement proposal."""
         return all(lifecycle.introduced == UNRELEASED for lifecycle in self.versions.values())
 
+    def path_in(self, group: str) -> str:
+        """Where an API server has the kind in its newest version, in one of its groups."""
+        return f"/apis/{group}/{next(iter(self.versions))}/{self.resource}"
+
     def served(self, version: str, minor: int) -> bool:
         """Whether release 1.``minor`` can serve the version (perhaps only when asked to)."""
         lifecycle = self.versions.get(version)

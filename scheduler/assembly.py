@@ -26,6 +26,7 @@ from scheduler.filtering import Filter, Refused
 from scheduler.giving_up import GivingUp
 from scheduler.leader_setup import make_leadership
 from scheduler.leading import Leadership
+from scheduler.patch_events import PatchEvents
 from scheduler.pod_events import PodEvents
 from scheduler.preempting import Preemption
 from scheduler.prescheduled import PreScheduledPods
@@ -41,7 +42,7 @@ from scheduler.undoing import Undoing
 from scheduler.wake_up_claim import WakeUpClaim
 from scheduler.waking import Waking
 from serving import api_server
-from serving.api_server import make_profile, own_namespace
+from serving.api_server import make_profile, own_namespace, patch_group
 from serving.config_file import Config
 
 if TYPE_CHECKING:  # metrics' files are opened with the import
@@ -131,7 +132,7 @@ class Sidecar:
 
     @cached_property
     def _picture(self) -> ClusterPicture:
-        return ClusterPicture(make_profile(self._config), self._server)
+        return ClusterPicture(make_profile(self._config), self._server, patch_group(self._config))
 
     @cached_property
     def _reflectors(self) -> dict[str, Reflector]:
@@ -225,6 +226,10 @@ class Sidecar:
         return RefusalEvents(self._picture, self._events, self._scheduler_name, leads=self._leads)
 
     @cached_property
+    def _patch_events(self) -> PatchEvents:
+        return PatchEvents(self._picture, self._event_writer, leads=self._leads)
+
+    @cached_property
     def _releaser(self) -> Releaser:
         return Releaser(self._client, self._picture, self._writes, self._undoing, self._leadership)
 
@@ -259,7 +264,7 @@ class Sidecar:
             yield partial(
                 self._endpoint.keep, lambda: partial(self._leadership.insist, self._leadership.term)
             )
-        for part in (self._waking, self._telling, self._event_writer):
+        for part in (self._waking, self._telling, self._patch_events, self._event_writer):
             yield part.run
         for taking_back in (self._undoing, self._releasing, self._giving_up):
             yield taking_back.run

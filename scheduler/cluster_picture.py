@@ -14,8 +14,8 @@ from cluster.client import Client
 from cluster.objects import ClusterObjects, read_node
 from cluster.reflector import Reflector
 from cluster.store import Change, Collection, VersionedCollection
-from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE
-from resourceapi.model.versions import GROUP, V1_PATH
+from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
+from resourceapi.model.versions import GROUP, OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.claim_ledger import ClaimLedger
@@ -31,17 +31,20 @@ class Source(NamedTuple):
 
 
 class ClusterPicture:
-    """Nodes, ResourceSlices, DeviceClasses, DeviceTaintRules, claims and pods, ready for the allocator.
+    """Nodes, ResourceSlices and what changes them, DeviceClasses, claims and pods, ready for the allocator.
 
     ``state`` and ``claims`` are for one thread at a time: whoever uses them holds ``lock``, which is taken after those of
     collections. So nobody may put anything into a collection while holding it.
     """
 
-    def __init__(self, profile: Profile, snapshots: Snapshots | None = None) -> None:
+    def __init__(
+        self, profile: Profile, snapshots: Snapshots | None = None, patch_group: str = OWN_GROUP
+    ) -> None:
         """Make an empty picture.
 
         :param profile: the release and gates of the scheduler.
         :param snapshots: where the API server keeps those of compatibility groups; by default beside the results.
+        :param patch_group: the API group in which it has ResourceSlicePatches.
         """
         self.profile = profile
         self.features = Features(profile.gates)
@@ -57,6 +60,9 @@ class ClusterPicture:
         self.slices = Collection(read(RESOURCE_SLICE.name))
         self.classes = Collection(read(DEVICE_CLASS.name))
         self.rules = Collection(read(DEVICE_TAINT_RULE.name))
+        self.patches = Collection(read(RESOURCE_SLICE_PATCH.name))
+        #: the API group of ResourceSlicePatches
+        self.patch_group = patch_group
         self.pods: Collection[PodRecord] = Collection(read_pod)
         read_claim, kept = read(CLAIM.name), snapshots or InConfiguration()
 
@@ -72,6 +78,8 @@ class ClusterPicture:
         self._follow(self.classes, state.put_class, state.remove_class)
         if self.features.device_taints:
             self._follow(self.rules, state.put_rule, state.remove_rule)
+        if self.features.device_patches:
+            self._follow(self.patches, state.put_patch, state.remove_patch)
         self.claim_objects.listen(self._locked(self.claims.changed))
 
     @property
@@ -86,7 +94,7 @@ class ClusterPicture:
     def is_served(self) -> bool:
         """Whether the API server has all kinds without which nothing can be decided, and all objects of them are known.
 
-        It need not have DeviceTaintRules. One that has no claims or slices any more is another matter than one without
+        It need not have DeviceTaintRules and ResourceSlicePatches. One that has no claims or slices any more is another matter than one without
         any: what they say of devices may be true again soon.
         """
         needed = (self.nodes, self.slices, self.classes, self.claim_objects, self.pods)
@@ -108,6 +116,7 @@ class ClusterPicture:
             Source(f"{V1_PATH}/{RESOURCE_SLICE.resource}", self.slices),
             Source(f"{V1_PATH}/{DEVICE_CLASS.resource}", self.classes),
             *self._rules(),
+            *self._patches(),
             Source(f"{V1_PATH}/{CLAIM.resource}", self.claim_objects),
             Source("/api/v1/pods", self.pods),
         ]
@@ -121,6 +130,12 @@ class ClusterPicture:
             Source(f"/apis/{GROUP}/{version}/{DEVICE_TAINT_RULE.resource}", self.rules)
             for version in served[:1]
         ]
+
+    def _patches(self) -> list[Source]:
+        """ResourceSlicePatches, unless they are to have no effect."""
+        if not self.features.device_patches:
+            return []
+        return [Source(RESOURCE_SLICE_PATCH.path_in(self.patch_group), self.patches)]
 
     def reflectors(self, client: Client) -> dict[str, Reflector]:
         """What keeps the collections as the cluster has them, by path; nothing is asked yet."""

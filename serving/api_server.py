@@ -7,6 +7,7 @@ from urllib3 import PoolManager
 from cluster.access import Access, service_account
 from cluster.client import TIMEOUT, Client
 from resourceapi.gates import GateError
+from resourceapi.model.versions import GROUP, OWN_GROUP
 from resourceapi.releases import Profile, UnknownRelease
 from serving.config_file import Config
 
@@ -24,6 +25,11 @@ def make_profile(config: Config) -> Profile:
         raise config.error(("apiServer", "release"), f"apiServer.release: {error}") from None
     except GateError as error:
         raise config.error(("apiServer", "featureGates"), f"apiServer.featureGates: {error}") from None
+
+
+def patch_group(config: Config) -> str:
+    """The API group in which the configuration's API server has ResourceSlicePatches."""
+    return GROUP if config.get("apiServer", "serves") == "CustomResources" else OWN_GROUP
 
 
 def make_client(config: Config, timeout: float = TIMEOUT) -> Client:

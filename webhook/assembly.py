@@ -19,7 +19,7 @@ from resourceapi.manifests import group_of, name_of, text
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from serving.api_server import make_client, make_profile
+from serving.api_server import make_client, make_profile, patch_group
 from serving.config_file import Config, ConfigError
 from validation.server import Server
 from webhook.cluster import DEVICES, PARTS, Cluster, WatchedCluster, with_inventory
@@ -68,7 +68,7 @@ def make_cluster(config: Config) -> WatchedCluster:
     """
     parts = [part for part in PARTS if config.get("apiServer", part) == WATCH]
     client = make_client(config, SOCKET_SECONDS) if parts else None
-    return WatchedCluster(make_profile(config), parts, client)
+    return WatchedCluster(make_profile(config), parts, client, patch_group(config))
 
 
 def watched_files(config: Config) -> list[Path]:

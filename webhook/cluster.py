@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from threading import Event, Thread
 from typing import Any
 
+from allocator.features import Features
 from cluster.client import Client
 from cluster.reflector import Reflector
 from cluster.store import Collection
-from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE
+from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.manifests import labels_of
-from resourceapi.model.versions import V1_PATH
+from resourceapi.model.versions import OWN_GROUP, V1_PATH
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from webhook.devices import DeviceIndex
@@ -34,10 +35,17 @@ class Cluster:
 class WatchedCluster(Cluster):
     """A cluster of which some parts are watched; the others stay empty."""
 
-    def __init__(self, profile: Profile, parts: Iterable[str] = (), client: Client | None = None) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        parts: Iterable[str] = (),
+        client: Client | None = None,
+        patch_group: str = OWN_GROUP,
+    ) -> None:
         """Prepare the watches; :meth:`follow` starts them.
 
         :param parts: those to watch, of :data:`PARTS`; needs a client.
+        :param patch_group: the API group in which the API server has ResourceSlicePatches.
         """
         super().__init__(profile)
         self.parts = frozenset(parts)
@@ -52,6 +60,8 @@ class WatchedCluster(Cluster):
             (DEVICES, f"{group}/deviceclasses", self.devices.device_classes),
             (CLAIMS, f"{group}/resourceclaims", self.claims),
         ]
+        if Features(profile.gates).device_patches:
+            collections.append((DEVICES, RESOURCE_SLICE_PATCH.path_in(patch_group), self.devices.patches))
         self.reflectors += [
             Reflector(client, path, collection, metadata_only=part in (NAMESPACES, NODES))
             for part, path, collection in collections
@@ -95,4 +105,5 @@ def with_inventory(profile: Profile, watched: WatchedCluster, inventory: Iterabl
     elif RESOURCE_SLICE.name in by_kind:
         cluster.devices.slices.replace(by_kind[RESOURCE_SLICE.name])
         cluster.devices.device_classes.replace(by_kind.get(DEVICE_CLASS.name, ()))
+        cluster.devices.patches.replace(by_kind.get(RESOURCE_SLICE_PATCH.name, ()))
     return cluster

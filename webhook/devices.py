@@ -1,22 +1,24 @@
-"""The devices of a cluster by what selectors see of them, and its DeviceClasses."""
+"""The devices of a cluster by what selectors see of them, patches included, and its DeviceClasses."""
 
 from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
+from typing import TypeVar
 
 from allocator.device_shapes import ShapeRegistry
 from allocator.devices import Device, DeviceId, PoolId, Slice
 from allocator.features import Features
+from allocator.inventory import Inventory
 from allocator.scheduling import SchedulingState
 from cluster.store import Change, Collection
 from conversion.hub import hub_object
 from deviceselectors.device_properties import DeviceGroup, DeviceProperties
 from resourceapi.decoding import DecodingError
-from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE
+from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.logs import log
 from resourceapi.manifests import name_of, text
 from resourceapi.objects import Object
@@ -32,9 +34,14 @@ _MANY_DEVICES = 1_000
 PlacedGroup = DeviceGroup[dict[DeviceId, str]]
 """A group that says of which node each device is; one that is not of one node only is of the node ''."""
 
+Replaced = tuple[Slice | None, Slice | None]
+"""A slice with all that patches change about it, before and after."""
+
+_Value = TypeVar("_Value")
+
 
 class DeviceIndex:
-    """A view of ResourceSlices and DeviceClasses: all devices, grouped by their properties.
+    """A view of ResourceSlices, ResourceSlicePatches and DeviceClasses: all devices, grouped by their properties.
 
     While a pool is being updated old and new slices count: some nodes see the ones, some the others.
 
@@ -42,24 +49,31 @@ class DeviceIndex:
     """
 
     def __init__(self, profile: Profile, nodes: NodeLabels | None = None) -> None:
-        """Make an index with empty collections, ``slices`` and ``device_classes``.
+        """Make an index with empty collections: ``slices``, as they are published, ``patches`` and ``device_classes``.
 
         :param nodes: the nodes for :mod:`webhook.fitting`, which is not asked without any.
         """
         self._profile = profile
-        self._shapes = ShapeRegistry(stable=Features(profile.gates).stable)
+        features = Features(profile.gates)
+        self._shapes = ShapeRegistry(stable=features.stable)
         self.slices = Collection(self._read_slice)
+        self.patches = Collection(partial(self._read, RESOURCE_SLICE_PATCH.name))
         self.device_classes = Collection(partial(self._read, DEVICE_CLASS.name))
         self.lock = Lock()
         self.nodes = nodes
         self.fitting = Fitting(profile.gates, nodes)
         self.revision = 0
         self.groups: dict[DeviceProperties, PlacedGroup] = {}
-        self._pools: dict[PoolId, dict[str, Slice]] = {}
+        self._inventory = Inventory(stable=features.stable)
+        # what has changed in it and is not indexed yet
+        self._replaced: list[Replaced] = []
+        self._inventory.listeners.append(lambda old, new: self._replaced.append((old, new)))
         self._indexed: dict[PoolId, list[tuple[DeviceProperties, DeviceId]]] = {}
         self._incomplete: set[PoolId] = set()
         self.slices.listen(self._slices_changed)
         self.device_classes.listen(self._classes_changed)
+        if features.device_patches:
+            self.patches.listen(self._patches_changed)
 
     @property
     def is_known(self) -> bool:
@@ -89,24 +103,38 @@ class DeviceIndex:
             return None
 
     def _slices_changed(self, changes: Sequence[Change[Slice]]) -> None:
-        with self.lock:
-            pools: dict[PoolId, None] = {}
-            for name, before, after in changes:
-                if before is not None:
-                    del self._pools[before.pool][name]
-                    pools[before.pool] = None
-                if after is not None:
-                    self._pools.setdefault(after.pool, {})[name] = after
-                    pools[after.pool] = None
-            for pool in pools:
-                self._index(pool)
-            self.revision += 1
-        self.fitting.change(partial(_change_slices, changes))
+        self._change(changes, self._inventory.put, self._inventory.remove)
+
+    def _patches_changed(self, changes: Sequence[Change[Object]]) -> None:
+        self._change(changes, self._inventory.put_patch, self._inventory.remove_patch)
 
     def _classes_changed(self, changes: Sequence[Change[Object]]) -> None:
-        with self.lock:
-            self.revision += 1
+        self._change(changes, self._inventory.put_class, self._inventory.remove_class)
         self.fitting.change(partial(_change_classes, changes))
+
+    def _change(
+        self,
+        changes: Sequence[Change[_Value]],
+        put: Callable[[_Value], None],
+        remove: Callable[[str], None],
+    ) -> None:
+        """Have the inventory follow changes, then index what has become of its slices."""
+        with self.lock:
+            for name, _, after in changes:
+                if after is None:
+                    remove(name)
+                else:
+                    put(after)
+            replaced, self._replaced = self._replaced, []
+            for pool in dict.fromkeys(slice.pool for each in replaced for slice in each if slice is not None):
+                self._index(pool)
+            self.revision += 1
+        if replaced:
+            published = self.slices.objects
+            before = [slice for slice, _ in replaced if slice and published.get(slice.name) is not slice]
+            before += [slice for _, slice, _ in changes if isinstance(slice, Slice)]
+            gone = {id(slice): slice for slice in before}.values()
+            self.fitting.change(partial(_change_slices, replaced, tuple(gone)))
 
     def _index(self, pool: PoolId) -> None:
         """Group the devices of a pool anew."""
@@ -115,10 +143,9 @@ class DeviceIndex:
             group.members.pop(device, None)
             if not group.members:
                 del self.groups[properties]
-        slices = self._pools[pool].values()
+        slices = list(self._inventory.of_pool(pool))
         self._incomplete.discard(pool)
         if not slices:
-            del self._pools[pool]
             return
         if any(slice.count_in_pool != len(slices) for slice in slices):
             self._incomplete.add(pool)
@@ -135,17 +162,17 @@ class DeviceIndex:
         return properties, device.id
 
 
-def _change_slices(changes: Sequence[Change[Slice]], cluster: SchedulingState) -> None:
-    for name, before, after in changes:
+def _change_slices(replaced: Sequence[Replaced], gone: Sequence[Slice], cluster: SchedulingState) -> None:
+    for before, after in replaced:
         if after is not None:
             cluster.put_slice(after)
-        else:
-            cluster.remove_slice(name)
-        if before is not None:
-            # undo the circle of a slice and its devices, so that they go at once, garbage collection or not
-            for device in before.devices:
-                del device.slice
-    if sum(len(after.devices) for _, _, after in changes if after is not None) >= _MANY_DEVICES:
+        elif before is not None:
+            cluster.remove_slice(before.name)
+    for slice in gone:
+        # undo the circle of a slice and its devices, so that they go at once, garbage collection or not
+        for device in slice.devices:
+            del device.slice
+    if sum(len(after.devices) for _, after in replaced if after is not None) >= _MANY_DEVICES:
         # Tens of thousands of devices stay for long: looking through them for garbage again and again would take a tenth
         # of a second each time. What was here before is garbage by now.
         gc.unfreeze()

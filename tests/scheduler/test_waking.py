@@ -76,10 +76,23 @@ def rule(sleepers: Sleepers) -> None:
     )
 
 
+def patch(sleepers: Sleepers) -> None:
+    devices = {"attributes": {"example.com/tier": {"string": "gold"}}}
+    sleepers.picture.patches.put(
+        {
+            "apiVersion": "claimcheck.example.com/v1alpha3",
+            "kind": "ResourceSlicePatch",
+            "metadata": {"name": "p"},
+            "spec": {"devices": devices},
+        }
+    )
+
+
 CHANGES: dict[str, Callable[[Sleepers], None]] = {
     "slice": more_devices,
     "slice removed": lambda sleepers: sleepers.picture.slices.remove(slice_of("n1", 0)),
     "taint rule": rule,
+    "patch": patch,
     "class": lambda sleepers: sleepers.picture.classes.remove({"metadata": {"name": "gpu"}}),
     "node": lambda sleepers: sleepers.picture.nodes.put(node("n3")),
     "devices of another claim": lambda sleepers: sleepers.picture.claim_objects.remove(

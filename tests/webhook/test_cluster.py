@@ -49,6 +49,7 @@ def authority(directory: Path) -> str:
                 "/apis/resource.k8s.io/v1/resourceslices",
                 "/apis/resource.k8s.io/v1/deviceclasses",
                 "/apis/resource.k8s.io/v1/resourceclaims",
+                "/apis/claimcheck.example.com/v1alpha3/resourceslicepatches",
             },
         ),
     ],

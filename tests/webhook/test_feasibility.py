@@ -14,7 +14,9 @@ import pytest
 from allocator.devices import Slice
 from allocator.features import Features
 from allocator.scheduling import Mode, SchedulingState
+from cluster.store import Collection
 from deviceselectors.request_budget import RequestBudget
+from resourceapi.manifests import labels_of
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from serving.callers import Caller
@@ -278,6 +280,65 @@ def test_changes_of_the_inventory_are_noticed(policy: Feasibility, known: Device
     assert warnings(policy, one()) == []
 
 
+def patch(name: str, model: str, **filter: Any) -> Object:
+    """A patch that has devices be of another model."""
+    devices = {"filter": filter, "attributes": {f"{DRIVER}/model": {"string": model}}}
+    return {
+        "apiVersion": "claimcheck.example.com/v1alpha3",
+        "kind": "ResourceSlicePatch",
+        "metadata": {"name": name},
+        "spec": {"devices": devices},
+    }
+
+
+def test_devices_are_as_patches_have_them(policy: Feasibility, known: DeviceIndex) -> None:
+    """Whatever comes first of slices, classes and patches; what the allocator is asked about, too."""
+    patched, former = one("gpu", model("b200")), one("gpu", model("h100"))
+    both = claim(
+        {"name": "a", "exactly": exactly("gpu", model("b200"))},
+        {"name": "b", "exactly": exactly("gpu", model("far"))},
+    )
+    known.patches.put(patch("p", "b200", driver=DRIVER, pool="node-1", device="gpu-2"))
+    assert (warnings(policy, patched), warnings(policy, both)) == ([], [])
+    assert warnings(policy, former)
+    known.slices.replace([])
+    assert warnings(policy, patched)
+    known.slices.replace(copy.deepcopy(SLICES))
+    assert warnings(policy, patched) == []
+    known.patches.put(patch("p", "b200", deviceClassName="later"))
+    assert warnings(policy, patched)
+    known.device_classes.put(device_class("later", model("h100")))
+    assert warnings(policy, patched) == []
+    known.patches.lose()
+    assert warnings(policy, patched)
+    assert warnings(policy, former) == []
+
+
+def test_requests_together_are_about_patched_devices(
+    policy: Feasibility, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The allocator, which is asked whether a node has all of it, has the same view."""
+    nodes = Collection(labels_of)
+    nodes.replace([{"metadata": {"name": name}} for name in ("node-1", "node-2")])
+    known = DeviceIndex(PROFILE, nodes)
+    known.slices.replace(copy.deepcopy(SLICES))
+    known.device_classes.replace(copy.deepcopy(CLASSES))
+    policy = Feasibility("Warn", known, PROFILE.gates)
+    requests = [exactly("gpu", model("h100")), exactly("gpu", model("b200"))]
+    both = claim(*({"name": f"r{index}", "exactly": each} for index, each in enumerate(requests)))
+    known.patches.put(patch("p", "b200", pool="node-2"))
+    assert any("no node can satisfy these together" in each for each in warnings(policy, both))
+    known.patches.put(patch("q", "b200", pool="node-1", device="gpu-0"))
+    assert warnings(policy, both) == []
+
+
+def test_patches_have_no_effect_without_their_gate() -> None:
+    known = DeviceIndex(Profile("1.37", {"DRAAdminControlledDeviceAttributes": False}))
+    known.slices.replace(copy.deepcopy(SLICES))
+    known.patches.put(patch("p", "b200"))
+    assert all(group.properties.attributes["model"] != {"string": "b200"} for group in known.groups.values())
+
+
 def test_unreadable_slices_are_passed_over(policy: Feasibility, known: DeviceIndex) -> None:
     """What no API server can have stored does not count, and harms nothing."""
     known.slices.put({"metadata": {"name": "odd"}, "spec": {"devices": "none"}})
@@ -395,8 +456,10 @@ def test_what_is_gone_leaves_nothing_behind(known: DeviceIndex) -> None:
         for generation in range(1, 5):
             known.slices.put(own(slice_of("node-1", device("gpu-0"), generation=1)))
             known.slices.put(own(slice_of("node-9", device("gpu-0"), generation=generation)))
+            known.patches.put(patch("p", f"m{generation}", driver="own.example.com"))
             known.slices.remove(own(slice_of("node-9", generation=generation)))
             known.slices.replace(map(own, SLICES))
+            known.patches.remove(patch("p", ""))
         assert count() == before
     finally:
         gc.enable()
