@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from allocator.device_shapes import ShapeRegistry
-from allocator.devices import DeviceId, PoolId, Slice
+from allocator.devices import Device, DeviceId, PoolId, Slice
 from allocator.patches.merge import Merge, PatchFailure
 from allocator.patches.overrides import NOTHING, Applied
 from allocator.patches.sources import DeviceSources, sources
@@ -194,10 +194,17 @@ class Inventory:
                 newest = slice if id in names else newest
         if newest is None:
             return None
-        published = self._published.get(newest.name, newest)
-        index = [device.id for device in newest.devices].index(id)
-        applied = self._applied.get(newest.name)
-        return sources(published.devices[index], NOTHING if applied is None else applied[index])
+        return self.sources_in(next(device for device in newest.devices if device.id == id))
+
+    def sources_in(self, device: Device) -> DeviceSources:
+        """Where all comes from that a device of one of the slices has."""
+        published = self._published.get(device.slice.name, device.slice)
+        return sources(published.devices[device.slice.devices.index(device)], self.applied_to(device))
+
+    def applied_to(self, device: Device) -> Applied:
+        """What applies to a device of one of the slices."""
+        applied = self._applied.get(device.slice.name)
+        return NOTHING if applied is None else applied[device.slice.devices.index(device)]
 
     def _apply(self) -> None:
         """Look at all slices again."""

@@ -10,9 +10,8 @@ from cluster.objects import CLAIM, TEMPLATE, ClusterObjects
 from commandline.reading import readable, unusable
 from commandline.treatment import ASK, CONTEXT, treatment
 from resourceapi.decoding import DecodingError
-from resourceapi.kinds import DEVICE_CLASS, DEVICE_TAINT_RULE, KINDS
-from resourceapi.manifests import group_of, namespace_of
-from resourceapi.model.versions import GROUP
+from resourceapi.kinds import DEVICE_CLASS, DEVICE_TAINT_RULE, KINDS, RESOURCE_SLICE_PATCH, kind_of
+from resourceapi.manifests import namespace_of
 
 if TYPE_CHECKING:
     from commandline.results import Failure, Unread
@@ -37,10 +36,11 @@ class ClusterState(ClusterObjects):
         self._default_namespace = default_namespace
 
     def empty(self) -> ClusterState:
-        """One that reads objects in the same way, and has nothing but the same taint rules."""
+        """One that reads objects in the same way, and has nothing but what the cluster makes of devices of any slice."""
         other = ClusterState(self.profile, self._default_namespace)
-        for rule in self.of(DEVICE_TAINT_RULE.name).values():
-            other.put(DEVICE_TAINT_RULE.name, rule)
+        for kind in (DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH, DEVICE_CLASS):
+            for obj in self.of(kind.name).values():
+                other.put(kind.name, obj)
         return other
 
     def why_unread(self, kind: str, namespace: str) -> str:
@@ -63,11 +63,12 @@ class ClusterState(ClusterObjects):
                 self.collection(manifest.value["kind"]).put(manifest.value)
             elif how == ASK:
                 requests = kind in (CLAIM, TEMPLATE)
-                if group_of(manifest.value) == GROUP and not (requests and new):
+                of_group = kind_of(manifest.value["apiVersion"], kind) is not None
+                if of_group and not (requests and new):
                     self._add(manifest, stored=live)
                 if kind == "Pod" and not new:
                     self.pods.put(manifest.value)
-                if requests or (group_of(manifest.value) != GROUP and not live):
+                if requests or not (of_group or live):
                     requesting.append(manifest)
         return requesting
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from allocator.allocated import AllocatedState
 from allocator.devices import Device, DeviceId, PoolId, Slice
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.snapshot import device_id, full_name, results_of
-from allocator.inventory import Inventory
 from allocator.ledgers import Ledger
+from allocator.patches.sources import DeviceSources
 from allocator.pools import Pool, by_pool, pool_of
+from allocator.scheduling import SchedulingState
 from commandline.cluster_state import ClusterState
-from commandline.devices.sources import DeviceSources, sources_of
-from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE
+from resourceapi.counting import number
+from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
@@ -53,8 +53,8 @@ class ClusterDevices:
 
     def __init__(self, state: ClusterState) -> None:
         self.state = state
-        self.inventory = inventory_of(state)
-        self.allocated = AllocatedState(state.features)
+        self.cluster = scheduling_state(state)
+        self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated
         self._uses: dict[DeviceId, list[Use]] = {}
         for claim in state.allocated_claims:
             self._note(claim)
@@ -65,7 +65,7 @@ class ClusterDevices:
         self._ledgers: dict[PoolId, Ledger] = {}
 
     def _note(self, claim: Object) -> None:
-        self.allocated.add(claim["status"]["allocation"])
+        self.cluster.hold(claim)
         who = holder(full_name(claim), claim)
         for result in results_of(claim):
             self._uses.setdefault(device_id(result), []).append(Use(who, result))
@@ -109,7 +109,7 @@ class ClusterDevices:
 
     def sources_of(self, device: Device) -> DeviceSources:
         """Who gives the device its attributes, capacity and taints."""
-        return sources_of(device)
+        return self.inventory.sources_in(device)
 
     def vanished(self) -> dict[DeviceId, list[Use]]:
         """What claims hold although no slice has it."""
@@ -169,10 +169,27 @@ class ClusterDevices:
         return any(each.left is not None and each.takes.cmp(each.left) > 0 for each in self.counters(device))
 
 
-def inventory_of(state: ClusterState) -> Inventory:
-    """The slices of a cluster, with all that administrators add to them."""
-    inventory = Inventory(state.of(RESOURCE_SLICE.name).values())
-    if state.features.device_taints:
-        for rule in state.of(DEVICE_TAINT_RULE.name).values():
-            inventory.put_rule(rule)
-    return inventory
+def scheduling_state(state: ClusterState) -> SchedulingState:
+    """The cluster without its claims, as kube-scheduler sees it."""
+    slices = state.of(RESOURCE_SLICE.name).values()
+    cluster = SchedulingState(state.features, state.all_nodes(), state.classes, slices)
+    for rule in state.of(DEVICE_TAINT_RULE.name).values() if state.features.device_taints else ():
+        cluster.put_rule(rule)
+    for patch in state.of(RESOURCE_SLICE_PATCH.name).values():
+        cluster.put_patch(patch)
+    return cluster
+
+
+def patch_failures(devices: ClusterDevices) -> Iterator[str]:
+    """The patches that do not apply to devices because their filters fail there."""
+    for name, failure in sorted(devices.inventory.failures.items()):
+        if failure.device is None:
+            yield f"{RESOURCE_SLICE_PATCH.name} {name} applies to no device: {failure.reason}"
+        else:
+            where = on_devices(failure.devices, failure.device)
+            yield f"{RESOURCE_SLICE_PATCH.name} {name} does not apply to {where}: {failure.reason}"
+
+
+def on_devices(count: int, first: DeviceId) -> str:
+    """The only device, or the number of devices with the name of the first."""
+    return str(first) if count == 1 else f"{number(count, 'device')}, such as {first}"

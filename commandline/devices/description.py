@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from allocator.devices import Device
+from allocator.patches.sources import Given, Giver
 from commandline.devices import words
 from commandline.devices.cluster_devices import ClusterDevices, Use
-from commandline.devices.sources import Given, Giver
 from commandline.reports.escaping import on_one_line
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.objects import Object

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from allocator.devices import Device
+from allocator.patches.sources import Given, Giver
 from commandline.devices.cluster_devices import ClusterDevices, CounterLeft, Use
-from commandline.devices.sources import Given, Giver
 from resourceapi.encoding import encode
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS

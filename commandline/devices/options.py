@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 DESCRIPTION = (
-    "List the devices of a cluster as kube-scheduler sees them: attributes and capacity, taints, the claims and pods "
-    "that use them, and what is left of capacity and counters."
+    "List the devices of a cluster as the scheduler sees them: attributes and capacity with the ResourceSlicePatches that "
+    "change them, taints, the claims and pods that use them, and what is left of capacity and counters."
 )
 EXAMPLES = """examples:
   claimcheck devices                                            of the cluster that kubectl asks
@@ -50,8 +50,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_inventory(
         parser,
-        "the cluster's objects, in any version; a directory or a file: ResourceSlices, DeviceTaintRules, "
-        "ResourceClaims with their allocations, DeviceClasses, Nodes",
+        "the cluster's objects, in any version; a directory or a file: ResourceSlices, ResourceSlicePatches, "
+        "DeviceTaintRules, ResourceClaims with their allocations, DeviceClasses, Nodes",
     )
     add_cluster(parser, "read the cluster's objects from a live cluster, as without --inventory")
     add_namespace(parser)

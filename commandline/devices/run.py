@@ -60,16 +60,17 @@ def _remarks(
 ) -> Iterator[str]:
     """What is to be said beside the devices, on standard error."""
     from commandline.devices import words
+    from commandline.devices.cluster_devices import on_devices, patch_failures
     from commandline.reports.writing import failure_lines
     from commandline.unknowns import consequences
-    from resourceapi.counting import number
 
     yield from failure_lines(devices.state.failures)
     yield from consequences(devices.state.unread)
     for each in filters.failed:
-        yield f"{each.option} fails on {number(each.devices, 'device')}, such as {each.device.id}: {each.error}"
+        yield f"{each.option} fails on {on_devices(each.devices, each.device.id)}: {each.error}"
     if not chosen:
         yield filters.nothing()
     if filters.are_empty and not options.names:
+        yield from patch_failures(devices)
         for device, uses in devices.vanished().items():
             yield f"no slice has {device}, which is allocated to {words.some(words.users(uses), 3)}"

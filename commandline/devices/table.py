@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from allocator.devices import Device
+from allocator.patches.sources import DeviceSources
 from commandline.devices import words
 from commandline.devices.cluster_devices import ClusterDevices
-from commandline.devices.sources import DeviceSources
 from commandline.reports.escaping import on_one_line
 
 _GAP = "   "
