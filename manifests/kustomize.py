@@ -6,6 +6,7 @@ Source: kustomize documentation, "Kustomization File".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -140,10 +141,9 @@ def _patches(objects: list[Object], patches: list[Object], _: Path) -> list[Obje
         if not isinstance(operations, list):
             raise KustomizeError("only JSON patches are supported")
         target = entry["target"]
+        name = re.compile(target.get("name", ".*"))
         for obj in objects:
-            if obj["kind"] == target["kind"] and obj["metadata"]["name"] == target.get(
-                "name", obj["metadata"]["name"]
-            ):
+            if obj["kind"] == target["kind"] and name.fullmatch(obj["metadata"]["name"]):
                 for operation in operations:
                     _patch(obj, operation)
     return objects

@@ -12,6 +12,7 @@ from resourceapi.releases import Profile, UnknownRelease
 from serving.config_file import Config
 
 NAMESPACE = "claimcheck-system"
+CUSTOM_RESOURCES = "CustomResources"
 
 
 def make_profile(config: Config) -> Profile:
@@ -20,7 +21,11 @@ def make_profile(config: Config) -> Profile:
     :raises ConfigError: if there is no such release or gate.
     """
     try:
-        return Profile(config.get("apiServer", "release"), config.get("apiServer", "featureGates"))
+        return Profile(
+            config.get("apiServer", "release"),
+            config.get("apiServer", "featureGates"),
+            proposed_kinds=config.get("apiServer", "serves") == CUSTOM_RESOURCES,
+        )
     except UnknownRelease as error:
         raise config.error(("apiServer", "release"), f"apiServer.release: {error}") from None
     except GateError as error:
@@ -29,7 +34,7 @@ def make_profile(config: Config) -> Profile:
 
 def patch_group(config: Config) -> str:
     """The API group in which the configuration's API server has ResourceSlicePatches."""
-    return GROUP if config.get("apiServer", "serves") == "CustomResources" else OWN_GROUP
+    return GROUP if config.get("apiServer", "serves") == CUSTOM_RESOURCES else OWN_GROUP
 
 
 def make_client(config: Config, timeout: float = TIMEOUT) -> Client:

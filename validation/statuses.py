@@ -10,6 +10,7 @@ from resourceapi.go_text import listed, quote
 from resourceapi.kinds import Kind
 from resourceapi.model.versions import GROUP
 from resourceapi.objects import Object
+from resourceapi.releases import split_api_version
 from validation.requests import Answer, Request
 
 BAD_REQUEST = 400
@@ -176,7 +177,7 @@ def _match_stored(
     meta: Object, before: Object, request: Request, kind: Kind, name: str, unconditional: bool
 ) -> Answer | None:
     """Preconditions: the uid and the resourceVersion that the update was made for."""
-    stored_uid = before.get("uid", "")
+    stored_uid, group = before.get("uid", ""), split_api_version(request.api_version)[0]
     if meta.get("uid") and meta["uid"] != stored_uid:
         key = f"/{kind.resource}/" + (f"{request.namespace}/" if kind.namespaced else "") + name
         return conflict(
@@ -184,6 +185,7 @@ def _match_stored(
             name,
             f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
             f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {stored_uid}",
+            group,
         )
     stored, sent = before.get("resourceVersion") or "1", meta.get("resourceVersion", "")
     if not sent and request.has_resource_version:
@@ -193,10 +195,10 @@ def _match_stored(
         return number
     if number == 0 and not unconditional:
         error = invalid_value(("metadata", "resourceVersion"), 0, "must be specified for an update")
-        return invalid(kind.resource, name, [error])
+        return invalid(kind.resource, name, [error], group)
     if number != 0 and number != _revision(stored):
         why = "the object has been modified; please apply your changes to the latest version and try again"
-        return conflict(kind.resource, name, why)
+        return conflict(kind.resource, name, why, group)
     before["resourceVersion"] = meta["resourceVersion"] = stored
     return None
 

@@ -8,9 +8,8 @@ from conversion.crd_list_keys import without_empty_list_keys
 from conversion.hub import with_defaults
 from resourceapi.decoding import DecodingError
 from resourceapi.field_path import Path
-from resourceapi.kinds import KINDS
+from resourceapi.kinds import KINDS, kind_in
 from resourceapi.manifests import mapping
-from resourceapi.model.versions import GROUP
 from resourceapi.objects import EMPTY, Object
 from resourceapi.releases import split_api_version
 from resourceapi.request_body import BadRequest
@@ -47,6 +46,11 @@ class AdmissionObject:
         self._server = server
         self._decoded: DecodedRequest | None = None
         self._has_new_spec: bool | None = None
+
+    @property
+    def group(self) -> str:
+        """The API group that has it."""
+        return split_api_version(self.review.api_version)[0]
 
     @property
     def decoded(self) -> DecodedRequest:
@@ -149,9 +153,8 @@ def admission_object(review: AdmissionRequest, server: Server) -> AdmissionObjec
     """The object that a review is about; None unless the request writes a DRA object or its status."""
     group, version = split_api_version(review.api_version)
     verb = _VERBS.get((review.operation, review.subresource))
-    if group != GROUP or review.kind not in KINDS or verb is None:
-        return None
-    if version not in KINDS[review.kind].versions:
+    kind = kind_in(group, review.kind)
+    if kind is None or verb is None or version not in kind.versions:
         return None
     request = Request(
         verb=verb,

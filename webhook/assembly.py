@@ -19,7 +19,7 @@ from resourceapi.manifests import group_of, name_of, text
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
-from serving.api_server import make_client, make_profile, patch_group
+from serving.api_server import CUSTOM_RESOURCES, make_client, make_profile, patch_group
 from serving.config_file import Config, ConfigError
 from validation.server import Server
 from webhook.cluster import DEVICES, PARTS, Cluster, WatchedCluster, with_inventory
@@ -51,7 +51,7 @@ def make_context(config: Config, watched: WatchedCluster | None = None) -> Conte
             nodes=[node for node in nodes if name_of(node)],
             verbatim=True,
         ),
-        rules=config.get("apiServer", "serves") == "CustomResources",
+        rules=config.get("apiServer", "serves") == CUSTOM_RESOURCES,
         policies=list(make_policies(config)),
         facts=_facts(profile, inventory) if config.get("lints") == WARN else None,
         quota=make_quota(config, profile, watched),

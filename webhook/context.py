@@ -9,6 +9,7 @@ from advice.lints import Facts
 from quota.enforcement import QuotaCheck
 from resourceapi.field_errors import FieldError
 from resourceapi.field_path import Path
+from resourceapi.model.versions import GROUP
 from validation.requests import Answer
 from validation.server import Server
 from webhook.admission_objects import AdmissionObject
@@ -125,6 +126,10 @@ class Context:
         self.labels = labels
         self.pods = pods
         self.feasibility = feasibility
+
+    def judges(self, obj: AdmissionObject) -> bool:
+        """Whether the rules of an object are applied here: all where CRDs serve the kinds, else those of custom resources."""
+        return self.rules or obj.group != GROUP
 
     @property
     def reads_specs(self) -> bool:

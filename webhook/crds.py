@@ -23,7 +23,7 @@ APPROVAL = {"api-approved.kubernetes.io": "unapproved, experimental-only"}
 def definitions(
     *, service: str = "", namespace: str = "", url: str = "", ca_bundle: str = ""
 ) -> Iterator[Object]:
-    """One definition per kind.
+    """One definition per kind in ``resource.k8s.io``.
 
     Conversion asks ``service`` in ``namespace``, or whoever answers at ``url`` (``https://host:port``) if that is
     given; it trusts ``ca_bundle`` (base64).
@@ -37,26 +37,43 @@ def definitions(
         yield _definition(kind, client)
 
 
+def own_definitions() -> Iterator[Object]:
+    """One definition per kind in a group of our own; such a kind has one version, so that nothing has to be converted."""
+    for kind in KINDS.values():
+        if kind.further_group:
+            yield _definition(kind, None)
+
+
 def crd_versions(kind: Kind) -> list[str]:
     """The versions that a definition serves, the stored one first: stable and beta ones, of a kind without such all."""
     return [version for version in CRD_VERSIONS if version in kind.versions] or list(kind.versions)
 
 
-def _conversion(client: Object) -> Object:
+def _conversion(client: Object | None) -> Object:
+    if client is None:
+        return {"strategy": "None"}
     return {
         "strategy": "Webhook",
         "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": dict(client)},
     }
 
 
-def _definition(kind: Kind, client: Object) -> Object:
+def _definition(kind: Kind, client: Object | None) -> Object:
+    """The definition of a kind.
+
+    :param client: who converts; None for a definition in the further group.
+    """
     singular = kind.name.lower()
+    group = GROUP if client is not None else kind.further_group
+    metadata: Object = {"name": f"{kind.resource}.{group}"}
+    if group == GROUP:
+        metadata["annotations"] = dict(APPROVAL)
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{kind.resource}.{GROUP}", "annotations": dict(APPROVAL)},
+        "metadata": metadata,
         "spec": {
-            "group": GROUP,
+            "group": group,
             "names": {
                 "kind": kind.name,
                 "listKind": f"{kind.name}List",

@@ -54,8 +54,8 @@ def answer(request: AdmissionRequest, context: Context) -> Object:
     if decision is not None and context.pods is not None:
         audit = {context.pods.name: decision.audit}
         return allow(request, patch=decision.patch, warnings=in_headers([decision.warning]), audit=audit)
-    obj = admission_object(request, context.server) if context.rules else None
-    if obj is None:
+    obj = admission_object(request, context.server)
+    if obj is None or not context.judges(obj):
         return allow(request)
     found = obj.answer()
     if found.code == BAD_REQUEST or any(map(_is_checked_in_every_custom_resource, found.errors)):

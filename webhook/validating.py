@@ -83,7 +83,8 @@ class _Verdict:
         errors = [*self._rule_errors(), *self._policy_errors()] or list(self._feasibility_errors())
         if errors:
             name = self.request.name or name_of(self.request.object)
-            raise AdmissionError(statuses.invalid(self.request.kind, name, errors).status())
+            group, _ = split_api_version(self.request.api_version)
+            raise AdmissionError(statuses.invalid(self.request.kind, name, errors, group).status())
         self.lints.extend(self._lints())
 
     def refusal(self, error: AdmissionError) -> Object:
@@ -176,7 +177,7 @@ class _Verdict:
         :raises AdmissionError: for a refusal without errors of fields.
         """
         context, obj = self.context, self._object
-        if not context.rules or obj is None:
+        if obj is None or not context.judges(obj):
             return []
         answer = obj.verdict(context.verdict_cache, others_read_spec=context.reads_specs)
         # That a version is deprecated is said by the API server, about the version that was really asked for.

@@ -66,12 +66,13 @@ def _with_url(objects: list[Object], url: str, bundle: str) -> list[Object]:
     external = []
     for obj in objects:
         webhooks = list(obj.get("webhooks", ()))
-        if obj["kind"] == "CustomResourceDefinition":
+        is_definition = obj["kind"] == "CustomResourceDefinition"
+        if is_definition and "webhook" in obj["spec"]["conversion"]:
             webhooks.append(obj["spec"]["conversion"]["webhook"])
         for webhook in webhooks:
             path = webhook["clientConfig"]["service"]["path"]
             webhook["clientConfig"] = {"url": url + path, "caBundle": bundle}
-        if webhooks:
+        if webhooks or is_definition:
             external.append(obj)
     return external
 

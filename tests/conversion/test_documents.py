@@ -164,5 +164,5 @@ def test_conversion_there_and_back_loses_nothing(seed: int, kind: str) -> None:
     document = valid_object(Parts(random.Random(seed)), kind, newest, with_status=True)
     for version in KINDS[kind].versions:
         there = convert_document(document, version)
-        assert there["apiVersion"] == f"resource.k8s.io/{version}"
+        assert there["apiVersion"] == f"{KINDS[kind].groups[-1]}/{version}"
         assert convert_document(there, newest) == document

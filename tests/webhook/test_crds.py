@@ -9,9 +9,10 @@ import pytest
 
 from docs.tools.crds import files
 from resourceapi.kinds import KINDS
+from resourceapi.model.versions import GROUP, OWN_GROUP
 from resourceapi.releases import RELEASES, Profile
 from resourceapi.schema import Schema
-from webhook.crds import CRD_VERSIONS, definitions
+from webhook.crds import CRD_VERSIONS, definitions, own_definitions
 
 DEFINITIONS = {
     document["spec"]["names"]["kind"]: document for document in definitions(service="s", namespace="n")
@@ -77,6 +78,16 @@ def test_no_field_is_pruned_that_a_release_serves(kind: str, version: str, relea
     served = set(_names(Profile(release).schemas[version], kind))
     own = {name for name in served if name.startswith(".metadata.")}
     assert served - own <= set(_properties(_at(kind, version)))
+
+
+def test_a_kind_of_ours_is_the_same_in_both_groups() -> None:
+    """Where it needs neither the approval of Kubernetes nor a webhook that converts it: it has one version."""
+    (own,) = own_definitions()
+    other = DEFINITIONS[own["spec"]["names"]["kind"]]
+    assert own["metadata"] == {"name": f"resourceslicepatches.{OWN_GROUP}"}
+    assert own["spec"]["versions"] == other["spec"]["versions"]
+    assert {**own["spec"], "group": GROUP, "conversion": {}} == {**other["spec"], "conversion": {}}
+    assert own["spec"]["conversion"] == {"strategy": "None"}
 
 
 def test_versions_have_their_own_shapes() -> None:

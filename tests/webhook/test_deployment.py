@@ -11,8 +11,9 @@ import pytest
 
 from cluster.client import TIMEOUT
 from commandline.manifests import deployment, options
+from manifests.kustomize import render
 from resourceapi.kinds import KINDS
-from resourceapi.model.versions import GROUP
+from resourceapi.model.versions import GROUP, OWN_GROUP
 from resourceapi.objects import Object
 from serving.config_file import Config
 from serving.supervisor import KILL_AFTER_SECONDS
@@ -97,14 +98,16 @@ def test_pod_has_time_to_drain(overlay: str, pod: Object) -> None:
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_webhooks_are_narrow(overlay: str) -> None:
     """They are about kinds and versions that there are, at paths that the service has, and not about its own namespace."""
-    versions = {kind.resource: crd_versions(kind) for kind in KINDS.values()}
+    versions = {
+        f"{kind.resource}.{group}": crd_versions(kind) for kind in KINDS.values() for group in kind.groups
+    }
     paths = {route.path for route in make_routes(context(), Metrics(), ReviewLimits())}
     for webhook in webhooks_of(overlay):
         assert webhook["clientConfig"]["service"]["path"] in paths
         for rule in webhook["rules"]:
-            assert rule["apiGroups"] == [GROUP]
+            (group,) = rule["apiGroups"]
             for name in rule["resources"]:
-                assert set(versions[name.removesuffix("/status")]) <= set(rule["apiVersions"])
+                assert set(versions[f"{name.removesuffix('/status')}.{group}"]) <= set(rule["apiVersions"])
                 assert set(rule["apiVersions"]) <= {"v1alpha3"} or rule["apiVersions"] == list(CRD_VERSIONS)
         if any(rule.get("scope") == "Namespaced" for rule in webhook["rules"]):
             (excluded,) = webhook["namespaceSelector"]["matchExpressions"]
@@ -129,6 +132,33 @@ def test_crds_are_asked_about_as_a_whole() -> None:
     for webhook in webhooks_of("crd-served"):
         assert {name for rule in webhook["rules"] for name in rule["resources"]} == wanted
         assert webhook["failurePolicy"] == "Fail"
+
+
+def test_kinds_of_the_own_group_are_asked_about() -> None:
+    """Where the API server has the group, both webhooks see what is a custom resource of ours, whose rules only they know."""
+    wanted = {(OWN_GROUP, kind.resource) for kind in KINDS.values() if kind.further_group}
+    asked = [
+        (webhook["clientConfig"]["service"]["path"], *rule["apiGroups"], *rule["resources"])
+        for webhook in webhooks_of("built-in-guard")
+        for rule in webhook["rules"]
+        if rule["apiGroups"] != [GROUP] and set(rule["operations"]) == {"CREATE", "UPDATE"}
+    ]
+    assert sorted(asked) == sorted((path, *each) for path in ("/mutate", "/validate") for each in wanted)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_only_device_administrators_may_patch(overlay: str) -> None:
+    """Who writes patches of slices has a role for that; no role that Kubernetes gives to admins of namespaces includes it."""
+    roles = [obj for obj in render(MANIFESTS / "overlays" / overlay) if obj["kind"] == "ClusterRole"]
+    writing = {
+        role["metadata"]["name"]: role["metadata"].get("labels", {})
+        for role in roles
+        for rule in role["rules"]
+        if "resourceslicepatches" in rule["resources"] and "create" in rule["verbs"]
+    }
+    (gathering,) = (role for role in roles if "aggregationRule" in role)
+    (selector,) = gathering["aggregationRule"]["clusterRoleSelectors"]
+    assert writing == {"claimcheck-device-patches": selector["matchLabels"]}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -236,7 +266,12 @@ def test_own_authority_comes_into_all_that_asks(overlay: str, tmp_path: Path) ->
     config = load_config(str(tmp_path / "webhook.yaml"))
     asking: dict[str, list[str]] = {}
     for obj in objects:
-        if obj["kind"].endswith("WebhookConfiguration") or obj["kind"] == "CustomResourceDefinition":
+        converts = (
+            obj["spec"]["conversion"]["strategy"] == "Webhook"
+            if "conversion" in obj.get("spec", {})
+            else False
+        )
+        if converts or obj["kind"].endswith("WebhookConfiguration"):
             asking.setdefault(f"{obj['kind'].lower()}s", []).append(obj["metadata"]["name"])
     injected = {
         name.lower(): sorted(config.get("tls", "inject", name))

@@ -38,13 +38,14 @@ def manifests(mode: str, *arguments: str) -> list[Object]:
 
 
 def parts(mode: str) -> Iterator[tuple[str, Path]]:
-    """Everything that grants something: bindings, rules, and each group, resource, verb and name in them."""
+    """Everything that grants something to an account: bindings, rules, and each group, resource, verb and name in them."""
+    bound = {obj["roleRef"]["name"] for obj in rendered(mode) if "roleRef" in obj}
     for index, obj in enumerate(rendered(mode)):
         name = f"{mode}-{obj['kind']}-{obj['metadata']['name']}"
         if obj["kind"].endswith("RoleBinding"):
             yield name, (index,)
-        if obj["kind"] not in ("Role", "ClusterRole"):
-            continue
+        if obj["kind"] not in ("Role", "ClusterRole") or obj["metadata"]["name"] not in bound:
+            continue  # what is bound to nobody is for the cluster's owner to give
         for number, rule in enumerate(obj["rules"]):
             yield f"{name}-{number}", (index, "rules", number)
             for key, values in rule.items():

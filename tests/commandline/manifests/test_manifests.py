@@ -51,7 +51,8 @@ def test_what_there_is(manifests: Any) -> None:
     ):
         assert kind in kinds
     assert kinds[0] == "Namespace"
-    assert "CustomResourceDefinition" not in kinds
+    definitions = [name for kind, name in manifests() if kind == "CustomResourceDefinition"]
+    assert definitions == ["resourceslicepatches.claimcheck.example.com"]
     assert "ServiceMonitor" not in kinds
 
 
@@ -111,7 +112,13 @@ def policies(found: dict[tuple[str, str], Object]) -> dict[str, str]:
 
 def test_failure_policy(manifests: Any) -> None:
     """For all webhooks, for one, or for all but one; the last word counts."""
-    usual = {"pods": "Ignore", "namespaces": "Fail", "validate": "Fail", "classes": "Ignore"}
+    usual = {
+        "pods": "Ignore",
+        "namespaces": "Fail",
+        "validate": "Fail",
+        "classes": "Ignore",
+        "patches": "Fail",
+    }
     assert policies(manifests()) == usual
     assert policies(manifests("--failure-policy", "classes=Fail")) == {**usual, "classes": "Fail"}
     changed = manifests("--failure-policy", "Ignore", "--failure-policy", "validate=Fail")
@@ -121,7 +128,10 @@ def test_failure_policy(manifests: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--failure-policy", "nobody=Fail"], "the webhooks are classes, namespaces, pods, validate"),
+        (
+            ["--failure-policy", "nobody=Fail"],
+            "the webhooks are classes, namespaces, patches, pods, validate",
+        ),
         (["--failure-policy", "Perhaps"], "'Perhaps' is not [WEBHOOK=]Fail|Ignore"),
         (["--replicas", "0"], "'0' is not a positive number"),
         (["--image", "claimcheck:"], "expected NAME[:TAG|@DIGEST]"),
@@ -305,11 +315,14 @@ def test_service_elsewhere(manifests: Any, tmp_path: Path, mode: str) -> None:
     authority.write_text(CERTIFICATE)
     found = manifests("--mode", mode, "--url", "https://127.0.0.1:8443/", "--authority", str(authority))
     kinds = {kind for kind, _ in found}
-    crds = {"CustomResourceDefinition"} if mode == "crd-served" else set()
-    assert kinds == {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", *crds}
+    assert kinds == {
+        "CustomResourceDefinition",
+        "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+    }
     text = json.dumps(list(found.values()))
     assert '"service"' not in text
-    for path in ("/validate", "/mutate", *(["/convert"] if crds else [])):
+    for path in ("/validate", "/mutate", *(["/convert"] if mode == "crd-served" else [])):
         assert f'"https://127.0.0.1:8443{path}"' in text
     assert text.count('"url"') == text.count('"caBundle"')
 
