@@ -23,13 +23,15 @@ _TOKEN_SECONDS = 24 * 3600
 
 
 @cache
-def manifests() -> list[Object]:
-    """What is applied."""
+def manifests(mode: str = options.BUILT_IN_GUARD) -> list[Object]:
+    """What is applied in a mode."""
     parser = ArgumentParser()
     options.add_arguments(parser)
     arguments = [
         "--component",
         "scheduler",
+        "--mode",
+        mode,
         "--image",
         "claimcheck",
         "--kube-scheduler-image",
@@ -38,9 +40,9 @@ def manifests() -> list[Object]:
     return deployment.objects_of(parser.parse_args(arguments))
 
 
-def add_accounts(client: Client) -> None:
-    """Create the namespace, the accounts and what they may do."""
-    for obj in manifests():
+def add_accounts(client: Client, mode: str = options.BUILT_IN_GUARD) -> None:
+    """Create the namespace, the accounts and what they may do in a mode."""
+    for obj in manifests(mode):
         if obj["kind"] in ("Namespace", "ServiceAccount") or "Role" in obj["kind"]:
             answer = apply(client, obj)
             assert answer.code in (200, 201), answer.body

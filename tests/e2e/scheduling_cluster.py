@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from commandline.manifests.options import BUILT_IN_GUARD, CRD_SERVED
 from tests.e2e.balancer import Balancer
 from tests.e2e.binaries import tool
 from tests.e2e.control_plane import ApiServer, control_plane, free_port
@@ -160,7 +161,7 @@ def scheduling_cluster(
                 directory / "controllers.log",
             )
         )
-        add_accounts(server.client)
+        add_accounts(server.client, CRD_SERVED if _is_crd_served(config or {}) else BUILT_IN_GUARD)
         sidecars = []
         for number in range(replicas):
             reached = address(server, number) if address else ""
@@ -182,6 +183,10 @@ def scheduling_cluster(
         if sidecars:
             cluster.leader()
         yield cluster
+
+
+def _is_crd_served(config: dict[str, Any]) -> bool:
+    return bool(config.get("apiServer", {}).get("serves") == "CustomResources")
 
 
 def _sidecar(directory: Path, server: ApiServer, number: int, more: dict[str, Any], address: str) -> Sidecar:

@@ -19,7 +19,7 @@ from tests.e2e.control_plane import ApiServer
 from tests.e2e.custom_resources import FLAGS, crds_of
 from tests.e2e.scheduled_pods import Workloads
 from tests.e2e.scheduling_cluster import SERVER_FLAGS, SchedulingCluster, scheduling_cluster, until
-from webhook.crds import definitions
+from webhook.crds import own_definitions
 
 pytestmark = pytest.mark.e2e
 BUILT_IN, CRDS = "built-in", "crds"
@@ -60,15 +60,11 @@ def cluster_with_patches(mode: str) -> Iterator[SchedulingCluster]:
 
 def install(client: Client) -> None:
     """Create the CRD of the project's own group, and wait until it is served."""
-    (definition,) = (each for each in definitions(url="https://127.0.0.1:1") if of_own_group(each))
+    (definition,) = own_definitions()
     answer = client.ask("POST", DEFINITIONS, definition)
     assert answer.code == 201, answer.body
-    path = f"/apis/{OWN_GROUP}/{VERSION}/{RESOURCE_SLICE_PATCH.resource}"
+    path = RESOURCE_SLICE_PATCH.path_in(OWN_GROUP)
     until(lambda: client.ask("GET", path).code == 200, "the CRD is not served")
-
-
-def of_own_group(definition: Object) -> bool:
-    return bool(definition["spec"]["group"] == OWN_GROUP)
 
 
 class Patched:
@@ -80,7 +76,7 @@ class Patched:
         self.workloads = Workloads(cluster.client)
         self.workloads.add_class()
         self.api_version = f"{OWN_GROUP if mode == BUILT_IN else GROUP}/{VERSION}"
-        self.patches = f"/apis/{self.api_version}/{RESOURCE_SLICE_PATCH.resource}"
+        self.patches = RESOURCE_SLICE_PATCH.path_in(self.api_version.partition("/")[0])
         self._numbers = count()
 
     def new_node(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from commandline.manifests.options import CRD_SERVED
 from tests.e2e.control_plane import ApiServer, control_plane, free_port
 from tests.e2e.custom_resources import FLAGS, crds_of
 from tests.e2e.deployed_scheduler import add_accounts, authority, sidecar_configuration
@@ -123,7 +124,7 @@ def test_no_v1() -> None:
 def test_crds_before_and_after() -> None:
     """A sidecar that is there before the CRDs begins when they are there; one for the built-in API refuses them."""
     with control_plane("1.37", flags=FLAGS) as server, tempfile.TemporaryDirectory() as directory:
-        add_accounts(server.client)
+        add_accounts(server.client, CRD_SERVED)
         with alone(server, serves="CustomResources") as early, alone(server) as mistaken:
             for each in (early, mistaken):
                 soon(each, lambda said: any("does not serve resource.k8s.io" in reason for reason in said))
