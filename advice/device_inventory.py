@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from conversion.hub import hub_object
 from deviceselectors.device_properties import DeviceGroup, DeviceProperties, properties_key
 from resourceapi.decoding import DecodingError
-from resourceapi.kinds import RESOURCE_SLICE
+from resourceapi.kinds import RESOURCE_SLICE, RESOURCE_SLICE_PATCH, Kind, kind_of
 from resourceapi.objects import EMPTY, Object
 
 if TYPE_CHECKING:
+    from resourceapi.releases import Profile
     from resourceapi.schema import Schema
 
 
@@ -73,26 +75,57 @@ class DeviceInventory:
                     yield driver, pool, device or EMPTY
 
 
-def read_slice(manifest: Object, schemas: Mapping[str, Schema]) -> Object | None:
-    """The spec of a ResourceSlice in the shape of v1, None for anything else; unknown fields are left out.
+def read(manifest: Object, kind: Kind, schemas: Mapping[str, Schema]) -> Object | None:
+    """An object of a kind in the shape of v1, None for anything else; unknown fields are left out.
 
     :raises DecodingError: if the server could not decode it.
     """
-    version = str(manifest.get("apiVersion")).rpartition("/")[2]
-    if manifest.get("kind") != RESOURCE_SLICE.name or version not in schemas:
+    api_version = str(manifest.get("apiVersion"))
+    version = api_version.rpartition("/")[2]
+    if kind_of(api_version, manifest.get("kind")) is not kind or version not in schemas:
         return None
-    spec = hub_object(manifest, schemas, defaults=None).get("spec")
-    return spec if isinstance(spec, dict) else {}
+    return hub_object(manifest, schemas, defaults=None)
 
 
-def inventory_of(manifests: Iterable[Object], schemas: Mapping[str, Schema]) -> DeviceInventory:
-    """The devices of those manifests that are ResourceSlices and can be decoded."""
+def effective_devices(
+    slices: Sequence[Object], patches: Sequence[Object], classes: Mapping[str, Object], profile: Profile
+) -> DeviceInventory:
+    """The devices of slices as patches change them.
+
+    :param slices: in the shape of v1, like the patches.
+    :param classes: the DeviceClasses that patches may name, by name, in the shape of v1.
+    """
+    if patches:
+        from allocator.features import Features
+        from allocator.patches import merged_slices
+
+        slices = merged_slices(slices, patches, (), classes, Features(profile.gates))
     inventory = DeviceInventory()
-    for manifest in manifests:
-        try:
-            spec = read_slice(manifest, schemas)
-        except DecodingError:
-            continue
-        if spec is not None:
-            inventory.add(spec)
+    for slice in slices:
+        inventory.add(slice.get("spec") or EMPTY)
     return inventory
+
+
+def inventory_of(
+    manifests: Iterable[Object], class_selectors: Mapping[str, Sequence[str]], profile: Profile
+) -> DeviceInventory:
+    """The devices of those manifests that are ResourceSlices, as those that are ResourceSlicePatches change them.
+
+    What cannot be decoded is left out.
+
+    :param class_selectors: the selectors of DeviceClasses, by name.
+    """
+    slices, patches = [], []
+    for manifest in manifests:
+        with suppress(DecodingError):
+            if obj := read(manifest, RESOURCE_SLICE, profile.schemas):
+                slices.append(obj)
+            elif obj := read(manifest, RESOURCE_SLICE_PATCH, profile.schemas):
+                patches.append(obj)
+    classes = {name: _class_of(name, expressions) for name, expressions in class_selectors.items()}
+    return effective_devices(slices, patches, classes, profile)
+
+
+def _class_of(name: str, expressions: Sequence[str]) -> Object:
+    selectors = [{"cel": {"expression": expression}} for expression in expressions]
+    return {"metadata": {"name": name}, "spec": {"selectors": selectors}}

@@ -1,8 +1,10 @@
-"""Which kinds of ``resource.k8s.io`` a cluster serves, and in which versions."""
+"""Which of the kinds that the project knows a cluster serves, and in which groups and versions."""
 
 from __future__ import annotations
 
-from resourceapi.api_client import NOT_FOUND, Api, Unavailable, expect
+from collections.abc import Collection, Iterator
+
+from resourceapi.api_client import FORBIDDEN, NOT_FOUND, Api, Unavailable, expect
 from resourceapi.kinds import KINDS, Kind
 from resourceapi.manifests import text
 from resourceapi.model.versions import GROUP, SCHEMAS_WITH_PROPOSALS
@@ -36,6 +38,7 @@ class Discovery:
                 self.not_served.append(version)
                 continue
             self._resources[version] = set(_texts(listed, "resources", "name", f"{path}/{version}"))
+        self._api = api
 
     def kinds(self, profile: Profile | None = None) -> list[tuple[Kind, str]]:
         """The kinds that the cluster serves, each with its newest version there.
@@ -51,6 +54,41 @@ class Discovery:
             if served:
                 found.append((kind, (common or served)[0]))
         return found
+
+    def api_versions(
+        self, profile: Profile | None = None, wanted: Collection[str] | None = None
+    ) -> list[tuple[Kind, str]]:
+        """Like :meth:`kinds`, with the group in front of the version, and with kinds that a CRD has put into a further group.
+
+        A kind that is served in two groups is there twice.
+
+        :param wanted: the names of kinds; by default all.
+        :raises Unavailable: if the cluster does not answer.
+        """
+        found = [(kind, f"{GROUP}/{version}") for kind, version in self.kinds(profile)]
+        for kind in KINDS.values():
+            if kind.further_group and (wanted is None or kind.name in wanted):
+                found += [(kind, api_version) for api_version in self._in_further_group(kind)][:1]
+        return [(kind, version) for kind, version in found if wanted is None or kind.name in wanted]
+
+    def _in_further_group(self, kind: Kind) -> Iterator[str]:
+        """The versions, with the group, in which the cluster serves a kind in its further group.
+
+        Discovery tells a group that is not there from one that may not be read: a list of either is forbidden to a user
+        without the right to it. Whoever may not even ask what there is counts as one who may not read it.
+        """
+        for version in kind.versions:
+            path = f"/apis/{kind.further_group}/{version}"
+            try:
+                listed = expect(self._api.request("GET", path), f"GET {path}", 200)
+            except Unavailable as error:
+                if error.code == FORBIDDEN:
+                    yield f"{kind.further_group}/{version}"
+                elif error.code != NOT_FOUND:
+                    raise
+                continue
+            if kind.resource in _texts(listed, "resources", "name", path):
+                yield f"{kind.further_group}/{version}"
 
 
 def _texts(answer: Object, key: str, of_each: str, path: str) -> list[str]:

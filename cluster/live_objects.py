@@ -11,7 +11,7 @@ from cluster.discovery import Discovery
 from documents.errors import DocumentError
 from documents.positions import Place
 from documents.source import Path
-from resourceapi.api_client import MOST_OBJECTS, Api, Listing, TooLarge, Unavailable, get_object
+from resourceapi.api_client import FORBIDDEN, MOST_OBJECTS, Api, Listing, TooLarge, Unavailable, get_object
 from resourceapi.field_path import json_pointer
 from resourceapi.kinds import KINDS
 from resourceapi.manifests import pod_spec
@@ -21,7 +21,6 @@ from resourceapi.objects import Object
 from resourceapi.releases import Profile
 
 _NOWHERE = Place(0, 0, 1, exact=False)
-FORBIDDEN = 403
 # What a server sets itself, and would drop from a new object; but the age of classes says which one stands for a resource.
 SERVER_FIELDS = ("managedFields", "resourceVersion", "uid", "generation", "selfLink")
 
@@ -160,8 +159,8 @@ def live_objects(
     :param fallback_namespace: where a list of all namespaces is forbidden, that of this one is read.
     :raises Unavailable: if the cluster does not tell what it serves.
     """
-    served = Discovery(api).kinds(profile)
-    group = [_Resource(f"{GROUP}/{version}", kind.name, kind.resource) for kind, version in served]
+    served = Discovery(api).api_versions(profile, kinds)
+    group = [_Resource(api_version, kind.name, kind.resource) for kind, api_version in served]
     if kinds is None:
         wanted = [*_CONTEXT, *group, *_WORKLOADS]
     else:
@@ -211,9 +210,9 @@ def live_object(
     :raises Unavailable: if it cannot be read; with the server's message where there is none.
     """
     if kind in KINDS:
-        versions = [version for each, version in Discovery(api).kinds(profile) if each.name == kind]
-        version = versions[0] if versions else next(iter(KINDS[kind].versions))
-        resource = _Resource(f"{GROUP}/{version}", kind, KINDS[kind].resource)
+        served = [version for _, version in Discovery(api).api_versions(profile, (kind,))]
+        api_version = served[0] if served else f"{GROUP}/{next(iter(KINDS[kind].versions))}"
+        resource = _Resource(api_version, kind, KINDS[kind].resource)
     else:
         resource = next(each for each in _WORKLOADS if each.kind == kind)
     where = f"/namespaces/{quote(namespace, safe='')}" if resource.is_namespaced else ""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from allocator.features import Features
 from allocator.node_resources import NodeResources, PodNeeds, counted
-from allocator.taint_rules import with_rules
+from allocator.patches import merged_slices
 from cluster.store import Collection, key_of
 from conversion.hub import hub_object
 from resourceapi import kinds, quantity
@@ -124,9 +124,14 @@ class ClusterObjects:
 
     @property
     def slices(self) -> list[Object]:
-        """ResourceSlices with the taints of DeviceTaintRules."""
-        rules = list(self.of(kinds.DEVICE_TAINT_RULE.name).values()) if self.features.device_taints else []
-        return [with_rules(slice, rules) for slice in self.of(kinds.RESOURCE_SLICE.name).values()]
+        """ResourceSlices as ResourceSlicePatches change them, with the taints of DeviceTaintRules."""
+        return merged_slices(
+            list(self.of(kinds.RESOURCE_SLICE.name).values()),
+            list(self.of(kinds.RESOURCE_SLICE_PATCH.name).values()),
+            list(self.of(kinds.DEVICE_TAINT_RULE.name).values()),
+            self.classes,
+            self.features,
+        )
 
     @property
     def allocated_claims(self) -> list[Object]:

@@ -16,7 +16,7 @@ from commandline.errors import UsageError
 from commandline.options import settle_namespace
 from commandline.reports.escaping import complain, on_one_line
 from commandline.results import Failure, NoAnswer, Unread
-from resourceapi.api_client import Unavailable
+from resourceapi.api_client import FORBIDDEN, Unavailable
 from resourceapi.manifests import entries, text
 from resourceapi.model.versions import GROUP, SCHEMAS
 from resourceapi.releases import PROPOSALS, RELEASES
@@ -129,7 +129,7 @@ class LiveCluster:
                         self.failure(each.error),
                         each.kind,
                         each.namespace,
-                        is_forbidden=each.error.code == live.FORBIDDEN,
+                        is_forbidden=each.error.code == FORBIDDEN,
                     )
                 else:
                     yield each

@@ -51,7 +51,7 @@ def add_scenario_options(parser: Arguments, contents: str) -> None:
     add_inventory(
         parser,
         "the cluster's objects, in any version; a directory or a file: ResourceSlices, DeviceClasses, Nodes, "
-        "ResourceClaims with their allocations, ResourceClaimTemplates, DeviceTaintRules",
+        "ResourceClaims with their allocations, ResourceClaimTemplates, DeviceTaintRules, ResourceSlicePatches",
     )
     add_cluster(parser, "read the cluster's objects from a live cluster")
     add_namespace(parser)
@@ -193,11 +193,16 @@ def _counted(found: Iterable[Manifest | Result | Failure]) -> Iterator[Manifest 
 def snapshot_of(state: ClusterState) -> Snapshot:
     """The cluster as the allocator sees it."""
     from allocator.explaining.snapshot import Snapshot
-    from resourceapi.kinds import DEVICE_TAINT_RULE
+    from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 
-    rules = state.of(DEVICE_TAINT_RULE.name).values()
     return Snapshot(
-        state.features, state.all_nodes(), state.classes, state.slices, state.allocated_claims, rules
+        state.features,
+        state.all_nodes(),
+        state.classes,
+        state.of(RESOURCE_SLICE.name).values(),
+        state.allocated_claims,
+        state.of(DEVICE_TAINT_RULE.name).values(),
+        state.of(RESOURCE_SLICE_PATCH.name).values(),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from resourceapi.counting import plural
-from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE
+from resourceapi.kinds import CLAIM, DEVICE_CLASS, DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
 from resourceapi.manifests import mapping
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ _ESSENTIAL = (DEVICE_CLASS.name, RESOURCE_SLICE.name)
 _CONSEQUENCES = {
     CLAIM.name: "devices that they hold count as free",
     DEVICE_TAINT_RULE.name: "the taints that they set are not known",
+    RESOURCE_SLICE_PATCH.name: "devices are taken to be as their slices describe them",
     "Node": "only nodes that ResourceSlices name are known, without labels, taints and resources",
     "Pod": "what they take of nodes counts as free",
 }

@@ -9,5 +9,5 @@ def number(count: int, noun: str) -> str:
 
 
 def plural(noun: str) -> str:
-    """`objects`, `classes`."""
-    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    """`objects`, `classes`, `patches`."""
+    return f"{noun}es" if noun.endswith(("s", "ch")) else f"{noun}s"

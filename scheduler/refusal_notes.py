@@ -20,7 +20,6 @@ from allocator.explaining.explanation import ERROR, MISFIT, Explanation, explain
 from allocator.explaining.for_tenants import for_tenants
 from allocator.explaining.snapshot import Snapshot, device_id, results_of
 from allocator.pod_claims import node_selector
-from allocator.taint_rules import with_rules
 from allocator.time_limit import TimeLimit
 from resourceapi.node_selection import selects
 from resourceapi.objects import Object
@@ -118,14 +117,13 @@ class _Seen(NamedTuple):
 
         :param claims: those of the pod; the nodes for which they have devices are there as well.
         """
-        rules = list(picture.rules.objects.values()) if picture.features.device_taints else []
         return Snapshot(
             picture.features,
             [*self.nodes, *_nodes_of(claims, self.all_nodes)],
             dict(picture.classes.objects),
-            [with_rules(each, rules) for each in self.slices],
+            self.slices,
             [each for each in {**self.claims, **self.assumed}.values() if self._is_here(each)],
-            rules,
+            list(picture.rules.objects.values()),
         )
 
     def _is_here(self, claim: Object) -> bool:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from advice.lints.named_objects import NamedObjects, Renaming
 from advice.lints.pools import Pools
-from resourceapi.kinds import CLAIM, CLAIM_TEMPLATE, DEVICE_CLASS, KINDS, RESOURCE_SLICE
+from resourceapi.kinds import (
+    CLAIM,
+    CLAIM_TEMPLATE,
+    DEVICE_CLASS,
+    RESOURCE_SLICE,
+    RESOURCE_SLICE_PATCH,
+    kind_in,
+)
 from resourceapi.manifests import entries, mapping, name_of, namespace_of, request_names, text
 from resourceapi.model.versions import GROUP
 from resourceapi.releases import Profile, split_api_version
@@ -18,11 +25,20 @@ if TYPE_CHECKING:
     from deviceselectors.environment import Environment
 
 #: The kinds whose objects lints look up.
-REFERRED = frozenset(kind.name for kind in (DEVICE_CLASS, CLAIM, CLAIM_TEMPLATE, RESOURCE_SLICE))
+REFERRED = frozenset(
+    kind.name for kind in (DEVICE_CLASS, CLAIM, CLAIM_TEMPLATE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH)
+)
 Learnt = tuple[
-    NamedObjects, NamedObjects, NamedObjects, Renaming, dict[str, list[str]], Pools, list[dict[str, Any]]
+    NamedObjects,
+    NamedObjects,
+    NamedObjects,
+    Renaming,
+    dict[str, list[str]],
+    Pools,
+    list[dict[str, Any]],
+    list[dict[str, Any]],
 ]
-"""Of facts: claims, templates, classes, what is renamed, the selectors of classes, pools, slices."""
+"""Of facts: claims, templates, classes, what is renamed, the selectors of classes, pools, slices, patches."""
 
 
 class Facts:
@@ -48,6 +64,7 @@ class Facts:
         "evaluations",
         "hidden_notes",
         "is_live",
+        "patches",
         "pools",
         "profile",
         "renaming",
@@ -76,6 +93,7 @@ class Facts:
         self.claims = NamedObjects()
         self.pools = Pools()
         self.slices: list[dict[str, Any]] = []
+        self.patches: list[dict[str, Any]] = []
         self.class_selectors: dict[str, list[str]] = {}
         # caches of advice.lints.selectors
         self.environment: Environment | None = None
@@ -100,7 +118,9 @@ class Facts:
         """Note an object; those of no interest are ignored."""
         group, version = split_api_version(text(manifest, "apiVersion"))
         kind = text(manifest, "kind")
-        if group != GROUP:
+        if kind_in(group, kind) is RESOURCE_SLICE_PATCH:
+            self.patches.append(manifest)
+        elif group != GROUP:
             self._learn_other(manifest, group, file)
         elif kind == CLAIM.name:
             self._learn_claim(self.claims, manifest, file)
@@ -116,7 +136,7 @@ class Facts:
                 ]
         elif kind == RESOURCE_SLICE.name:
             self.pools.learn(manifest, file)
-            if RESOURCE_SLICE.name in self.complete and KINDS[kind].served(version, self.profile.minor):
+            if RESOURCE_SLICE.name in self.complete and RESOURCE_SLICE.served(version, self.profile.minor):
                 self.slices.append(manifest)
 
     def _learn_claim(self, known: NamedObjects, manifest: dict[str, Any], file: str) -> None:
@@ -141,11 +161,12 @@ class Facts:
             self.class_selectors,
             self.pools,
             self.slices,
+            self.patches,
         )
 
     def add(self, learnt: Learnt) -> None:
         """Note what other facts have learnt from objects that come after those that these have learnt from."""
-        claims, templates, classes, renaming, class_selectors, pools, slices = learnt
+        claims, templates, classes, renaming, class_selectors, pools, slices, patches = learnt
         self.claims.update(claims)
         self.templates.update(templates)
         self.classes.update(classes)
@@ -153,6 +174,12 @@ class Facts:
         self.class_selectors.update(class_selectors)
         self.pools.update(pools)
         self.slices += slices
+        self.patches += patches
+
+    @property
+    def knows_devices(self) -> bool:
+        """Whether what the devices of the cluster are like is known: slices, and what patches make of them."""
+        return bool(self.slices) and {RESOURCE_SLICE.name, RESOURCE_SLICE_PATCH.name} <= self.complete
 
 
 def _templates_made_for(spec: dict[str, Any]) -> list[str]:

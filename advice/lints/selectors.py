@@ -88,11 +88,12 @@ def _environment(facts: Facts) -> Environment:
 
 
 def _evaluations(facts: Facts) -> Evaluations | None:
-    if facts.evaluations is None and facts.slices:
+    if facts.evaluations is None and facts.knows_devices:
         from advice.device_inventory import inventory_of
         from advice.lints.candidates import Evaluations
 
-        facts.evaluations = Evaluations(inventory_of(facts.slices, facts.profile.schemas))
+        inventory = inventory_of([*facts.slices, *facts.patches], facts.class_selectors, facts.profile)
+        facts.evaluations = Evaluations(inventory)
     return facts.evaluations if facts.evaluations is not None and facts.evaluations.groups else None
 
 

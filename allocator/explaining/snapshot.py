@@ -45,7 +45,7 @@ def taint_of(taint: Object) -> Taint:
 
 
 class Change(NamedTuple):
-    """A change to a snapshot.
+    """A change to a snapshot: claims released, and one of the others.
 
     :param released: claims that lose their allocation.
     :param without_taint: a taint that is removed from all devices.
@@ -89,8 +89,9 @@ class Snapshot:
     """Nodes, classes, slices and allocated claims; immutable.
 
     :param nodes: Nodes as JSON; all other objects are v1 in normal form.
-    :param slices: ResourceSlices, with the taints of DeviceTaintRules.
-    :param taint_rules: these rules.
+    :param slices: ResourceSlices as drivers publish them.
+    :param taint_rules: DeviceTaintRules, which taint their devices.
+    :param patches: ResourceSlicePatches, which change them.
     :param known: slices that another snapshot has read, by name.
     """
 
@@ -102,15 +103,21 @@ class Snapshot:
         slices: Iterable[Object],
         claims: Iterable[Object] = (),
         taint_rules: Iterable[Object] = (),
+        patches: Iterable[Object] = (),
         known: Mapping[str, Slice] = MappingProxyType({}),
     ) -> None:
         self.features = features
         self.nodes = {node_name(node): node for node in nodes}
         self.classes = classes
-        self.slices = {name_of(slice): slice for slice in slices}
+        self._published = {name_of(slice): slice for slice in slices}
+        self._rules, self._patches = tuple(taint_rules), tuple(patches)
         self.claims = {full_name(claim): claim for claim in claims if allocation_of(claim) is not None}
-        read = (known.get(name, slice) for name, slice in self.slices.items())
+        read = (known.get(name, slice) for name, slice in self._published.items())
         self.cluster = SchedulingState(features, self.nodes.values(), classes, read)
+        for rule in self._rules if features.device_taints else ():
+            self.cluster.put_rule(rule)
+        for patch in self._patches:
+            self.cluster.put_patch(patch)
         self.allocated = self.cluster.allocated
         self.inventory = self.cluster.inventory
         #: which claims hold a device, or a share of it
@@ -119,10 +126,10 @@ class Snapshot:
         self.users: dict[PoolId, dict[str, None]] = {}
         #: which DeviceTaintRules put a taint on devices
         self.taint_rules: dict[Taint, list[str]] = {}
-        for rule in taint_rules:
+        for rule in self._rules:
             taint = taint_of((rule.get("spec") or {}).get("taint") or {})
             self.taint_rules.setdefault(taint, []).append(name_of(rule))
-        self._places = {name: place for place, name in enumerate(self.slices)}
+        self._places = {name: place for place, name in enumerate(self._published)}
         for name, claim in self.claims.items():
             self.cluster.hold(claim)
             self._note(name, claim)
@@ -152,27 +159,48 @@ class Snapshot:
         :param node: if given, the new snapshot has only what matters on this node.
         """
         nodes: Collection[Object] = self.nodes.values()
-        slices, claims = list(self.slices.values()), list(self.claims)
+        names, claims = list(self._published), list(self.claims)
         if node is not None:
             pools = self.pools_near(node)
-            names = {slice.name for pool in pools for slice in self.inventory.of_pool(pool)}
-            slices = [self.slices[name] for name in sorted(names, key=self._places.__getitem__)]
+            near = {slice.name for pool in pools for slice in self.inventory.of_pool(pool)}
+            names = sorted(near, key=self._places.__getitem__)
             nodes, claims = [self.nodes[node]], self.users_of(pools)
-        taint, classes = change.without_taint, self.classes
-        if taint is not None:
-            slices = [_with_devices(slice, partial(_untainted, taint)) for slice in slices]
-        if change.without:
-            slices = [_with_devices(slice, partial(_stripped, change.without)) for slice in slices]
-        if change.class_selector is not None:
-            name, place, expression = change.class_selector
-            classes = {**classes, name: _with_selector(classes[name], place, expression)}
         kept = [self.claims[name] for name in claims if name not in change.released]
         if change.without:
             kept = [_without_remembered_groups(claim) for claim in kept]
-        features = change.features or self.features
-        same = taint is None and not change.without and features.stable == self.features.stable
-        known = self._read_slices if same else {}
-        return Snapshot(features, nodes, classes, slices, kept, known=known)
+        if change.features is not None or change.class_selector is not None:
+            return self._merged_anew(change, nodes, names, kept)
+        slices, known = [self.slices[name] for name in names], self._read_slices
+        if change.without_taint is not None:
+            slices = [_with_devices(each, partial(_untainted, change.without_taint)) for each in slices]
+        if change.without:
+            slices = [_with_devices(each, partial(_stripped, change.without)) for each in slices]
+        if change.without_taint is not None or change.without:
+            known = {}
+        return Snapshot(self.features, nodes, self.classes, slices, kept, known=known)
+
+    def _merged_anew(
+        self, change: Change, nodes: Iterable[Object], names: Iterable[str], claims: Iterable[Object]
+    ) -> Snapshot:
+        """A snapshot with other feature gates or another class, on which depends what rules and patches do."""
+        classes, features = self.classes, change.features or self.features
+        if change.class_selector is not None:
+            name, place, expression = change.class_selector
+            classes = {**classes, name: _with_selector(classes[name], place, expression)}
+        slices = [self._published[name] for name in names]
+        known = {each.name: each for each in self.inventory.published()}
+        if features.stable != self.features.stable:
+            known = {}
+        return Snapshot(features, nodes, classes, slices, claims, self._rules, self._patches, known)
+
+    @cached_property
+    def slices(self) -> dict[str, Object]:
+        """The slices as rules and patches make them, by name."""
+        published = {each.name: each for each in self.inventory.published()}
+        return {
+            name: obj if self._read_slices[name] is published[name] else self._read_slices[name].as_object()
+            for name, obj in self._published.items()
+        }
 
     @cached_property
     def _read_slices(self) -> dict[str, Slice]:

@@ -66,16 +66,17 @@ def _cluster(options: Namespace) -> LiveCluster | None:
 
 
 def _devices(options: Namespace, profile: Profile, cluster: LiveCluster | None) -> DeviceInventory:
-    from advice.device_inventory import DeviceInventory
+    """The devices that the options name, as the patches of the cluster change them."""
+    from commandline.cel.devices import Devices
 
-    inventory = DeviceInventory()
+    devices = Devices(profile)
     for manifest in _manifests(options.device):
-        _add_slice(inventory, _as_slice(manifest), manifest, profile)
+        devices.learn(manifest, _as_slice(manifest))
     for manifest in _manifests(options.inventory):
-        if manifest.value.get("kind") == "ResourceSlice":
-            _add_slice(inventory, manifest.value, manifest, profile)
+        devices.learn(manifest, manifest.value)
     for manifest in _live(cluster, profile) if cluster else ():
-        _add_slice(inventory, manifest.value, manifest, profile)
+        devices.learn(manifest, manifest.value)
+    inventory = devices.inventory()
     if not len(inventory):
         searched = [
             *options.device,
@@ -87,13 +88,14 @@ def _devices(options: Namespace, profile: Profile, cluster: LiveCluster | None) 
 
 
 def _live(cluster: LiveCluster, profile: Profile) -> Iterator[LiveObject]:
-    """The ResourceSlices of a cluster.
+    """The ResourceSlices of a cluster, and what changes their devices.
 
     :raises UsageError: if they cannot be read.
     """
+    from commandline.cel.devices import KINDS
     from commandline.results import Failure
 
-    for found in cluster.objects(profile, kinds=("ResourceSlice",)):
+    for found in cluster.objects(profile, kinds=KINDS):
         if isinstance(found, Failure):
             raise UsageError(f"{found.file}: {found.message}")
         yield found
@@ -129,20 +131,3 @@ def _as_slice(manifest: Manifest) -> dict[str, Any]:
         "kind": "ResourceSlice",
         "spec": {"driver": driver, "devices": [device]},
     }
-
-
-def _add_slice(
-    inventory: DeviceInventory, value: dict[str, Any], manifest: Manifest, profile: Profile
-) -> None:
-    from advice.device_inventory import read_slice
-    from resourceapi.decoding import DecodingError
-
-    try:
-        spec = read_slice(value, profile.schemas)
-    except DecodingError as error:
-        place = manifest.locate(error.path)
-        raise UsageError(f"{manifest.file}:{place.line}:{place.column}: {error.text}") from None
-    if spec is None:
-        version = value.get("apiVersion")
-        raise UsageError(f"{manifest.file}:{manifest.line}: ResourceSlices have no version {version}")
-    inventory.add(spec)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _UNCHECKED = {
     "DeviceClass": "whether device classes exist",
     "ResourceSlice": "whether devices match",
+    "ResourceSlicePatch": "whether devices match, as patches may change them",
     "ResourceClaim": "whether claims exist that pods name",
     "ResourceClaimTemplate": "whether templates exist that pods name",
     "Node": "what nodes declare",

@@ -19,6 +19,8 @@ from resourceapi.deep_json import dumps, loads
 from tests.webhook.client_certificates import write_client_certificates
 
 GROUP = "/apis/resource.k8s.io"
+OWN_GROUP = "/apis/claimcheck.example.com/v1alpha3"
+PATCHES = "resourceslicepatches"
 TOKEN = "secret"
 
 
@@ -68,6 +70,8 @@ class FakeCluster(ThreadingHTTPServer):
             "v1": ("resourceclaims", "deviceclasses"),
             "v1beta1": ("resourceclaims", "deviceclasses"),
         }
+        #: whether the CRD of the project's own group is installed
+        self.has_patches = False
         self.version: dict[str, str] = {}
         self.objects: dict[str, dict[str, Any]] = {}
         #: whether objects are served by name, not only in lists
@@ -88,6 +92,8 @@ class FakeCluster(ThreadingHTTPServer):
             return 200, self.version
         is_discovery = path == GROUP or path.removeprefix(GROUP + "/") in self.versions
         is_discovery &= bool(self.versions)
+        if path == OWN_GROUP and path not in self.forbidden:
+            return (200, {"resources": [{"name": PATCHES}]}) if self.has_patches else (404, {})
         if path in self.forbidden or not (is_discovery or path.startswith(self.allowed)):
             return self.refusal
         if path == GROUP:
@@ -536,7 +542,7 @@ def test_rights_that_suffice(
     assert main([command, "-f", asks, "-n", "team", "--kubeconfig", config]) == 0
     captured = capsys.readouterr()
     assert "403" not in captured.out + captured.err
-    discovery = {"/version", GROUP, *(f"{GROUP}/{version}" for version in cluster.versions)}
+    discovery = {"/version", GROUP, OWN_GROUP, *(f"{GROUP}/{version}" for version in cluster.versions)}
     pods = {"/api/v1/pods", "/api/v1/namespaces/team/pods"}  # what they take of nodes stays unknown
     assert cluster.asked - discovery - pods == set(SEVEN)
 

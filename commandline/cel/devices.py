@@ -1,0 +1,70 @@
+"""The devices that an expression is evaluated on: those of ResourceSlices, as ResourceSlicePatches change them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from advice.device_inventory import DeviceInventory, effective_devices, read
+from commandline.errors import UsageError
+from resourceapi.counting import plural
+from resourceapi.decoding import DecodingError
+from resourceapi.kinds import DEVICE_CLASS, RESOURCE_SLICE, RESOURCE_SLICE_PATCH, Kind, kind_of
+from resourceapi.manifests import mapping, name_of, text
+
+if TYPE_CHECKING:
+    from documents.manifest import Manifest
+    from resourceapi.objects import Object
+    from resourceapi.releases import Profile
+
+#: The kinds that the devices of a live cluster depend on.
+KINDS = (RESOURCE_SLICE.name, RESOURCE_SLICE_PATCH.name, DEVICE_CLASS.name)
+
+
+class Devices:
+    """The objects that make up devices; others are passed over."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._slices: list[Object] = []
+        self._patches: dict[str, Object] = {}
+        self._classes: dict[str, Manifest] = {}
+
+    def learn(self, manifest: Manifest, value: dict[str, Any]) -> None:
+        """Add an object.
+
+        :param manifest: where it is written.
+        :raises UsageError: if it cannot be read.
+        """
+        kind = kind_of(value.get("apiVersion"), value.get("kind"))
+        if value.get("kind") == RESOURCE_SLICE.name:
+            self._slices.append(self._read(manifest, value, RESOURCE_SLICE))
+        elif kind is RESOURCE_SLICE_PATCH:
+            self._patches[name_of(value)] = self._read(manifest, value, RESOURCE_SLICE_PATCH)
+        elif kind is DEVICE_CLASS:
+            self._classes[name_of(value)] = manifest
+
+    def inventory(self) -> DeviceInventory:
+        """The devices as they are with all patches.
+
+        :raises UsageError: if a class cannot be read that a patch names.
+        """
+        patches = list(self._patches.values())
+        named = {text(mapping(patch, "spec", "devices", "filter"), "deviceClassName") for patch in patches}
+        classes = {
+            name: self._read(manifest, manifest.value, DEVICE_CLASS)
+            for name, manifest in self._classes.items()
+            if name in named
+        }
+        return effective_devices(self._slices, patches, classes, self._profile)
+
+    def _read(self, manifest: Manifest, value: dict[str, Any], kind: Kind) -> Object:
+        try:
+            obj = read(value, kind, self._profile.schemas)
+        except DecodingError as error:
+            place = manifest.locate(error.path)
+            raise UsageError(f"{manifest.file}:{place.line}:{place.column}: {error.text}") from None
+        if obj is None:
+            version = value.get("apiVersion")
+            message = f"{manifest.file}:{manifest.line}: {plural(kind.name)} have no version {version}"
+            raise UsageError(message)
+        return obj
