@@ -124,6 +124,7 @@ class _Seen(NamedTuple):
             self.slices,
             [each for each in {**self.claims, **self.assumed}.values() if self._is_here(each)],
             list(picture.rules.objects.values()),
+            list(picture.patches.objects.values()),
         )
 
     def _is_here(self, claim: Object) -> bool:
