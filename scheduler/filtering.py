@@ -118,7 +118,8 @@ class Filter:
 
     def _found(self, pod: PodRecord, candidates: CandidateNodes) -> Verdicts | Refused:
         """The nodes on which a pod fits, or what was known before; else that it has been refused."""
-        gains = self._picture.gains
+        term, gains = self._term(), self._picture.gains
+        self._refusals.begin(term)
         try:
             claims = claims_for(pod, self._picture.claims)
         except ClaimProblem as problem:
@@ -131,7 +132,7 @@ class Filter:
             if retry_at is not None:
                 return self._put_off(pod, candidates, gains, claims, retry_at)
         waiting, begun = self._waiting(pod, claims), self._search_time.clock()
-        answer = self._decide(pod, claims, candidates, is_binding=not waiting)
+        answer = self._decide(pod, term, claims, candidates, is_binding=not waiting)
         verdicts = self._verdicts(answer, candidates)
         if not verdicts.fitting:
             return self._refused_by_devices(pod, candidates, gains, claims, answer, verdicts, begun)
@@ -150,10 +151,15 @@ class Filter:
         return "" if delay is None else delay.reason
 
     def _decide(
-        self, pod: PodRecord, claims: list[ClaimOfPod], candidates: CandidateNodes, *, is_binding: bool
+        self,
+        pod: PodRecord,
+        term: int,
+        claims: list[ClaimOfPod],
+        candidates: CandidateNodes,
+        *,
+        is_binding: bool,
     ) -> PodAnswer:
         """Ask the allocator, and keep its answer if the pod can be bound."""
-        term = self._term()
         state = self._picture.state
         state.time_limit = TimeLimit(self._seconds)
         answer = state.filter([each.claim for each in claims], candidates.nodes, best_fit=self._best_fit)

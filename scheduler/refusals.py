@@ -42,6 +42,16 @@ class Refusals:
 
     def __init__(self) -> None:
         self._refusals: Newest[Refusal] = Newest()
+        self._term = 0
+
+    def begin(self, term: int) -> None:
+        """Forget what was said in another term: who was told then of pods that wait has forgotten them as well.
+
+        :param term: that of the leader.
+        """
+        if term != self._term:
+            self._refusals.clear()
+            self._term = term
 
     def put(
         self,

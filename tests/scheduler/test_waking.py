@@ -35,8 +35,29 @@ class Sleepers:
         self.leads = True
         self.api_works = True
         self.waking = Waking(self.picture, self._wake, lambda: self.leads, self.time)
-        self.filter = Filter(self.picture, self.cluster.decisions, seconds=5.0, refused=self.waking.refused)
+        self.term = 1
+        self.filter = self._filter(5.0)
         self.look(10)  # a new leader wakes whoever was refused before
+
+    def _filter(self, seconds: float) -> Filter:
+        return Filter(
+            self.picture,
+            self.cluster.decisions,
+            seconds=seconds,
+            term=lambda: self.term,
+            search_time=SearchTime(self.time),
+            refused=self.waking.refused,
+        )
+
+    def have_no_time(self) -> None:
+        """From now on, no search has an outcome."""
+        self.filter = self._filter(0.0)
+
+    def lead_again(self) -> None:
+        """Lose the Lease, and get it back before anybody else has led."""
+        self.leads = False
+        self.look(1)
+        self.leads, self.term = True, self.term + 1
 
     def _wake(self) -> None:
         if not self.api_works:
@@ -226,16 +247,25 @@ def test_replica_that_does_not_lead_forgets_and_wakes_nobody() -> None:
     assert len(sleepers.waking) == 0
 
 
+@pytest.mark.parametrize("is_decided", [True, False], ids=["refused", "undecided"])
+def test_replica_that_leads_again_wakes_pods_that_it_had_refused(is_decided: bool) -> None:
+    """It has forgotten that they wait, so it must not answer from what it remembers of them."""
+    sleepers = Sleepers()
+    sleepers.picture.claim_objects.put(claim("c"))
+    if not is_decided:
+        sleepers.have_no_time()
+    assert not sleepers.ask(pod("p", "c"))
+    sleepers.lead_again()
+    assert sleepers.look(1) == 1, "whoever was refused before"
+    assert not sleepers.ask(pod("p", "c"))
+    more_devices(sleepers)
+    assert sleepers.look(20) >= 1
+
+
 def test_undecided_pod_is_tried_again_after_ever_longer_pauses() -> None:
     sleepers = Sleepers()
     sleepers.picture.claim_objects.put(claim("c", count=3))
-    sleepers.filter = Filter(
-        sleepers.picture,
-        sleepers.cluster.decisions,
-        seconds=0.0,
-        search_time=SearchTime(sleepers.time),
-        refused=sleepers.waking.refused,
-    )
+    sleepers.have_no_time()
     pauses = []
     for _ in range(8):
         assert not sleepers.ask(pod("p", "c"))
