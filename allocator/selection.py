@@ -19,6 +19,9 @@ from resourceapi.limits import SELECTORS
 #: Expressions of which outcomes are kept with the properties of a device: as many as one request and its class may have, so that
 #: a request that takes several tries goes on where the one before ended. There may be as many properties as devices.
 _MAX_EXPRESSIONS = 2 * SELECTORS
+#: How long all expressions together may be, with their errors, of which programs are kept. A program takes some sixty times as much memory; the
+#: selectors of one request and its class, as long as they may be, are kept together.
+_MAX_CHARACTERS = 1_000_000
 
 
 class Selector(NamedTuple):
@@ -45,6 +48,7 @@ class Selectors:
         """
         self.time_limit = time_limit
         self._programs: dict[tuple[str, bool], Program | str] = {}
+        self._characters = 0  # of the expressions among them
 
     def match_all(self, selectors: Iterable[Selector], device: Device) -> bool:
         """Whether all selectors choose the device, looked at in order until one does not.
@@ -118,7 +122,15 @@ class Selectors:
                 found = compiled.error if compiled.error is not None else program(compiled)
             except ProgramError as error:
                 found = str(error)
-            remember(self._programs, key, found)
+            self._keep(key, found)
         if isinstance(found, str):
             raise CompileError(found)
         return found
+
+    def _keep(self, key: tuple[str, bool], found: Program | str) -> None:
+        """Keep a program, or why there is none."""
+        length = len(key[0]) + (len(found) if isinstance(found, str) else 0)
+        if self._characters + length > _MAX_CHARACTERS:
+            self._programs.clear()
+        remember(self._programs, key, found)
+        self._characters = length if len(self._programs) == 1 else self._characters + length

@@ -15,6 +15,8 @@ import pytest
 from allocator.errors import OUT_OF_TIME
 from allocator.scheduling import SchedulingState
 from allocator.time_limit import TimeLimit
+from deviceselectors.compiler import Compiled, compile_expression
+from deviceselectors.environment import Environment
 from deviceselectors.runtime import compilation
 from deviceselectors.runtime.device import Device
 from deviceselectors.runtime.program import Program
@@ -116,3 +118,23 @@ def test_next_evaluation_has_its_own_limit() -> None:
     errors(state, claim(exactly(selectors=[LOOPS["bounded"]])))
     other = state_of()
     assert errors(other, claim(exactly(selectors=[LOOPS["bounded"] + " || false"]))) == [""]
+
+
+@pytest.mark.parametrize("operand", ["true", ""], ids=["programs", "errors"])
+def test_programs_of_long_expressions_are_not_all_kept(monkeypatch: pytest.MonkeyPatch, operand: str) -> None:
+    """Their number alone says little of the memory that they take."""
+    monkeypatch.setattr("allocator.selection._MAX_CHARACTERS", 1000)
+    compiled: list[int] = []
+
+    def compiling(expression: str, environment: Environment) -> Compiled:
+        compiled.append(len(expression))
+        return compile_expression(expression, environment)
+
+    monkeypatch.setattr("allocator.selection.compile_expression", compiling)
+    state = state_of()
+    for length in (301, 302, 303, 304):
+        errors(state, claim(exactly("r", selectors=[f"({operand})".ljust(length)])))
+    state.put_slice(slice_of(device("d0", attributes={"id": 1})))  # no outcome is known of
+    for length in (304, 301):
+        errors(state, claim(exactly("r", selectors=[f"({operand})".ljust(length)])))
+    assert compiled == [301, 302, 303, 304, 301]
