@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from allocator.devices import PoolId
 from allocator.explaining import in_words
-from allocator.explaining.explanation import ERROR, MISFIT, Explanation, explain
-from allocator.explaining.for_tenants import for_tenants
+from allocator.explaining.explanation import ERROR, MISFIT, UNDECIDED, Explanation, explain
+from allocator.explaining.for_tenants import for_tenants, groups_in_the_way
 from allocator.explaining.snapshot import Snapshot, device_id, results_of
 from allocator.pod_claims import node_selector
 from allocator.time_limit import TimeLimit
@@ -78,8 +78,11 @@ def note_on(case: Case, picture: ClusterPicture, seconds: float = SECONDS) -> st
     snapshot = seen.snapshot(picture, claims)
     others = {name: (NOT_REFUSED,) for name in snapshot.nodes if name not in case.nodes}
     explanation = explain(snapshot, claims, others, limit, full=others)
-    misfit = explanation.verdict in (MISFIT, ERROR) or explanation.refusal
-    return _in_one_line(explanation, case) if misfit else ""
+    if explanation.verdict in (MISFIT, ERROR) or explanation.refusal:
+        return _in_one_line(explanation, case)
+    if explanation.verdict == UNDECIDED and not explanation.complete:
+        return f"there was no time to find out whether it fits: {_ask(case.pod)}"
+    return ""
 
 
 class _Seen(NamedTuple):
@@ -139,14 +142,22 @@ def _nodes_of(claims: Sequence[Object], nodes: Sequence[Object]) -> list[Object]
 
 def _in_one_line(explanation: Explanation, case: Case) -> str:
     causes = list(islice(_causes(explanation), MOST_CAUSES)) or list(_conflict(explanation))
+    causes += list(dict.fromkeys(groups_in_the_way(explanation)))[:MOST_CAUSES]
     remedies = list(for_tenants(explanation.remedies, explanation.claim_users, case.pod.namespace))
     found = list(islice(in_words.remedies(remedies), MOST_REMEDIES))
     if found:
         causes.append(f"it would fit {', or '.join(found)}")
     elif explanation.never:
         causes.append("as it is, it would not fit even if no device were in use")
+    if not explanation.complete:
+        causes.append(f"there was no time to find out more: {_ask(case.pod)}")
     verdict = in_words.misfit(case.nodes[0] if case.nodes else "any node", case.refused)
     return "; ".join([verdict, *causes]).replace("?; ", "? ")
+
+
+def _ask(pod: PodRecord) -> str:
+    """The command that has more time."""
+    return f"ask `claimcheck explain pod/{pod.name} -n {pod.namespace}`"
 
 
 def _causes(explanation: Explanation) -> Iterator[str]:

@@ -23,11 +23,13 @@ class Clash(NamedTuple):
     """What keeps requests from being served together on a node.
 
     :param kind: GROUPS, COUNTERS or CAPACITY if it would fit without these, DEVICES if there are too few different devices.
+    :param for_tenants: the text for those who may not read ResourceSlices, if there is one.
     """
 
     node: str
     kind: str
     text: str
+    for_tenants: str = ""
 
 
 def clash(
@@ -41,7 +43,8 @@ def clash(
         return Clash(node, DEVICES, text)
     try:
         if _fits_without(trials, node, GROUPS):
-            return Clash(node, GROUPS, f"compatibility groups: {_groups(left)}")
+            texts = (f"compatibility groups: {_groups(left, sets)}" for sets in (True, False))
+            return Clash(node, GROUPS, *texts)
         if _fits_without(trials, node, COUNTERS):
             return Clash(node, COUNTERS, f"shared counters: {_counters(view, left)}")
         if _fits_without(trials, node, CAPACITY):
@@ -79,15 +82,19 @@ def _too_few(view: NodeView, left: Mapping[Alternative, Sequence[Device]]) -> st
     return f"together they need {number(total, 'device')}, and {len(different):,} {'is' if len(different) == 1 else 'are'} left for all of them"
 
 
-def _groups(left: Mapping[Alternative, Sequence[Device]]) -> str:
-    """Which groups the devices of each request are in, on the counter sets that they draw from."""
+def _groups(left: Mapping[Alternative, Sequence[Device]], sets: bool) -> str:
+    """Which groups the devices of each request are in, on the counter sets that they draw from.
+
+    :param sets: whether these are named.
+    """
     texts = []
     for alternative, devices in left.items():
         by_groups: dict[str, dict[str, None]] = {}
         for entry in (entry for device in devices for entry in device.consumes):
             by_groups.setdefault(_listed(entry.groups), {})[entry.counter_set] = None
         some = "; ".join(
-            f"{listed} on {_some(list(sets))}" for listed, sets in list(by_groups.items())[:MAX_NAMED]
+            f"{listed} on {_some(list(on))}" if sets else listed
+            for listed, on in list(by_groups.items())[:MAX_NAMED]
         )
         texts.append(f"request {alternative.name} finds devices with {some or 'no groups'}")
     return ", ".join(texts)

@@ -1,6 +1,6 @@
 """Remedies for tenants: who runs a pod may be allowed to read neither ResourceSlices nor what is in other namespaces.
 
-So they are told no values of devices, only that less would do; and of the claims of other namespaces only how many they are.
+So they are told no values of devices, only that less would do, and which compatibility groups are in the way; and of the claims of other namespaces only how many they are.
 Events are written in these words. Who asks by ``claimcheck explain`` has read all of it with rights of their own.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from allocator.explaining.explanation import Explanation
 from allocator.explaining.finder import RELEASE, Remedy
 from allocator.explaining.holders import Holder, released
 from resourceapi.counting import number
@@ -25,6 +26,23 @@ def for_tenants(remedies: Sequence[Remedy], users: Mapping[str, Holder], namespa
         nodes = dict.fromkeys((*same.nodes, *shown.nodes)) if same else shown.nodes
         found[shown.text] = shown._replace(nodes=tuple(nodes))
     yield from found.values()
+
+
+def groups_in_the_way(explanation: Explanation) -> Iterator[str]:
+    """Which compatibility groups do not go together, of the devices that a request finds and those that are in use."""
+    for kind in explanation.kinds:
+        for request in kind.requests:
+            if request.left < request.needed:
+                causes = (
+                    cause for step in request.steps for each in step.rejected for cause in each.causes
+                )
+                where = f"request {request.alternative.name} of claim {request.alternative.claim.name}"
+                yield from (
+                    f"compatibility groups: {where} finds {cause.for_tenants}"
+                    for cause in causes
+                    if cause.for_tenants
+                )
+    yield from (each.for_tenants for each in explanation.clashes if each.for_tenants)
 
 
 def _shown(remedy: Remedy, users: Mapping[str, Holder], namespace: str) -> Remedy:

@@ -7,7 +7,7 @@ from allocator.compatibility_groups import Common, admits, joined
 from allocator.demand import Alternative
 from allocator.devices import Device, PoolId
 from allocator.rules.counters import MAX_NAMED, devices_of, drawing, draws
-from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
+from allocator.rules.rule import Cause, Evidence, Objection, Rule
 
 
 def _joins(state: AttemptState, device: Device) -> bool:
@@ -59,12 +59,17 @@ class CompatibilityGroups(Rule):
                 used = (
                     f"{name} is in use with {_used(common)}{_whose(gone)}, the device has {_listed(groups)}"
                 )
-                cause = Cause("does not go with what is in use on its counter set", (("", used),))
+                cause = Cause(
+                    "does not go with what is in use on its counter set",
+                    (("", used),),
+                    for_tenants=f"devices with {_listed(groups)} on a counter set that is in use with {_used(common)}",
+                )
                 return Objection((cause,), claims)
-            text = (
-                f"counter set {name} is in use with compatibility groups{_whose(gone)}, but their gate is off"
+            cause = Cause(
+                f"counter set {name} is in use with compatibility groups{_whose(gone)}, but their gate is off",
+                for_tenants="devices on a counter set that is in use with groups, but their gate is off",
             )
-            return because(text, claims)
+            return Objection((cause,), claims)
         return None
 
 

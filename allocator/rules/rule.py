@@ -16,12 +16,14 @@ class Cause(NamedTuple):
     """One thing that an objection is about.
 
     `text`: what is the same for all such devices; `seen`: what the rule saw on this one, each with what it is a value of
-    (empty if the text says that); `wanted`: what it would have accepted.
+    (empty if the text says that); `wanted`: what it would have accepted; `for_tenants`: completes the sentence "request …
+    finds …" for those who may not read ResourceSlices, if there is such a sentence.
     """
 
     text: str = ""
     seen: tuple[tuple[str, str], ...] = ()
     wanted: str = ""
+    for_tenants: str = ""
 
 
 class Objection(NamedTuple):

@@ -21,6 +21,7 @@ NODES = ("n1", "n2")
 
 
 def node(name: str) -> Object:
+    """A node without labels."""
     return {"metadata": {"name": name}}
 
 
@@ -40,6 +41,7 @@ def slice_of(name: str, gpus: int) -> Object:
 
 
 def claim(name: str, count: int = 1, version: int = 1, **more: Any) -> Object:
+    """A claim for so many GPUs; `more` is in its metadata."""
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
@@ -57,6 +59,7 @@ def claim(name: str, count: int = 1, version: int = 1, **more: Any) -> Object:
 
 
 def pod(name: str, *claims: str) -> Object:
+    """A pod that references claims, each by its own name."""
     return {
         "metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}"},
         "spec": {"resourceClaims": [{"name": each, "resourceClaimName": each} for each in claims]},
@@ -64,6 +67,7 @@ def pod(name: str, *claims: str) -> Object:
 
 
 def allocation(node_name: str, *devices: str) -> Object:
+    """An AllocationResult with devices of one node."""
     results = [{"request": "g", "driver": DRIVER, "pool": node_name, "device": each} for each in devices]
     selector = {"key": "metadata.name", "operator": "In", "values": [node_name]}
     return {
@@ -75,8 +79,8 @@ def allocation(node_name: str, *devices: str) -> Object:
 class Cluster:
     """A picture with a filter."""
 
-    def __init__(self, gpus: int = 1) -> None:
-        self.picture = ClusterPicture(Profile("1.37", {}))
+    def __init__(self, gpus: int = 1, gates: dict[str, bool] | None = None) -> None:
+        self.picture = ClusterPicture(Profile("kep" if gates else "1.37", gates or {}))
         self.decisions = Decisions(clock=lambda: 1e9)
         self.refused: list[Refused] = []
         self.filter = Filter(self.picture, self.decisions, seconds=5.0, refused=self.refused.append)
@@ -95,6 +99,7 @@ class Cluster:
     def ask(
         self, asked: Object, nodes: tuple[str, ...] = NODES
     ) -> tuple[list[str], dict[str, str], dict[str, str]]:
+        """The nodes that fit, those where preemption might help, and those where it cannot, with the reasons."""
         self.decisions.clear()  # no bind is on its way
         verdicts = self.filter.answer(CandidateNodes(asked, nodes))
         return list(verdicts.fitting), dict(verdicts.failed), dict(verdicts.beyond_preemption)

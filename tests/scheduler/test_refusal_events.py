@@ -7,6 +7,9 @@ from threading import Event, Thread
 
 import pytest
 
+from allocator.explaining import alternatives
+from allocator.explaining.trials import Trials
+from allocator.time_limit import OutOfTime
 from resourceapi.objects import Object
 from scheduler.event_writer import EventWriter
 from scheduler.extender_api import CandidateNodes, Verdicts
@@ -16,14 +19,15 @@ from scheduler.pods import pod_record
 from scheduler.refusal_events import MOST_PODS, QUIET_SECONDS, REPEAT_SECONDS, SEARCH_SECONDS, RefusalEvents
 from scheduler.refusal_notes import MOST_NODES, case_of, note_on
 from tests.scheduler.fake_api import FakeApi
-from tests.scheduler.test_filtering import NODES, Cluster, allocation, claim, pod, slice_of
+from tests.scheduler.group_scenes import COUNTERS, SCENES, slices, spec_asking
+from tests.scheduler.test_filtering import DRIVER, NODES, Cluster, allocation, claim, pod, slice_of
 
 
 class Told:
     """A cluster whose refusals are told."""
 
-    def __init__(self, gpus: int = 1) -> None:
-        self.cluster = Cluster(gpus)
+    def __init__(self, gpus: int = 1, gates: dict[str, bool] | None = None) -> None:
+        self.cluster = Cluster(gpus, gates)
         self.picture = self.cluster.picture
         self.now = 0.0
         self.leads = True
@@ -49,6 +53,7 @@ class Told:
 
 
 def with_selector(name: str, expression: str) -> Object:
+    """A claim for a GPU that an expression selects."""
     made = claim(name)
     made["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": expression}}]
     return made
@@ -208,6 +213,84 @@ def test_note_says_which_class_does_not_exist() -> None:
     assert note == (
         "does not fit on any of the 2 nodes; there is no DeviceClass gpux; did you mean gpu? it would fit with "
         "class gpu in request g of claim ns/c (on 2 nodes, such as n1)"
+    )
+
+
+def with_groups(told: Told, scene: str) -> None:
+    """Nodes with the devices of a scene, the first of which is in use on each by another namespace."""
+    told.picture.classes.put({**told.picture.classes.objects["gpu"], "metadata": {"name": "any"}})
+    type, device = SCENES[scene].asked[0]
+    groups = next(part.groups for part in SCENES[scene].parts if part.name == device)
+    for name in NODES:
+        for each in slices(SCENES[scene].parts, name):
+            told.picture.slices.put(each)
+        holder = held_by("apollo", f"merger-{name}", name)
+        result = {"request": "gpu", "driver": DRIVER, "pool": f"{name}-pool", "device": device}
+        if groups:
+            result["compatibilityGroups"] = {COUNTERS: list(groups)}
+        holder["spec"] = spec_asking(type)
+        holder["status"]["allocation"]["devices"]["results"] = [result]
+        told.picture.claim_objects.put(holder)
+
+
+def asking_for(*types: str) -> Object:
+    """A claim for a device of each of these types."""
+    made = claim("c")
+    requests = [spec_asking(each)["devices"]["requests"][0] for each in types]
+    for place, request in enumerate(requests):
+        request["name"] = f"g{place}"
+    return {**made, "spec": {"devices": {"requests": requests}}}
+
+
+@pytest.mark.parametrize(
+    ("scene", "types", "words"),
+    [
+        (
+            "example-3",
+            ["vgpu"],
+            "request g0 of claim ns/c finds devices with groups {vgpu} on a counter set that is in use with groups {mig}",
+        ),
+        (
+            "none-after-some",
+            ["plain"],
+            "request g0 of claim ns/c finds devices with no groups on a counter set that is in use with groups {mig}",
+        ),
+        (
+            "the-common-group-shrinks",
+            ["bar", "only"],
+            "request g0 finds devices with groups {bar, foobar}, request g1 finds devices with groups {foo}",
+        ),
+    ],
+)
+def test_note_names_compatibility_groups(scene: str, types: list[str], words: str) -> None:
+    """Those that do not go together; neither the counter set nor who uses it."""
+    told = Told(gpus=0, gates={"DRADeviceCompatibilityGroups": True, "DRAPartitionableDevices": True})
+    with_groups(told, scene)
+    told.picture.claim_objects.put(asking_for(*types))
+    assert not told.ask(pod("p", "c"))
+    (note,) = told.after(QUIET_SECONDS)
+    assert f"; compatibility groups: {words}; it would fit " in note
+    assert not any(secret in note for secret in (*SECRETS, COUNTERS))
+
+
+def out_of_time(*arguments: object) -> None:
+    """Stands for whatever takes too long."""
+    raise OutOfTime
+
+
+def test_note_for_which_there_was_too_little_time_says_who_has_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(gpus=0)
+    told.picture.claim_objects.put(claim("c"))
+    assert not told.ask(pod("p", "c"))
+    monkeypatch.setattr(alternatives, "untried", out_of_time)
+    (note,) = told.after(QUIET_SECONDS)
+    assert note == (
+        "does not fit on any of the 2 nodes; there was no time to find out more: ask `claimcheck explain pod/p -n ns`"
+    )
+    monkeypatch.setattr(Trials, "everywhere", out_of_time)
+    assert not told.ask(pod("q", "c"))
+    assert told.after(QUIET_SECONDS)[-1] == (
+        "there was no time to find out whether it fits: ask `claimcheck explain pod/q -n ns`"
     )
 
 
