@@ -100,7 +100,12 @@ class Sidecar:
                 self._undoing,
                 self._conditions,
             ),
-            Preemption(self._picture, seconds=self._seconds, term=lambda: self._leadership.term).victims,
+            Preemption(
+                self._picture,
+                seconds=self._seconds,
+                term=lambda: self._leadership.term,
+                search_time=self._search_time,
+            ).victims,
         )
         #: each runs in a thread of its own until the event is set
         self.background = list(self._background())

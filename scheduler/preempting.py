@@ -18,49 +18,69 @@ from scheduler.cluster_picture import ClusterPicture
 from scheduler.extender_api import PreemptionRequest, Victims, nominated_node
 from scheduler.pod_claims import ClaimOfPod, ClaimProblem, claims_for, reservations
 from scheduler.pods import PodRecord, pod_record
+from scheduler.search_time import SearchTime
 
 
 class Preemption:
     """Finds victims in the picture; nothing is changed there."""
 
     def __init__(
-        self, picture: ClusterPicture, *, seconds: float, term: Callable[[], int] = lambda: 0
+        self,
+        picture: ClusterPicture,
+        *,
+        seconds: float,
+        term: Callable[[], int] = lambda: 0,
+        search_time: SearchTime | None = None,
     ) -> None:
         """Make one.
 
         :param seconds: how long one answer may take; nodes that are not decided then are dropped.
         :param term: the present term of the leader; raises an error on a replica that does not lead.
+        :param search_time: when it is searched again for pods for which there was too little time.
         """
         self._picture = picture
         self._seconds = seconds
         self._term = term
+        self._search_time = search_time or SearchTime()
 
     def victims(self, request: PreemptionRequest) -> Mapping[str, Victims]:
         """The nodes on which the pod fits without certain pods, and those pods."""
         pod = pod_record(request.pod)
         if not pod.claims:
             return request.victims
-        picture = self._picture
-        with picture.lock:
+        with self._picture.lock:
             self._term()
             try:
-                claims = claims_for(pod, picture.claims)
+                claims = claims_for(pod, self._picture.claims)
             except ClaimProblem:
                 return {}
-            picture.state.time_limit = limit = TimeLimit(self._seconds)
-            pods = _Pods(picture.pods.objects.values())
-            nominated = nominated_node(request.pod)
-            if nominated and _Trials(picture, pods, claims, nominated).will_fit():
-                return {}  # kube-scheduler has deleted pods for this one already
-            found = {}
-            for node, victims in request.victims.items():
-                if limit.is_over:
-                    break
-                trials = _Trials(picture, pods, claims, node)
-                uids = trials.victims(pod, victims.uids)
-                if uids:
-                    found[node] = Victims(uids, victims.violations)
+            if self._search_time.retry_at(pod) is not None:
+                return {}
+            begun = self._search_time.clock()
+            limit = TimeLimit(self._seconds)
+            found = self._found(request, pod, claims, limit)
+            if limit.is_over:
+                self._search_time.ended(pod, self._search_time.clock() - begun)
             return found
+
+    def _found(
+        self, request: PreemptionRequest, pod: PodRecord, claims: Sequence[ClaimOfPod], limit: TimeLimit
+    ) -> Mapping[str, Victims]:
+        """The victims on the nodes that are decided in time."""
+        picture = self._picture
+        picture.state.time_limit = limit
+        pods = _Pods(picture.pods.objects.values())
+        nominated = nominated_node(request.pod)
+        if nominated and _Trials(picture, pods, claims, nominated).will_fit():
+            return {}  # kube-scheduler has deleted pods for this one already
+        found = {}
+        for node, victims in request.victims.items():
+            uids = _Trials(picture, pods, claims, node).victims(pod, victims.uids)
+            if limit.is_over:
+                break  # pods may be among them that need not be
+            if uids:
+                found[node] = Victims(uids, victims.violations)
+        return found
 
 
 class _Pods:

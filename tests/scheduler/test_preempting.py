@@ -29,6 +29,7 @@ PRIORITY = 10
 
 
 def running(name: str, described: Object) -> Object:
+    """A pod on a node."""
     found = pod(name, *described["claims"])
     found["spec"] |= {"nodeName": described["node"], "priority": described["priority"]}
     if described.get("leaving"):
@@ -37,6 +38,7 @@ def running(name: str, described: Object) -> Object:
 
 
 def held(name: str, described: Object, users: list[str]) -> Object:
+    """A claim with devices, reserved for pods."""
     uids = [f"uid-{each}" for each in users] + [
         f"nobody-{each}" for each in range(described.get("others", 0))
     ]
@@ -47,6 +49,7 @@ def held(name: str, described: Object, users: list[str]) -> Object:
 
 
 def cluster_of(case: Object) -> Cluster:
+    """The cluster of a case, with the claim that is wanted."""
     made = Cluster(case["gpus"])
     pods, claims = case.get("pods", {}), case.get("claims", {})
     for name, described in claims.items():
@@ -59,12 +62,14 @@ def cluster_of(case: Object) -> Cluster:
 
 
 def preemptor() -> Object:
+    """The pod for which others are deleted."""
     found = pod("preemptor", "wanted")
     found["spec"]["priority"] = PRIORITY
     return found
 
 
 def request_of(case: Object) -> PreemptionRequest:
+    """What kube-scheduler asks in a case."""
     victims = {node: Victims([f"uid-{each}" for each in uids], 1) for node, uids in case["victims"].items()}
     asking = preemptor()
     asking["status"] = {"nominatedNodeName": case["nominated"]} if "nominated" in case else {}

@@ -6,8 +6,9 @@ import pytest
 
 from allocator.scheduling import SchedulingState
 from resourceapi.objects import Object
-from scheduler.extender_api import CandidateNodes
+from scheduler.extender_api import CandidateNodes, PreemptionRequest, Victims
 from scheduler.filtering import Filter, NobodyWaits, Refused
+from scheduler.preempting import Preemption
 from scheduler.search_time import FREE_SECONDS, PAUSES, SearchTime
 from tests.scheduler.test_filtering import NODES, Cluster, claim, pod
 
@@ -23,13 +24,15 @@ class Loop:
         self.refused: list[Refused] = []
         for number in range(40):
             self.cluster.picture.claim_objects.put(claim(f"c{number}", count=3))
+        search_time = SearchTime(lambda: self.now)
         self.filter = Filter(
             self.cluster.picture,
             self.cluster.decisions,
             seconds=0.0,
-            search_time=SearchTime(lambda: self.now),
+            search_time=search_time,
             refused=self.refused.append,
         )
+        self._preemption = Preemption(self.cluster.picture, seconds=0.0, search_time=search_time)
         search = SchedulingState.filter
 
         def slow(state: SchedulingState, *arguments: object, **more: object) -> object:
@@ -40,10 +43,17 @@ class Loop:
         monkeypatch.setattr(SchedulingState, "filter", slow)
 
     def ask(self, number: int, nodes: tuple[str, ...] = NODES) -> set[str]:
+        """The different reasons for which a pod is refused."""
         self.cluster.decisions.clear()
         return set(self.filter.answer(CandidateNodes(self.pod(number), nodes)).failed.values())
 
+    def preempt(self, number: int) -> None:
+        """Ask for victims: there is no time to find out whether there are any."""
+        asked = PreemptionRequest(self.pod(number), {name: Victims(["uid-x"], 0) for name in NODES})
+        assert self._preemption.victims(asked) == {}
+
     def pod(self, number: int) -> Object:
+        """One of the pods, which ask for more than there is."""
         return pod(f"p{number}", f"c{number}")
 
 
@@ -73,6 +83,17 @@ def test_many_pods_of_a_namespace_leave_most_of_the_time_to_others(monkeypatch: 
         for number in range(40):
             loop.ask(number)
     assert loop.searches <= FREE_SECONDS + (loop.now - begin) / (1 + PAUSES) + 2
+
+
+def test_searches_for_victims_count_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """kube-scheduler asks for them before it asks where the pod fits, if no node has enough CPU."""
+    loop = Loop(monkeypatch)
+    begin = loop.now
+    for _ in range(100):
+        for number in range(40):
+            loop.preempt(number)
+        loop.now += 1
+    assert 1 < loop.searches <= FREE_SECONDS + (loop.now - begin) / (1 + PAUSES) + 2
 
 
 def test_other_namespaces_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
