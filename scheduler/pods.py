@@ -31,6 +31,7 @@ class PodRecord(NamedTuple):
     :param node: the node that it is on; empty if it has none yet.
     :param priority: of two pods, the one with less may be preempted.
     :param is_leaving: whether it is being deleted.
+    :param is_running: whether its devices have been prepared, and a container has been started.
     """
 
     namespace: str
@@ -41,6 +42,7 @@ class PodRecord(NamedTuple):
     priority: int
     claims: tuple[PodClaim, ...]
     is_leaving: bool
+    is_running: bool = False
 
     @property
     def key(self) -> str:
@@ -74,6 +76,7 @@ def pod_record(pod: Object) -> PodRecord:
         priority=priority if isinstance(priority, int) else 0,
         claims=tuple(claims_of(pod)),
         is_leaving=bool(metadata.get("deletionTimestamp")),
+        is_running=mapping(pod, "status").get("phase") == "Running",
     )
 
 

@@ -43,7 +43,7 @@ class _Findings:
     """What was found out about a pod.
 
     :ivar gains: those of the picture when it did not fit; None if it is to be tried.
-    :ivar reason: why it does not run; empty if that is not known.
+    :ivar reason: why it does not run; empty if that is not known; for the thread that looks after pods, as is `due`.
     :ivar due: when that is told next.
     """
 
@@ -82,7 +82,7 @@ class PreScheduledPods:
         self._search_time = search_time or SearchTime()
         self._tell = tell
         self._clock = clock
-        self._lock = Lock()
+        self._lock = Lock()  # for the next one and the `gains` in it; the picture's may be held
         #: pods on nodes that may have claims without devices, each with what was found out about it
         self._open: dict[str, _Findings] = {}
         picture.pods.listen(self._changed)
@@ -145,7 +145,8 @@ class PreScheduledPods:
                 return None
             new = [each for each in claims if not each.is_allocated]
             if not new:
-                if self._is_away(pod, claims):
+                # the labels of a node may change when the pod runs there
+                if not pod.is_running and self._is_away(pod, claims):
                     self._note(pod, f"on its node: {device_reason(AWAY)}")
                 else:
                     self._close(pod)
@@ -177,10 +178,10 @@ class PreScheduledPods:
             allocators = {pod.node: device_reason(found[0].error)}
             reason = with_shortfalls(self._picture, claims, allocators)[pod.node]
         self._note(pod, f"on its node: {reason}")
-        findings.gains = gains
         if found and found[0].error == OUT_OF_TIME:
-            findings.gains = None
             self._search_time.ended(pod, self._search_time.clock() - begun)
+        else:
+            self._put_off(pod, gains)
         return None
 
     def _is_away(self, pod: PodRecord, claims: Sequence[ClaimOfPod]) -> bool:
@@ -200,6 +201,12 @@ class PreScheduledPods:
         if findings.reason and findings.due <= now:
             findings.due = now + REPEAT_SECONDS
             self._tell(pod, findings.reason)
+
+    def _put_off(self, pod: PodRecord, gains: int) -> None:
+        """Do not try the pod again as long as the picture has these gains, unless it has changed meanwhile."""
+        with self._lock:
+            if self._picture.pods.objects.get(pod.key) is pod:
+                self._open.setdefault(pod.key, _Findings()).gains = gains
 
     def _close(self, pod: PodRecord) -> None:
         """Look after the pod no longer, unless it has changed meanwhile."""

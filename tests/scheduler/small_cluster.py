@@ -43,6 +43,7 @@ def v1(kind: str, name: str, **more: Any) -> Object:
 
 
 def node(name: str) -> Object:
+    """A node without labels."""
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
 
 
@@ -58,11 +59,13 @@ def gpus(node_name: str, count: int, **device: Any) -> Object:
 
 
 def claim(name: str, count: int = 1, **more: Any) -> Object:
+    """A claim for so many GPUs."""
     request = {"name": "g", "exactly": {"deviceClassName": "gpu", "count": count}}
     return v1("ResourceClaim", name, spec={"devices": {"requests": [request]}}, **more)
 
 
 def pod(name: str, *claims: str, **spec: Any) -> Object:
+    """A pod that references claims, each by its own name."""
     entries = [{"name": each, "resourceClaimName": each} for each in claims]
     return {
         "apiVersion": "v1",
@@ -94,10 +97,12 @@ class Leader:
 
     @property
     def term(self) -> int:
+        """The present term."""
         self.insist(self.current)
         return self.current
 
     def insist(self, term: int) -> None:
+        """Raise NotLeading if it leads no longer, or in another term."""
         self.answers -= 1
         if not self.leads or term != self.current or self.answers == -1:
             self.leads = False
@@ -177,6 +182,7 @@ class Sidecar:
         )(lambda: self.leader.insist(self.leader.current))
 
     def later(self, seconds: float) -> None:
+        """Let so much time pass."""
         self.clock += timedelta(seconds=seconds)
 
     def decide(self, name: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from resourceapi.objects import Object
@@ -144,6 +146,39 @@ def test_a_claim_with_devices_of_another_node() -> None:
     api.change(f"{CLAIMS}/c", {"status": {"reservedFor": None, "allocation": None}})
     assert looking.said() == []
     assert devices_of(api.get(f"{CLAIMS}/c")) == ["n2/gpu-0"]
+
+
+def test_nothing_is_said_of_a_pod_that_runs() -> None:
+    """Its node may have lost the label by which the devices can be reached there."""
+    api = cluster(claim("c"), pod("o", "c"), nodes=("n1", "n2"))
+    looking = Looking(api)
+    assert looking.sidecar.decide("o") == ["n1", "n2"]
+    assert looking.sidecar.bind("o", "n1") == ""
+    api.add({**pod("p", "c", nodeName="n2"), "status": {"phase": "Running"}})
+    looking.look()
+    assert looking.said() == []
+    assert len(looking.pods) == 0
+
+
+def test_a_pod_that_changes_while_devices_are_looked_for_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was found out is about the pod as it was."""
+    api = cluster(claim("c", 3), pod("p", "c", nodeName="n1"))
+    looking = Looking(api)
+    picture, searches = looking.sidecar.picture, 0
+    search = picture.state.filter
+
+    def changing(*asked: Any, **more: Any) -> Any:
+        nonlocal searches
+        searches += 1
+        picture.pods.put(pod("p", "c", nodeName="n1", priority=1))
+        return search(*asked, **more)
+
+    monkeypatch.setattr(picture.state, "filter", changing)
+    for _ in range(3):
+        looking.pods.look()
+    assert searches == 2
 
 
 def test_nothing_is_said_of_a_pod_that_waits_for_a_moment() -> None:
