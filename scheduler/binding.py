@@ -63,8 +63,8 @@ class Binder:
         self._writes = writes
         self._undoing = undoing
         self._conditions = conditions
+        self._lock = Lock()  # for the next one
         self._running: dict[str, tuple[str, Future[str]]] = {}
-        self._lock = Lock()
 
     def bind(self, request: BindingRequest) -> str:
         """Bind a pod to a node; why it is not bound, or nothing if it is.

@@ -51,7 +51,7 @@ class Decisions:
         # those of pods that are deleted or bound by others are pushed out in time
         self._decisions: Newest[Decision] = Newest()
         self._in_flight: dict[str, float] = {}
-        self._settled = Condition()
+        self._settled = Condition()  # its lock is for the two above; one decision may be looked up without it
 
     def put(self, decision: Decision) -> None:
         """Keep a decision in place of an earlier one about the pod; its bind may come now, if it fits anywhere."""

@@ -81,7 +81,7 @@ class EventWriter:
         self._api = api
         self._instance = instance[:INSTANCE_LENGTH]
         self._clock = clock
-        self._lock = Lock()
+        self._lock = Lock()  # for the next two
         self._told: OrderedDict[str, _Told] = OrderedDict()
         self._queue: Turns[Subject] = Turns(MOST_QUEUED)
         self._queued = Event()

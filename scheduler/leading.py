@@ -99,6 +99,7 @@ class Leadership:
         self._take_over = take_over
         self._lose = lose
         self._clock = clock
+        # No lock: each is set by one thread, and replaced as a whole; `_ended` by any, which can only end a term.
         self._hold: _Hold | None = None
         self._terms = 0
         self._ready = 0

@@ -54,7 +54,7 @@ class RefusalEvents:
         self._scheduler_name = scheduler_name
         self._leads = leads
         self._clock = clock
-        self._lock = Lock()
+        self._lock = Lock()  # for the next two
         self._cases: Turns[_Entry] = Turns(MOST_PODS)
         self._explained_at: OrderedDict[str, float] = OrderedDict()
         self._waited: frozenset[str] = frozenset()

@@ -90,7 +90,7 @@ class Releasing:
         """Make it ready; :meth:`run` begins."""
         self._picture = picture
         self._releaser = releaser
-        self._lock = Lock()
+        self._lock = Lock()  # for the next one
         self._queue: OrderedDict[str, Refused] = OrderedDict()
 
     def refused(self, refused: Refused) -> None:

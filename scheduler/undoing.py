@@ -20,9 +20,9 @@ class Undoing:
     """Lets one attempt at a time write to a claim, and none to one from which something is still to be taken back."""
 
     def __init__(self) -> None:
+        self._changed = Condition()  # its lock is for `_held`, and for taking out of `_pending`
         self._held: set[str] = set()
         self._pending: list[PodAllocation] = []
-        self._changed = Condition()
 
     def __len__(self) -> int:
         """How many attempts are still to be taken back."""

@@ -66,7 +66,7 @@ class Waking:
         self._wake = wake
         self._leads = leads
         self._clock = clock
-        self._lock = Lock()  # never held while the picture's is taken
+        self._lock = Lock()  # for the next two and `_dropped`; never held while the picture's is taken
         self._waiting: OrderedDict[str, _Waiting] = OrderedDict()
         self._users: dict[str, set[str]] = {}  # by the key of a claim, the uids of waiting pods
         # Another replica may have refused pods, and changes may have come while none led.

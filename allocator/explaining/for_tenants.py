@@ -33,9 +33,7 @@ def groups_in_the_way(explanation: Explanation) -> Iterator[str]:
     for kind in explanation.kinds:
         for request in kind.requests:
             if request.left < request.needed:
-                causes = (
-                    cause for step in request.steps for each in step.rejected for cause in each.causes
-                )
+                causes = (cause for step in request.steps for each in step.rejected for cause in each.causes)
                 where = f"request {request.alternative.name} of claim {request.alternative.claim.name}"
                 yield from (
                     f"compatibility groups: {where} finds {cause.for_tenants}"

@@ -225,7 +225,7 @@ def with_groups(told: Told, scene: str) -> None:
         for each in slices(SCENES[scene].parts, name):
             told.picture.slices.put(each)
         holder = held_by("apollo", f"merger-{name}", name)
-        result = {"request": "gpu", "driver": DRIVER, "pool": f"{name}-pool", "device": device}
+        result: Object = {"request": "gpu", "driver": DRIVER, "pool": f"{name}-pool", "device": device}
         if groups:
             result["compatibilityGroups"] = {COUNTERS: list(groups)}
         holder["spec"] = spec_asking(type)

@@ -78,14 +78,17 @@ class Sleepers:
 
 
 def more_devices(sleepers: Sleepers) -> None:
+    """Publish a device."""
     sleepers.picture.slices.put(slice_of("n1", 1))
 
 
 def allocated(name: str, *devices: str, version: int = 2) -> Object:
+    """A claim with devices."""
     return {**claim(name, version=version), "status": {"allocation": allocation("n1", *devices)}}
 
 
 def rule(sleepers: Sleepers) -> None:
+    """Create a DeviceTaintRule."""
     taint = {"key": "k", "effect": "NoSchedule"}
     sleepers.picture.rules.put(
         {
