@@ -11,7 +11,8 @@ from commandline.reading import readable, unusable
 from commandline.treatment import ASK, CONTEXT, treatment
 from resourceapi.decoding import DecodingError
 from resourceapi.kinds import DEVICE_CLASS, DEVICE_TAINT_RULE, KINDS, RESOURCE_SLICE_PATCH, kind_of
-from resourceapi.manifests import namespace_of
+from resourceapi.manifests import has_ended, mapping, namespace_of, text
+from resourceapi.objects import Object
 
 if TYPE_CHECKING:
     from commandline.results import Failure, Unread
@@ -54,7 +55,7 @@ class ClusterState(ClusterObjects):
         """Add what there is; returns what requests devices or may do so: claims, templates, pods, workloads.
 
         :param new: whether claims and templates are not there yet, and only request devices.
-        :param live: whether a server has stored the objects; its pods are too many to be returned.
+        :param live: whether a server has stored the objects; its pods on nodes are too many to be returned.
         """
         requesting = []
         for manifest in readable(found, self.failures):
@@ -68,7 +69,7 @@ class ClusterState(ClusterObjects):
                     self._add(manifest, stored=live)
                 if kind == "Pod" and not new:
                     self.pods.put(manifest.value)
-                if requests or not (of_group or live):
+                if requests or not (of_group or (live and not is_pending(manifest.value))):
                     requesting.append(manifest)
         return requesting
 
@@ -85,3 +86,10 @@ class ClusterState(ClusterObjects):
             namespace = namespace_of(manifest.value, self._default_namespace)
             obj = {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}}
         self.put(kind, obj)
+
+
+def is_pending(value: Object) -> bool:
+    """Whether an object is a Pod that is on no node yet."""
+    return (
+        value.get("kind") == "Pod" and not text(mapping(value, "spec"), "nodeName") and not has_ended(value)
+    )

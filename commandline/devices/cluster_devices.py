@@ -9,6 +9,7 @@ from allocator.devices import Device, DeviceId, PoolId, Slice
 from allocator.explaining.holders import Holder, holder
 from allocator.explaining.snapshot import device_id, full_name, results_of
 from allocator.ledgers import Ledger
+from allocator.patches import PatchFailure
 from allocator.patches.sources import DeviceSources
 from allocator.pools import Pool, by_pool, pool_of
 from allocator.scheduling import SchedulingState
@@ -101,9 +102,13 @@ class ClusterDevices:
         """The pools of all slices."""
         return self._newest
 
+    def is_obsolete(self, device: Device) -> bool:
+        """Whether the pool has slices of a newer generation than that of the device."""
+        return device.slice.generation < self._newest[device.slice.pool]
+
     def uses(self, device: Device) -> list[Use]:
         """The claims that have the device, those with admin access last; no claim has a device of an obsolete slice."""
-        if device.slice.generation < self._newest[device.slice.pool]:
+        if self.is_obsolete(device):
             return []
         return sorted(self._uses.get(device.id, ()), key=lambda each: (each.is_admin, each.holder.claim))
 
@@ -118,7 +123,7 @@ class ClusterDevices:
 
     def status(self, device: Device) -> str:
         """Whether the device is free, or why not, in a word or two."""
-        if device.slice.generation < self._newest[device.slice.pool]:
+        if self.is_obsolete(device):
             return OBSOLETE
         if self.allocated.holds(device.id):
             return ALLOCATED if device.id in self.allocated.whole else SHARED
@@ -182,12 +187,15 @@ def scheduling_state(state: ClusterState) -> SchedulingState:
 
 def patch_failures(devices: ClusterDevices) -> Iterator[str]:
     """The patches that do not apply to devices because their filters fail there."""
-    for name, failure in sorted(devices.inventory.failures.items()):
-        if failure.device is None:
-            yield f"{RESOURCE_SLICE_PATCH.name} {name} applies to no device: {failure.reason}"
-        else:
-            where = on_devices(failure.devices, failure.device)
-            yield f"{RESOURCE_SLICE_PATCH.name} {name} does not apply to {where}: {failure.reason}"
+    return (failure_text(name, each) for name, each in sorted(devices.inventory.failures.items()))
+
+
+def failure_text(patch: str, failure: PatchFailure) -> str:
+    """Why a patch does not apply to devices."""
+    if failure.device is None:
+        return f"{RESOURCE_SLICE_PATCH.name} {patch} applies to no device: {failure.reason}"
+    where = on_devices(failure.devices, failure.device)
+    return f"{RESOURCE_SLICE_PATCH.name} {patch} does not apply to {where}: {failure.reason}"
 
 
 def on_devices(count: int, first: DeviceId) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from allocator.devices import Device
+from allocator.patches.patch import NULL
 from allocator.patches.sources import Given, Giver
 from commandline.devices.cluster_devices import ClusterDevices, CounterLeft, Use
 from resourceapi.encoding import encode
@@ -14,7 +15,6 @@ from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
-NULL = "null"
 Json = dict[str, Any]
 _SCHEMA = SCHEMAS_WITH_PROPOSALS["v1"]
 #: What is told with who gives it, or what is left of it, or what changes whenever a file is read.
@@ -60,10 +60,17 @@ def _given(given: Mapping[str, Given], struct: str, slice: str, left: Mapping[st
 
 def _said(struct: str, value: Object, giver: Giver, slice: str) -> Json:
     """A value as in the API, and who gives it."""
-    document = {NULL: {}} if value.get(NULL) is not None else encode(_SCHEMA, struct, value)
-    document.pop("timeAdded", None)  # that of a file is when it is read
     kind, name = (giver.kind, giver.name) if giver.kind else (RESOURCE_SLICE.name, slice)
-    return document | {"from": {"kind": kind, "name": name}}
+    return encoded(struct, value) | {"from": {"kind": kind, "name": name}}
+
+
+def encoded(struct: str, value: Object) -> Json:
+    """An attribute, capacity or taint as in the API."""
+    if value.get(NULL) is not None:
+        return {NULL: {}}
+    document = encode(_SCHEMA, struct, value)
+    document.pop("timeAdded", None)  # that of a file is when it is read
+    return document
 
 
 def _counter(counter: CounterLeft) -> Json:

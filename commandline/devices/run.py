@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from commandline.chosen_cluster import cluster_or_inventory
 from commandline.devices.options import TEXT, WIDE
-from commandline.exit_codes import SUCCESS, UNFINISHED
+from commandline.errors import UsageError
+from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
 from commandline.options import profile_of
 from commandline.scenario import read_cluster
 
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from allocator.devices import Device
+    from commandline.cluster_state import ClusterState
     from commandline.devices.cluster_devices import ClusterDevices
     from commandline.devices.filters import Filters
+    from documents.manifest import Manifest
 
 
 def run(options: Namespace) -> int:
@@ -29,9 +32,12 @@ def run(options: Namespace) -> int:
     from commandline.devices.filters import Filters, named
     from commandline.reports.escaping import complain
 
+    _check(options)
     options.live |= not options.inventory
     cluster = cluster_or_inventory(options)
-    state, _ = read_cluster(options, cluster, profile_of(options))
+    state, existing = read_cluster(options, cluster, profile_of(options))
+    if options.diff:
+        return _compare(options, state, existing)
     devices = ClusterDevices(state)
     filters = Filters(options, devices, TimeLimit(options.timeout))
     chosen = list(filters.of(devices))
@@ -40,6 +46,52 @@ def run(options: Namespace) -> int:
     _write(options, devices, chosen)
     complain(*_remarks(options, devices, chosen, filters))
     return UNFINISHED if state.failures else SUCCESS
+
+
+def _check(options: Namespace) -> None:
+    """Check that options do not contradict each other.
+
+    :raises UsageError: if they do.
+    """
+    from commandline.reading import insist_on_one_reader
+
+    if not options.diff:
+        return
+    if not options.names:
+        raise UsageError("--diff: name files with ResourceSlicePatches, or - for standard input")
+    insist_on_one_reader(options.names, options.inventory)
+    for name, value in vars(options).items():
+        if name.startswith("only_") and value is not None:
+            raise UsageError(f"--diff and --{name.removeprefix('only_')}: use only one of them")
+
+
+def _compare(options: Namespace, state: ClusterState, existing: list[Manifest]) -> int:
+    """Write what the objects of ``--diff`` would change."""
+    from allocator.time_limit import TimeLimit
+    from commandline.devices import comparison_json, comparison_text
+    from commandline.devices.cluster_devices import ClusterDevices
+    from commandline.devices.comparison import compare
+    from commandline.devices.pending_pods import pending
+    from commandline.devices.proposal import Proposal
+    from commandline.devices.writing import write_document
+    from commandline.reports.escaping import complain
+    from commandline.reports.writing import failure_documents, failure_lines, write_text
+    from commandline.unknowns import consequences
+
+    proposal = Proposal(state, options.names)
+    workloads = pending(state, existing, options.namespace)
+    found = compare(ClusterDevices(state), proposal, workloads, TimeLimit(options.timeout))
+    if options.output in (TEXT, WIDE):
+        write_text(options, comparison_text.lines(found, wide=options.output == WIDE))
+    else:
+        failures = failure_documents(state.failures)
+        write_document(options.output, comparison_json.document(found) | {"failures": failures})
+    complain(*failure_lines(state.failures), *consequences(state.unread))
+    if proposal.patches and not state.features.device_patches:
+        complain("the feature gate DRAAdminControlledDeviceAttributes is off, so patches have no effect")
+    if state.failures or found.undecided:
+        return UNFINISHED
+    return NEGATIVE if found.changed else SUCCESS
 
 
 def _write(options: Namespace, devices: ClusterDevices, chosen: list[Device]) -> None:

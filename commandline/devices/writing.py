@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from allocator.devices import Device
 from commandline.devices.cluster_devices import ClusterDevices
@@ -14,10 +15,17 @@ from commandline.reports.writing import failure_documents
 
 def write_documents(format: str, devices: ClusterDevices, chosen: list[Device]) -> None:
     """Write the devices to standard output, and what could not be read."""
-    document = {
-        "devices": list(documents(devices, chosen)),
-        "failures": failure_documents(devices.state.failures),
-    }
+    write_document(
+        format,
+        {
+            "devices": list(documents(devices, chosen)),
+            "failures": failure_documents(devices.state.failures),
+        },
+    )
+
+
+def write_document(format: str, document: dict[str, Any]) -> None:
+    """Write plain data to standard output."""
     if format == YAML:
         from documents.emitting import block
 

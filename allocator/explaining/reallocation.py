@@ -1,0 +1,70 @@
+"""Whether a claim could be allocated to the devices that it has, if it were not allocated yet, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from allocator.attempt import Attempt
+from allocator.demand import Alternative, ClaimDemand
+from allocator.devices import Device, DeviceId
+from allocator.errors import AllocationError
+from allocator.explaining.rejections import Rejection
+from allocator.explaining.snapshot import device_id
+from allocator.rules import RULES
+from allocator.rules.rule import Evidence, Objection
+from allocator.rules.selector_outcomes import SelectorOutcomes
+from resourceapi.objects import Object
+
+
+class Refused(NamedTuple):
+    """A device that a claim has and would not get again, and why not."""
+
+    device: DeviceId
+    reason: str
+
+
+def refused_again(
+    attempt: Attempt, outcomes: SelectorOutcomes, claim: ClaimDemand, results: Iterable[Object]
+) -> Refused | None:
+    """The first of a claim's devices that it would not get again; None if it would get them all.
+
+    :param attempt: a new one, on the node of the devices, while the claim holds nothing.
+    :param results: the devices of its allocation, which are taken one after the other.
+    """
+    evidence = Evidence(attempt, {}, outcomes)
+    devices = {device.id: device for pool in attempt.pools if pool.usable for device in pool.devices}
+    alternatives = {each.name: each for request in claim.requests for each in request.alternatives}
+    for result in results:
+        alternative = alternatives.get(result.get("request", ""))
+        device = devices.get(device_id(result))
+        if device is None:
+            return Refused(device_id(result), "it is in no slice from which devices can be allocated there")
+        if alternative is None:
+            return Refused(device.id, f"the claim has no request {result.get('request', '')}")
+        if reason := alternative.problem or _reason(evidence, alternative, device):
+            return Refused(device.id, reason)
+    return None
+
+
+def _reason(evidence: Evidence, alternative: Alternative, device: Device) -> str:
+    """Why the device cannot be taken after those before; otherwise it is taken, and the reason is empty."""
+    for rule in RULES:
+        for part in rule.parts(alternative):
+            objection = part.objection(evidence, alternative, device)
+            if objection is not None:
+                said = _worded(objection)
+                return f"{rule.title} {said}" if rule.title.endswith(":") else said or rule.title
+    attempt = evidence.state
+    assert isinstance(attempt, Attempt)
+    try:
+        return "" if attempt.take(alternative, device, must=False) else "it cannot be taken with the others"
+    except AllocationError as error:
+        return str(error)
+
+
+def _worded(objection: Objection) -> str:
+    rejection = Rejection(objection.causes)
+    rejection.note(objection.causes, objection.claims)
+    held = f"held by {', '.join(objection.claims)}" if objection.claims else ""
+    return ", ".join(part for part in (rejection.reason, held) if part)

@@ -1,0 +1,188 @@
+"""What ResourceSlicePatches and DeviceTaintRules would change, before they are applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from allocator.devices import Device, DeviceId, Slice
+from allocator.explaining.holders import Holder, holder
+from allocator.explaining.reallocation import Refused
+from allocator.explaining.snapshot import device_id, full_name, results_of
+from allocator.patches import PatchFailure
+from allocator.patches.sources import SLICE, DeviceSources, Given, Giver
+from allocator.time_limit import TimeLimit
+from cluster.workloads import Workload
+from commandline.devices.cluster_devices import ClusterDevices
+from commandline.devices.pending_pods import PodsThatFit
+from commandline.devices.proposal import Proposal
+from commandline.devices.reallocations import Reallocations
+from resourceapi.kinds import RESOURCE_SLICE_PATCH
+from resourceapi.objects import Object
+
+ATTRIBUTE, CAPACITY, TAINT = "attribute", "capacity", "taint"
+
+
+class Change(NamedTuple):
+    """What a device says before and afterwards (None: nothing), and who says so then.
+
+    :param what: ATTRIBUTE, CAPACITY or TAINT; a taint has no name.
+    """
+
+    what: str
+    name: str
+    old: Object | None
+    new: Object | None
+    giver: Giver
+
+
+class Hidden(NamedTuple):
+    """A value that has no effect, as another patch gives the device another one."""
+
+    what: str
+    name: str
+    patch: str
+    value: Object
+    effective: Given
+
+
+class ChangedDevice(NamedTuple):
+    """A device with what would change about it, and what would not, though a patch says so."""
+
+    device: DeviceId
+    changes: tuple[Change, ...]
+    hidden: tuple[Hidden, ...]
+
+
+class PodOutcome(NamedTuple):
+    """A pending pod, by `namespace/name`, with the nodes on which it fits."""
+
+    pod: str
+    nodes: tuple[str, ...]
+
+
+class LostClaim(NamedTuple):
+    """An allocated claim that keeps its devices, but would not get them again, and why."""
+
+    holder: Holder
+    refused: Refused
+
+
+class Comparison(NamedTuple):
+    """All that would change.
+
+    :param fitting: pending pods that do not fit now, and would then.
+    :param misfitting: pending pods that fit now, and would not then.
+    :param undecided: pending pods of which that is not known.
+    :param lost: allocated claims that could be allocated to their devices now, and could not then.
+    :param idle: patches whose filters choose no device, by their names.
+    :param failures: why patches do not apply to devices, by their names.
+    """
+
+    devices: list[ChangedDevice]
+    fitting: list[PodOutcome]
+    misfitting: list[PodOutcome]
+    undecided: list[str]
+    lost: list[LostClaim]
+    idle: list[str]
+    failures: Mapping[str, PatchFailure]
+
+    @property
+    def changed(self) -> list[ChangedDevice]:
+        """The devices about which something changes."""
+        return [each for each in self.devices if each.changes]
+
+
+def compare(
+    devices: ClusterDevices, proposal: Proposal, workloads: Sequence[Workload], limit: TimeLimit
+) -> Comparison:
+    """Find out what a proposal would change; afterwards the devices are as before.
+
+    :param workloads: the pending pods.
+    :param limit: how long the pods may take.
+    """
+    pods = PodsThatFit(devices, workloads, limit)
+    before = {slice.name: slice for slice in devices.inventory}
+    nodes_before = pods.nodes()
+    proposal.apply(devices.cluster)
+    changed = sorted(_changed(devices, before, proposal), key=lambda each: each.device)
+    applied = {patch.name for device in devices for patch in devices.inventory.applied_to(device).patches}
+    nodes_then = pods.nodes()
+    failures = {
+        name: failure for name, failure in devices.inventory.failures.items() if name in proposal.patches
+    }
+    touched = {each.device for each in changed if each.changes}
+    claims = [
+        claim
+        for claim in devices.state.allocated_claims
+        if any(device_id(result) in touched for result in results_of(claim))
+    ]
+    lost = Reallocations(devices).refused(claims)
+    proposal.undo(devices.cluster)
+    lost_before = Reallocations(devices).refused([claim for claim, _ in lost])
+    known = {full_name(claim) for claim, _ in lost_before}
+    return Comparison(
+        changed,
+        [
+            PodOutcome(pod, nodes)
+            for pod, nodes in nodes_then.items()
+            if nodes and nodes_before.get(pod) == ()
+        ],
+        [
+            PodOutcome(pod, nodes)
+            for pod, nodes in nodes_before.items()
+            if nodes and nodes_then.get(pod) == ()
+        ],
+        [pod for pod in nodes_then if None in (nodes_before[pod], nodes_then[pod])],
+        [
+            LostClaim(holder(full_name(claim), claim), refused)
+            for claim, refused in lost
+            if full_name(claim) not in known
+        ],
+        [name for name in sorted(proposal.patches) if name not in applied and name not in failures],
+        failures,
+    )
+
+
+def _changed(
+    devices: ClusterDevices, before: Mapping[str, Slice], proposal: Proposal
+) -> Iterator[ChangedDevice]:
+    """The devices that a proposal changes, or would change if nothing hid it."""
+    for slice in devices.inventory:
+        old = before[slice.name]
+        for was, device in zip(old.devices, slice.devices, strict=True):
+            patches = devices.inventory.applied_to(device).patches
+            if devices.is_obsolete(device):
+                continue
+            if was.shape is device.shape and not any(each.name in proposal.patches for each in patches):
+                continue
+            sources = devices.sources_of(device)
+            changes = tuple(_changes(was, device, sources))
+            hidden = tuple(_hidden(sources, proposal))
+            if changes or hidden:
+                yield ChangedDevice(device.id, changes, hidden)
+
+
+def _changes(was: Device, device: Device, sources: DeviceSources) -> Iterator[Change]:
+    for what, old, new, given in (
+        (ATTRIBUTE, was.attributes, device.attributes, sources.attributes),
+        (CAPACITY, was.capacity, device.capacity, sources.capacity),
+    ):
+        for name in sorted({*old, *new}):
+            if old.get(name) != new.get(name):
+                giver = given[name].giver if name in given else SLICE
+                yield Change(what, name, old.get(name), new.get(name), giver)
+    for taint in was.taints:
+        if taint not in device.taints:
+            yield Change(TAINT, "", taint, None, SLICE)
+    for each in sources.taints:
+        if each.value not in was.taints:
+            yield Change(TAINT, "", None, each.value, each.giver)
+
+
+def _hidden(sources: DeviceSources, proposal: Proposal) -> Iterator[Hidden]:
+    for what, given in ((ATTRIBUTE, sources.attributes), (CAPACITY, sources.capacity)):
+        for name, each in given.items():
+            for giver, value in each.hidden:
+                if giver.kind == RESOURCE_SLICE_PATCH.name and giver.name in proposal.patches:
+                    yield Hidden(what, name, giver.name, value, each)

@@ -1,0 +1,116 @@
+"""What patches would change, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from allocator.devices import DeviceId
+from allocator.patches.patch import NULL
+from allocator.patches.sources import Giver
+from commandline.devices import words
+from commandline.devices.cluster_devices import failure_text
+from commandline.devices.comparison import ATTRIBUTE, CAPACITY, Change, Comparison, Hidden, PodOutcome
+from resourceapi.counting import number
+from resourceapi.objects import Object
+
+#: Devices, nodes, and claims that are named; of others only the number is shown.
+MAX_DEVICES, MAX_NODES, MAX_CLAIMS = 4, 3, 20
+
+
+def lines(comparison: Comparison, *, wide: bool = False) -> Iterator[str]:
+    """The report line by line; nothing if nothing changes.
+
+    :param wide: whether to name all devices and claims.
+    """
+    most = None if wide else MAX_DEVICES
+    groups: dict[tuple[str, ...], list[DeviceId]] = {}
+    for each in comparison.devices:
+        said = (*map(_change, each.changes), *map(_hidden, each.hidden))
+        groups.setdefault(said, []).append(each.device)
+    for said, devices in groups.items():
+        yield f"{_listed(list(map(str, devices)), most, 'device')}:"
+        yield from (f"  {line}" for line in said)
+        yield ""
+    count = len(comparison.changed)
+    yield f"{_counted(count, 'device changes', 'devices change')}." if count else "No device changes."
+    for name in comparison.idle:
+        yield f"ResourceSlicePatch {name} applies to no device."
+    for name, failure in sorted(comparison.failures.items()):
+        yield failure_text(name, failure)
+    yield from _pods(
+        comparison.fitting, "does not fit now, and would fit then", "do not fit now, and would fit then"
+    )
+    yield from _pods(
+        comparison.misfitting, "fits now, and would not fit then", "fit now, and would not fit then"
+    )
+    if comparison.undecided:
+        yield f"not decided in time (--timeout): {_listed(comparison.undecided, MAX_CLAIMS, 'pod')}"
+    yield from _lost(comparison, None if wide else MAX_CLAIMS)
+
+
+def _change(change: Change) -> str:
+    """``attribute model: "a100" → "h100" (ResourceSlicePatch rename)``."""
+    values = [_value(change.what, each) for each in (change.old, change.new)]
+    by = f"  ({_giver(change.giver)})" if change.giver.kind else ""
+    what = f"{change.what} {change.name}" if change.name else change.what
+    return f"{what}: {values[0]} → {values[1]}{by}"
+
+
+def _hidden(hidden: Hidden) -> str:
+    """``attribute tier: gold of new is hidden by bronze of ResourceSlicePatch pinned``."""
+    own = _of(hidden.what, hidden.value, hidden.patch)
+    effective = hidden.effective
+    return f"{hidden.what} {hidden.name}: {own} is hidden by {_of(hidden.what, effective.value, _giver(effective.giver))}"
+
+
+def _of(what: str, value: Object, giver: str) -> str:
+    return f"its removal by {giver}" if value.get(NULL) is not None else f"{_value(what, value)} of {giver}"
+
+
+def _value(what: str, value: Object | None) -> str:
+    if value is None:
+        return words.NONE
+    if what == ATTRIBUTE:
+        return words.value(value)
+    return words.amount(value) if what == CAPACITY else words.taint(value)
+
+
+def _giver(giver: Giver) -> str:
+    return f"{giver.kind} {giver.name}" if giver.kind else "the slice"
+
+
+def _pods(pods: Sequence[PodOutcome], one: str, many: str) -> Iterator[str]:
+    if not pods:
+        return
+    yield ""
+    yield f"{_counted(len(pods), f'pending pod {one}', f'pending pods {many}')}:"
+    for each in pods[:MAX_CLAIMS]:
+        yield f"  {each.pod} on {_listed(list(each.nodes), MAX_NODES, 'node')}"
+    if len(pods) > MAX_CLAIMS:
+        yield f"  and {number(len(pods) - MAX_CLAIMS, 'other')}"
+    if len(pods) > 1:
+        yield "  (each by itself: together they may need the same devices)"
+
+
+def _lost(comparison: Comparison, most: int | None) -> Iterator[str]:
+    if not comparison.lost:
+        return
+    yield ""
+    count = len(comparison.lost)
+    yield (
+        f"{_counted(count, 'allocated claim keeps its devices', 'allocated claims keep their devices')}, "
+        "but would not get them again:"
+    )
+    for each in comparison.lost[:most]:
+        yield f"  {each.holder.claim} ({each.holder.used_by}): {each.refused.device}: {each.refused.reason}"
+    if most is not None and count > most:
+        yield f"  and {number(count - most, 'other')}"
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _listed(names: Sequence[str], most: int | None, noun: str) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= (most or len(names)) else f"{shown}, … ({number(len(names), noun)})"

@@ -1,0 +1,66 @@
+"""The pods of a cluster that wait for devices, and the nodes on which they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from allocator.pod_nodes import rejections
+from allocator.scheduling import Mode
+from allocator.scheduling_outcome import SchedulingOutcome
+from allocator.time_limit import POD_SECONDS, OutOfTime, TimeLimit
+from cluster.workloads import Workload, WorkloadReader
+from commandline.cluster_state import ClusterState, is_pending
+from commandline.devices.cluster_devices import ClusterDevices
+from documents.manifest import Manifest
+
+#: Nodes that are told for a pod.
+_MAX_NODES = 20
+
+
+def pending(state: ClusterState, manifests: Iterable[Manifest], namespace: str) -> list[Workload]:
+    """The pods that wait for devices and of which all claims exist.
+
+    :param manifests: objects of the cluster.
+    :param namespace: that of pods which name none.
+    """
+    pods = [each for each in manifests if is_pending(each.value)]
+    found = WorkloadReader(state, namespace, state.why_unread, "").workloads(pods)
+    return [each for each in found if not (each.problem or each.missing or _is_gated(each))]
+
+
+def _is_gated(workload: Workload) -> bool:
+    """Whether kube-scheduler does not look at the pod yet."""
+    return bool(workload.pod_spec.get("schedulingGates"))
+
+
+class PodsThatFit:
+    """Where each pod fits, as if the others did not exist."""
+
+    def __init__(self, devices: ClusterDevices, workloads: Sequence[Workload], limit: TimeLimit) -> None:
+        self._cluster = devices.cluster
+        self._limit = limit
+        self._resources = devices.state.node_resources()
+        self._pods = [(each, self._closed(each)) for each in workloads]
+
+    def _closed(self, workload: Workload) -> frozenset[str]:
+        """The nodes that lack something besides devices."""
+        nodes = self._cluster.nodes.values()
+        return frozenset(rejections(workload.pod_spec, workload.needs, nodes, self._resources))
+
+    def nodes(self) -> dict[str, tuple[str, ...] | None]:
+        """The nodes for each pod as the cluster is now: none if it is not placed, None if that could not be found out."""
+        return {workload.full_name: self._nodes(workload, closed) for workload, closed in self._pods}
+
+    def _nodes(self, workload: Workload, closed: frozenset[str]) -> tuple[str, ...] | None:
+        cluster = self._cluster
+        cluster.time_limit = self._limit.part(POD_SECONDS)
+        try:
+            instead = workload.claims_by_nodes(self._resources)
+            answer = cluster.place(workload.claims, Mode.FILTER, closed=closed, instead=instead)
+            if answer.outcome is SchedulingOutcome.UNDECIDED:
+                return None
+            if answer.outcome not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
+                return ()
+            return tuple(each.node for each in answer.nodes if each.fits)[:_MAX_NODES]
+        except OutOfTime:
+            return None

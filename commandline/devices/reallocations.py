@@ -1,0 +1,67 @@
+"""Which allocated claims would not get their devices again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from allocator.allocated import allocation_of
+from allocator.attempt import Attempt
+from allocator.devices import PoolId, node_name
+from allocator.explaining.reallocation import Refused, refused_again
+from allocator.explaining.snapshot import device_id, full_name, results_of
+from allocator.pools import Pool, pools_of
+from allocator.rules.selector_outcomes import SelectorOutcomes
+from allocator.selection import Selectors
+from commandline.devices.cluster_devices import ClusterDevices
+from resourceapi.node_selection import selects
+from resourceapi.objects import Object
+
+
+class Reallocations:
+    """Asks whether claims could be allocated to their devices as the cluster is now."""
+
+    def __init__(self, devices: ClusterDevices) -> None:
+        self._cluster = devices.cluster
+        self._inventory = devices.inventory
+        self._features = devices.state.features
+        self._outcomes = SelectorOutcomes(Selectors())
+        self._pools: dict[str, list[Pool]] = {}
+
+    def refused(self, claims: Iterable[Object]) -> list[tuple[Object, Refused]]:
+        """Those of allocated claims that could not, each with the first device that it would not get."""
+        found = ((claim, self._refused(claim)) for claim in claims)
+        return [(claim, refused) for claim, refused in found if refused is not None]
+
+    def _refused(self, claim: Object) -> Refused | None:
+        node = self._node(claim)
+        if node is None:
+            return None
+        without = {**claim, "status": {}}
+        with self._cluster.without([full_name(claim)]):
+            attempt = Attempt(
+                node, self._pools_of(node), self._cluster.allocated, self._features, self._outcomes.selectors
+            )
+            demand = self._cluster.demand([without])[0]
+            return refused_again(attempt, self._outcomes, demand, results_of(claim))
+
+    def _pools_of(self, node: Object) -> list[Pool]:
+        name = node_name(node)
+        found = self._pools.get(name)
+        if found is None:
+            found = self._pools[name] = pools_of(self._inventory, node, self._features)
+        return found
+
+    def _node(self, claim: Object) -> Object | None:
+        """The first node from which all devices of the claim can be used."""
+        selector = (allocation_of(claim) or {}).get("nodeSelector")
+        named = {
+            slice.node_name
+            for result in results_of(claim)
+            for slice in self._inventory.of_pool(PoolId(*device_id(result)[:2]))
+        }
+        nodes = self._cluster.nodes
+        known = [nodes[name] for name in named if name in nodes] if len(named) == 1 else []
+        for node in known or nodes.values():
+            if selector is None or selects(selector, node):
+                return node
+        return None

@@ -1,0 +1,140 @@
+"""`claimcheck devices --diff`: what patches and taint rules would change, in the cluster of `snapshots/devices/diff/`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from commandline.main import main
+from tests.commandline import snapshot_files
+from tests.commandline.snapshot_files import assert_snapshot
+
+DIRECTORY = snapshot_files.DIRECTORY / "devices" / "diff"
+CASES = {
+    "patch.yaml": 1,
+    "taint.yaml": 1,
+    "hidden.yaml": 0,
+    "failing.yaml": 0,
+}
+REFUSED = {
+    "kind: Pod\napiVersion: v1\nmetadata: {name: p}": ":1: expected a ResourceSlicePatch or DeviceTaintRule, found Pod",
+    "": ": neither a ResourceSlicePatch nor a DeviceTaintRule",
+    "kind: [": ": line 1: ",
+    "kind: ResourceSlicePatch\napiVersion: claimcheck.example.com/v1alpha3\nmetadata: {name: p}\n"
+    "spec: {devices: {attributes: {a: {string: x}}}}": ':1: ResourceSlicePatch.claimcheck.example.com "p" is invalid: ',
+    "kind: ResourceSlicePatch\napiVersion: resource.k8s.io/v1alpha3\nmetadata: {name: p}\n"
+    "spec: {devices: {}}": ":1: the server could not find the requested resource",
+}
+
+
+def run(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str, str]:
+    """Exit code, output and what is said beside it."""
+    code = main(["devices", "--inventory", "cluster.yaml", *options])
+    written = capsys.readouterr()
+    return code, written.out, written.err
+
+
+def patch(name: str, **devices: Any) -> dict[str, Any]:
+    """A patch."""
+    kind = {"apiVersion": "claimcheck.example.com/v1alpha3", "kind": "ResourceSlicePatch"}
+    return {**kind, "metadata": {"name": name}, "spec": {"devices": devices}}
+
+
+@pytest.fixture(autouse=True)
+def _directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(DIRECTORY)
+
+
+@pytest.mark.parametrize("file", CASES)
+def test_text(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report for people says exactly this; the exit code is 1 if a device changes."""
+    code, written, _ = run(capsys, "--diff", file)
+    assert_snapshot(written, DIRECTORY / file.replace(".yaml", ".txt"))
+    assert code == CASES[file]
+
+
+@pytest.mark.parametrize("file", CASES)
+def test_json(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report for programs says exactly this, and in YAML the same."""
+    code, written, _ = run(capsys, "--diff", file, "-o", "json")
+    assert_snapshot(written, DIRECTORY / file.replace(".yaml", ".json"))
+    assert code == CASES[file]
+    assert yaml.safe_load(run(capsys, "--diff", file, "-o", "yaml")[1]) == json.loads(written)
+
+
+def test_older_patches_win(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A new patch is younger than those in the cluster, whatever their names, also where files do not say how old they are."""
+    stored, new = tmp_path / "stored.yaml", tmp_path / "new.yaml"
+    tier = {"example.com/level": {"int": 1}}
+    stored.write_text(json.dumps(patch("z", attributes=tier)), encoding="utf-8")
+    new.write_text(json.dumps(patch("a", attributes={"example.com/level": {"int": 2}})), encoding="utf-8")
+    code, written, _ = run(capsys, "--inventory", str(stored), "--diff", str(new))
+    assert (code, written.splitlines()[1]) == (
+        0,
+        "  attribute example.com/level: 2 of a is hidden by 1 of ResourceSlicePatch z",
+    )
+
+
+def test_replaced_patch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A patch that is in the cluster already is replaced, and keeps its age: what it no longer says is gone."""
+    new = tmp_path / "new.yaml"
+    new.write_text(json.dumps(patch("pinned", filter={"pool": "n2"}, priority=10)), encoding="utf-8")
+    code, written, _ = run(capsys, "--diff", str(new))
+    assert (code, written.splitlines()[:2]) == (
+        1,
+        ["gpu.example.com/n2/gpu-0:", "  attribute example.com/tier: bronze → <none>"],
+    )
+
+
+def test_no_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A patch that chooses no device is said to do nothing."""
+    new = tmp_path / "new.yaml"
+    new.write_text(json.dumps(patch("idle", filter={"pool": "n9"})), encoding="utf-8")
+    assert run(capsys, "--diff", str(new)) == (
+        0,
+        "No device changes.\nResourceSlicePatch idle applies to no device.\n",
+        "",
+    )
+
+
+def test_same_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A patch that says what devices say already changes nothing."""
+    new = tmp_path / "new.yaml"
+    values = {"gpu.example.com/memory": {"value": "81920Mi"}}
+    new.write_text(json.dumps(patch("same", capacity=values)), encoding="utf-8")
+    assert run(capsys, "--diff", str(new))[:2] == (0, "No device changes.\n")
+
+
+def test_gate_off(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the gate nothing changes, which is said."""
+    gate = "DRAAdminControlledDeviceAttributes"
+    code, written, said = run(capsys, "--diff", "patch.yaml", "--feature-gates", f"{gate}=false")
+    assert (code, written.splitlines()[0]) == (0, "No device changes.")
+    assert said == f"the feature gate {gate} is off, so patches have no effect\n"
+
+
+@pytest.mark.parametrize("content", REFUSED)
+def test_refused(content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the API server would not take, or is neither patch nor taint rule, ends the command."""
+    file = tmp_path / "new.yaml"
+    file.write_text(content, encoding="utf-8")
+    code, written, said = run(capsys, "--diff", str(file))
+    assert (code, written) == (2, "")
+    assert said.removeprefix("claimcheck: ").removeprefix("--diff ").startswith(f"{file}{REFUSED[content]}")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["patch.yaml", "--node", "n1"], "--diff and --node: use only one of them"),
+        ([], "--diff: name files with ResourceSlicePatches, or - for standard input"),
+        (["gpu-0"], "--diff gpu-0: no such file or directory"),
+    ],
+)
+def test_wrong_options(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is about all devices, and about files."""
+    assert run(capsys, "--diff", *options) == (2, "", f"claimcheck: {said}\n")
