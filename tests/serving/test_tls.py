@@ -41,6 +41,7 @@ def test_settings(tls: ServerTLS) -> None:
     """TLS is 1.2 or newer; clients may show a certificate, and need not."""
     assert tls.context.minimum_version == ssl.TLSVersion.TLSv1_2
     assert tls.context.verify_mode == ssl.CERT_OPTIONAL
+    assert tls.context.num_tickets == 0
 
 
 def test_old_certificates_are_taken(tls: ServerTLS, tmp_path: Path) -> None:
