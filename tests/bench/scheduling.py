@@ -28,6 +28,8 @@ from tests.e2e.scheduling_cluster import SCHEDULER_NAME, SchedulingCluster, sche
 from tests.e2e.watch_recorder import WatchRecorder
 
 PLUGIN, SIDECAR = "plugin", "sidecar"
+#: How often kubelet asks whether a pod is ready, as the manifests have it.
+KUBELET_SECONDS = 1.0
 _TOKEN_WORDS = re.compile(r'(\w+)="([^"]*)"')
 _SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
 
@@ -73,7 +75,7 @@ def main() -> None:
 
 def _round(name: str, hard: int, options: argparse.Namespace) -> None:
     replicas = options.replicas if name == SIDECAR else 0
-    with scheduling_cluster(replicas=replicas, server_flags=[]) as cluster:
+    with scheduling_cluster(replicas=replicas, server_flags=[], probe_seconds=KUBELET_SECONDS) as cluster:
         programs = _programs(cluster)
         before = {program: cpu_seconds(pids) for program, pids in programs.items()}
         outcome = _driven(cluster, hard, options) if options.driver else _own_load(cluster, hard, options)

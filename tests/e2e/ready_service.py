@@ -12,20 +12,26 @@ from pathlib import Path
 from tests.e2e.balancer import Balancer, balancing
 
 PERIOD_SECONDS = 0.05
-"""How often each is asked; kubelet asks once a second at most."""
+"""How often each is asked, for tests that measure a take-over; kubelet asks once a second at most."""
 _PROBE_SECONDS = 1.0
 
 
 @contextlib.contextmanager
-def ready_service(backends: Sequence[int], authority: Path) -> Iterator[Balancer]:
-    """A balancer for those of these ports that are ready at the time; `authority` signs their certificates."""
+def ready_service(
+    backends: Sequence[int], authority: Path, seconds: float = PERIOD_SECONDS
+) -> Iterator[Balancer]:
+    """A balancer for those of these ports that are ready at the time.
+
+    :param authority: signs their certificates.
+    :param seconds: how often each is asked.
+    """
     ending = threading.Event()
     with balancing([]) as balancer:
         lock = threading.Lock()
 
         def probe(port: int) -> None:
             with contextlib.closing(ReadinessProbe(port, authority)) as each:
-                while not ending.wait(PERIOD_SECONDS):
+                while not ending.wait(seconds):
                     ready = each.is_ready()
                     with lock:
                         if ready != (port in balancer.backends):

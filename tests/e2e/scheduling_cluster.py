@@ -30,7 +30,7 @@ from tests.e2e.deployed_scheduler import (
 )
 from tests.e2e.etcd_history import KEEPS_HISTORY, STORES_JSON
 from tests.e2e.programs import Program, running
-from tests.e2e.ready_service import is_ready, ready_service
+from tests.e2e.ready_service import PERIOD_SECONDS, is_ready, ready_service
 
 __all__ = ["SCHEDULER_NAME", "SchedulingCluster", "Sidecar", "scheduling_cluster", "until"]
 PATIENCE_SECONDS = 120.0
@@ -139,6 +139,7 @@ def scheduling_cluster(
     beside: Callable[[ApiServer], AbstractContextManager[object]] = contextlib.nullcontext,
     controller_flags: Sequence[str] = (),
     scheduler_flags: Sequence[str] = (),
+    probe_seconds: float = PERIOD_SECONDS,
 ) -> Iterator[SchedulingCluster]:
     """Start all of it, ready to schedule; stop it at the end.
 
@@ -149,6 +150,7 @@ def scheduling_cluster(
     :param beside: what is there before anything else asks the API server.
     :param controller_flags: further ones of kube-controller-manager.
     :param scheduler_flags: further ones of kube-scheduler.
+    :param probe_seconds: how often the sidecars are asked whether they are ready.
     """
     with contextlib.ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="claimcheck-scheduling-")))
@@ -172,7 +174,7 @@ def scheduling_cluster(
         if sidecars:
             until(authority(directory).exists, "no sidecar has made a certificate")
             ports = [each.port for each in sidecars]
-            service = stack.enter_context(ready_service(ports, authority(directory)))
+            service = stack.enter_context(ready_service(ports, authority(directory), probe_seconds))
         port = service.port if service else 0
         whole = scheduler_configuration(server, directory, port, QUERIES_PER_SECOND)
         file = directory / "scheduler.yaml"

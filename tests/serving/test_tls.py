@@ -38,7 +38,7 @@ def clients(tls: ServerTLS) -> list[bytes]:
 
 
 def test_settings(tls: ServerTLS) -> None:
-    """TLS is 1.2 or newer; clients may show a certificate, and need not."""
+    """TLS is 1.2 or newer; clients may show a certificate, and need not; no session is resumed."""
     assert tls.context.minimum_version == ssl.TLSVersion.TLSv1_2
     assert tls.context.verify_mode == ssl.CERT_OPTIONAL
     assert tls.context.num_tickets == 0
