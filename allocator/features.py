@@ -68,7 +68,6 @@ class Features:
         #: whether ResourceSlicePatches count (KEP-5027); no kube-scheduler knows them
         self.device_patches = "DRAAdminControlledDeviceAttributes" in on
         self.group_snapshots = group_snapshots
-        self.device_patches = "DRAAdminControlledDeviceAttributes" in on
         self.device_taints = "DRADeviceTaints" in on
         self.fractional_capacity_range = "DRAFractionalCapacityRange" in on
         self.list_attributes = "DRAListTypeAttributes" in on

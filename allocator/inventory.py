@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 
 from allocator.device_shapes import ShapeRegistry
 from allocator.devices import Device, DeviceId, PoolId, Slice
+from allocator.patches.applied import NOTHING, Applied
+from allocator.patches.changes import Changes
+from allocator.patches.device_names import pools_with
 from allocator.patches.merge import Merge, PatchFailure
-from allocator.patches.overrides import NOTHING, Applied
 from allocator.patches.sources import DeviceSources, sources
+from allocator.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from resourceapi.objects import Object
 
 Listener = Callable[[Slice | None, Slice | None], None]
@@ -98,6 +101,12 @@ class Inventory:
         self._published: dict[str, Slice] = {}
         #: what applies to the devices of each slice that patches or rules are about
         self._applied: dict[str, list[Applied]] = {}
+        #: whether changes of patches, rules and classes wait for `settle` rather than for the next question
+        self.stepwise = False
+        #: slices that have not been looked at since the last of these changes; None if that is not known
+        self._waiting: list[str] | None = []
+        self._is_behind = False
+        self._failures: dict[str, PatchFailure] | None = {}
         for slice in slices:
             self.put(slice)
 
@@ -106,23 +115,28 @@ class Inventory:
 
         A Slice that others share (with shapes of their own) is kept as it is where nothing applies to it.
         """
+        self.catch_up()
         self._apply_to(slice if isinstance(slice, Slice) else Slice(slice, self._shapes))
 
     def _apply_to(self, published: Slice) -> None:
-        """Put in a slice with what applies to it now."""
-        name = published.name
-        applied = [] if self._merge.is_empty else self._merge.applied(published)
-        merged = published
-        if any(each is not NOTHING for each in applied):
-            self._applied[name] = applied
-            merged = self._merge.merged(published, applied, self._shapes)
+        """Put in a slice with all that applies to it now."""
+        applied = None if self._merge.is_empty else self._merge.everything.applied(published, None)
+        self._put(self._merged(published, applied))
+
+    def _merged(self, published: Slice, applied: list[Applied] | None) -> Slice:
+        """A slice with what applies to it, which is kept in mind."""
+        name, merged = published.name, published
+        if applied is None or all(each is NOTHING for each in applied):
+            if self._applied.pop(name, None) is not None:
+                self._failures = None
         else:
-            self._applied.pop(name, None)
+            self._applied[name], self._failures = applied, None
+            merged = self._merge.merged(published, applied, self._shapes)
         if merged is published:
             self._published.pop(name, None)
         else:
             self._published[name] = published
-        self._put(merged)
+        return merged
 
     def _put(self, new: Slice) -> None:
         old = self._slices.get(new.name)
@@ -137,51 +151,107 @@ class Inventory:
 
     def remove(self, name: str) -> None:
         """Take out the slice of this name, if there is one."""
+        self.catch_up()
         old = self._slices.get(name)
         if old is not None:
             self._take_out(old)
             self._published.pop(name, None)
             self._applied.pop(name, None)
+            self._failures = None
             self._tell(old, None)
 
     def put_rule(self, rule: Object) -> None:
         """Add a DeviceTaintRule (v1 in normal form), or replace that of the same name."""
         self._merge.put_rule(rule)
-        self._apply()
+        self._fall_behind()
 
     def remove_rule(self, name: str) -> None:
-        """Take out the rule of this name, if there is one."""
+        """Take out the DeviceTaintRule of this name, if there is one."""
         self._merge.remove_rule(name)
-        self._apply()
+        self._fall_behind()
 
     def put_patch(self, patch: Object) -> None:
         """Add a ResourceSlicePatch (in normal form), or replace that of the same name."""
         self._merge.put_patch(patch)
-        self._apply()
+        self._fall_behind()
 
     def remove_patch(self, name: str) -> None:
-        """Take out the patch of this name, if there is one."""
+        """Take out the ResourceSlicePatch of this name, if there is one."""
         self._merge.remove_patch(name)
-        self._apply()
+        self._fall_behind()
 
     def put_class(self, device_class: Object) -> None:
         """Add a DeviceClass (v1 in normal form), or replace that of the same name: patches may name it."""
         self._merge.put_class(device_class)
-        self._apply()
+        self._fall_behind()
 
     def remove_class(self, name: str) -> None:
-        """Take out the class of this name, if there is one."""
+        """Take out the DeviceClass of this name, if there is one."""
         self._merge.remove_class(name)
-        self._apply()
+        self._fall_behind()
+
+    def _fall_behind(self) -> None:
+        if self._merge.has_changes:
+            self._waiting, self._failures = None, None
+            self._is_behind = not self.stepwise
+
+    def settle(self, time_limit: TimeLimit = UNLIMITED) -> bool:
+        """Make changes of patches, rules and classes on all slices that they are about, one after the other.
+
+        :param time_limit: looked at after each slice, and before expressions are evaluated on another kind of device.
+        :returns: whether that is done; if not, the next call goes on, and slices that it has not come to are as before.
+        """
+        if not self._merge.has_changes:
+            return True
+        self._is_behind = False
+        changes = self._merge.changes
+        if self._waiting is None:
+            pools = pools_with(changes.names, self._by_pool)
+            self._waiting = [name for pool in reversed(pools) for name in self._by_pool[pool].by_name]
+        try:
+            while self._waiting:
+                self._look_again(self._waiting[-1], changes, time_limit)
+                self._waiting.pop()
+                time_limit.check()
+        except OutOfTime:
+            self._is_behind = not self.stepwise
+            return False
+        self._merge.done()
+        return True
+
+    def _look_again(self, name: str, changes: Changes, time_limit: TimeLimit) -> None:
+        slice = self._slices.get(name)
+        if slice is None:
+            return
+        published, before = self._published.get(name, slice), self._applied.get(name)
+        applied = changes.applied(published, before, time_limit)
+        if applied is not None:
+            merged = self._merged(published, applied)
+            if any(
+                one.shape is not other.shape for one, other in zip(slice.devices, merged.devices, strict=True)
+            ):
+                self._put(merged)
+
+    def catch_up(self) -> None:
+        """Settle what is to count from the next question on, which this one is."""
+        if self._is_behind:
+            self.settle()
 
     @property
     def failures(self) -> Mapping[str, PatchFailure]:
         """The patches whose filters fail on devices, or whose class does not exist, by name."""
-        published = {slice.name: slice for slice in self.published()}
-        return self._merge.failures((published[name], applied) for name, applied in self._applied.items())
+        self.catch_up()
+        if self._failures is None:
+            published = self._published
+            self._failures = self._merge.failures(
+                (published.get(name) or self._slices[name], applied)
+                for name, applied in self._applied.items()
+            )
+        return self._failures
 
     def published(self) -> Iterator[Slice]:
         """All slices as drivers have published them, without what patches and rules change."""
+        self.catch_up()
         for name, slice in self._slices.items():
             yield self._published.get(name, slice)
 
@@ -205,11 +275,6 @@ class Inventory:
         """What applies to a device of one of the slices."""
         applied = self._applied.get(device.slice.name)
         return NOTHING if applied is None else applied[device.slice.devices.index(device)]
-
-    def _apply(self) -> None:
-        """Look at all slices again."""
-        for slice in list(self.published()):
-            self._apply_to(slice)
 
     def _take_out(self, slice: Slice) -> None:
         name, pool = slice.name, slice.pool
@@ -238,6 +303,7 @@ class Inventory:
 
     def __iter__(self) -> Iterator[Slice]:
         """All slices, in the order in which they came."""
+        self.catch_up()
         return iter(self._slices.values())
 
     def candidates(self, node: str) -> Iterator[Slice]:
@@ -247,10 +313,12 @@ class Inventory:
 
     def of_node(self, node: str) -> Iterable[Slice]:
         """Slices with a node's name."""
+        self.catch_up()
         return self._of_node.get(node, {}).values()
 
     def shared(self) -> Iterable[Slice]:
         """Slices without a node's name."""
+        self.catch_up()
         return self._shared.values()
 
     @property
@@ -260,6 +328,7 @@ class Inventory:
 
     def of_pool(self, pool: PoolId, *, create: bool = False) -> PoolSlices:
         """All slices of a pool."""
+        self.catch_up()
         found = self._by_pool.get(pool)
         if found is None:
             if not create:

@@ -192,6 +192,7 @@ class Nodes:
 
     def settled(self) -> list[NodeEntry]:
         """All nodes, in order; to be called before classes are asked for, after any changes."""
+        self._inventory.catch_up()
         if self._has_stale:
             self._has_stale = False
             self._refill()

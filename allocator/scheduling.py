@@ -27,7 +27,7 @@ from allocator.pre_filter import refusal
 from allocator.scheduling_outcome import SchedulingOutcome, enough_nodes, feasible_nodes, outcome_of
 from allocator.states import PoolState
 from allocator.still_fitting import still_fits
-from allocator.time_limit import TimeLimit
+from allocator.time_limit import UNLIMITED, TimeLimit
 from resourceapi.objects import Object
 
 __all__ = ["FATAL", "NODE", "Mode", "NodeAnswer", "PodAnswer", "SchedulingState", "feasible_nodes"]
@@ -140,6 +140,10 @@ class SchedulingState:
     def remove_patch(self, name: str) -> None:
         """Take out a ResourceSlicePatch."""
         self.inventory.remove_patch(name)
+
+    def settle(self, time_limit: TimeLimit = UNLIMITED) -> bool:
+        """Make changes of patches, rules and classes on slices; see `Inventory.settle`, and its `stepwise`."""
+        return self.inventory.settle(time_limit)
 
     def put_node(self, node: Object) -> None:
         """Add a Node, or replace that of the same name, which keeps its place in the order."""

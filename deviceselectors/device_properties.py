@@ -48,6 +48,8 @@ class DeviceProperties:
         self.capacity: Object = device.get("capacity") or EMPTY
         self.multiple = device.get("allowMultipleAllocations") is True
         self._hide_sharing = hide_sharing
+        #: what expressions see of `multiple`
+        self.shown_as_multiple = self.multiple and not hide_sharing
         #: outcomes of selectors: whether they choose such a device, or the error
         self.matches: dict[str, bool | str] = {}
         #: attributes that expressions derive
@@ -61,14 +63,26 @@ class DeviceProperties:
     @cached_property
     def prepared(self) -> PreparedDevice:
         """The value of the variable `device` in expressions."""
+        return self.prepare()
+
+    def prepare(self) -> PreparedDevice:
+        """The value of `device`, which is not kept: for those who do not need it again and again."""
         from deviceselectors.runtime.device import prepare_device
 
+        known: PreparedDevice | None = self.__dict__.get("prepared")
+        if known is not None:
+            return known
         device = {
-            "allowMultipleAllocations": self.multiple and not self._hide_sharing,
+            "allowMultipleAllocations": self.shown_as_multiple,
             "attributes": {name: attribute or {} for name, attribute in self.attributes.items()},
             "capacity": {name: {"value": str(total)} for name, total in values_of(self.capacity).items()},
         }
         return prepare_device(device, self.driver)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether expressions can be evaluated on such devices, in bounded time."""
+        return self.prepare().plain
 
 
 Members = TypeVar("Members", bound=Sized)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from typing import NamedTuple
 
 from allocator.demand import name_of
 from allocator.device_shapes import ShapeRegistry
 from allocator.devices import Device, DeviceId, Slice
 from allocator.features import Features
-from allocator.patches.overrides import NOTHING, Applied, MergedShapes
+from allocator.patches.applied import Applied
+from allocator.patches.changes import Changes
+from allocator.patches.criterion import Expressions
+from allocator.patches.device_names import DeviceNames
+from allocator.patches.matcher import Matcher
+from allocator.patches.overrides import MergedShapes
 from allocator.patches.patch import Patch, class_expressions
 from allocator.patches.taint_rule import TaintRule
-from allocator.selection import CompileError, Selectors
 from resourceapi.go_text import quote
 from resourceapi.objects import Object
 
@@ -29,89 +35,133 @@ class Merge:
     """Patches, rules and classes as they are now. Filters see devices as their slices have them. Not for several threads."""
 
     def __init__(self) -> None:
-        self.selectors = Selectors()
         self._patches: dict[str, Patch] = {}
         self._rules: dict[str, TaintRule] = {}
         self._classes: dict[str, tuple[str, ...]] = {}
         self._shapes = MergedShapes()
+        self._expressions = Expressions()
+        self._places = count()
+        self._changed_patches: set[str] = set()
+        self._changed_rules: set[str] = set()
+        self._changed_names: set[DeviceNames] = set()
+        #: since the last of them
+        self._changes: Changes | None = None
+        self._everything: Changes | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to merge."""
         return not self._patches and not self._rules
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether something has changed since `done`."""
+        return bool(self._changed_patches or self._changed_rules)
+
     # --- changes
 
     def put_patch(self, obj: Object) -> None:
         """Add a ResourceSlicePatch in normal form, or replace that of the same name."""
         patch = Patch(obj)
+        self._patch_changed(self._patches.get(patch.name), patch)
         self._patches[patch.name] = patch
 
     def remove_patch(self, name: str) -> None:
         """Take out the patch of this name, if there is one."""
-        self._patches.pop(name, None)
+        self._patch_changed(self._patches.pop(name, None))
 
     def put_rule(self, obj: Object) -> None:
-        """Add a DeviceTaintRule of v1 in normal form, or replace that of the same name, whose place in the order it gets."""
-        rule = TaintRule(obj)
-        self._rules[rule.name] = rule
+        """Add a DeviceTaintRule of v1 in normal form, or replace that of the same name, whose place in the order it takes."""
+        name = name_of(obj)
+        before = self._rules.get(name)
+        rule = TaintRule(obj, next(self._places) if before is None else before.place)
+        self._rule_changed(before, rule)
+        self._rules[name] = rule
 
     def remove_rule(self, name: str) -> None:
         """Take out the rule of this name, if there is one."""
-        self._rules.pop(name, None)
+        self._rule_changed(self._rules.pop(name, None))
 
     def put_class(self, obj: Object) -> None:
         """Add a DeviceClass of v1 in normal form, or replace that of the same name."""
-        self._classes[name_of(obj)] = class_expressions(obj)
+        self._class_changed(name_of(obj), class_expressions(obj))
 
     def remove_class(self, name: str) -> None:
         """Take out the class of this name, if there is one."""
-        self._classes.pop(name, None)
+        self._class_changed(name, None)
+
+    def _class_changed(self, name: str, expressions: tuple[str, ...] | None) -> None:
+        if expressions == self._classes.get(name):
+            return
+        if expressions is None:
+            del self._classes[name]
+        else:
+            self._classes[name] = expressions
+        self._patch_changed(*[patch for patch in self._patches.values() if patch.class_name == name])
+
+    def _patch_changed(self, *versions: Patch | None) -> None:
+        for patch in versions:
+            if patch is not None:
+                self._changed_patches.add(patch.name)
+                self._changed_names.add(patch.names)
+                self._changes = self._everything = None
+
+    def _rule_changed(self, *versions: TaintRule | None) -> None:
+        for rule in versions:
+            if rule is not None:
+                self._changed_rules.add(rule.name)
+                self._changed_names.update([rule.names] if rule.names is not None else ())
+                self._changes = self._everything = None
 
     # --- questions
 
-    def applied(self, slice: Slice) -> list[Applied]:
-        """What applies to each device of a slice, which is as it was published."""
-        patches = sorted(self._patches.values(), key=lambda patch: patch.order)
-        near = [patch for patch in patches if patch.names.include_pool(slice.pool)]
-        rules = [rule for rule in self._rules.values() if rule.names and rule.names.include_pool(slice.pool)]
-        if not near and not rules:
-            return [NOTHING] * len(slice.devices)
-        return [self._applied(device, near, rules) for device in slice.devices]
+    @property
+    def everything(self) -> Changes:
+        """All that there is, for slices to which nothing has been applied."""
+        if self._everything is None:
+            matcher = self._matcher(self._patches.values(), self._rules.values())
+            self._everything = Changes(matcher, self._patches, self._rules, ())
+        return self._everything
 
-    def _applied(self, device: Device, patches: Iterable[Patch], rules: Iterable[TaintRule]) -> Applied:
-        name = device.id.device
-        applying, failed = [], []
-        for patch in patches:
-            if patch.names.include_device(name):
-                outcome = self.outcome(patch, device)
-                if outcome is True:
-                    applying.append(patch)
-                elif isinstance(outcome, str):
-                    failed.append(patch)
-        taints = [rule for rule in rules if rule.names is not None and rule.names.include_device(name)]
-        return Applied(tuple(applying), tuple(taints), tuple(failed))
+    @property
+    def changes(self) -> Changes:
+        """What has changed since `done`."""
+        if self._changes is None:
+            patches = [self._patches[each] for each in self._changed_patches if each in self._patches]
+            rules = [self._rules[each] for each in self._changed_rules if each in self._rules]
+            matcher = self._matcher(patches, rules)
+            names = self._changed_patches, self._changed_rules, self._changed_names
+            self._changes = Changes(matcher, *names)
+            if len(patches) == len(self._patches) and len(rules) == len(self._rules):
+                self._everything = self._changes
+        return self._changes
 
-    def outcome(self, patch: Patch, device: Device) -> bool | str:
-        """Whether class and selectors of a patch choose a device, or why they fail; of an unknown class they choose none."""
-        expressions = self._expressions(patch)
-        if expressions is None:
-            return False
-        for expression in expressions:
-            try:
-                outcome = self.selectors.outcome(expression, device)
-            except CompileError as error:
-                return f"CEL compile error: {error}"
-            if outcome is not True:
-                return f"CEL runtime error: {outcome}" if isinstance(outcome, str) else outcome
-        return True
+    def done(self) -> None:
+        """All changes have been made to all slices that they are about."""
+        self._changed_patches, self._changed_rules, self._changed_names = set(), set(), set()
+        self._changes = None
+        self._expressions.keep(text for patch in self._patches.values() for text in self._texts(patch) or ())
 
-    def _expressions(self, patch: Patch) -> tuple[str, ...] | None:
-        """Those of its class, then its own; None if its class does not exist."""
+    def _matcher(self, patches: Iterable[Patch], rules: Iterable[TaintRule]) -> Matcher:
+        known = ((patch, self._texts(patch)) for patch in patches)
+        return Matcher(
+            [(patch, texts) for patch, texts in known if texts is not None], rules, self._expressions
+        )
+
+    def _texts(self, patch: Patch) -> tuple[str, ...] | None:
+        """The expressions of its class, then its own; None if its class does not exist."""
         if patch.class_name is None:
             return patch.expressions
         of_class = self._classes.get(patch.class_name)
         return None if of_class is None else of_class + patch.expressions
+
+    def _reason(self, patch: Patch, device: Device) -> str:
+        """Why the filter of a patch fails on a device, which is as it was published."""
+        for text in self._texts(patch) or ():
+            outcome = self._expressions.of(text).outcome(device.shape.properties.prepare())
+            if isinstance(outcome, str):
+                return outcome
+        return ""
 
     def merged(self, slice: Slice, applied: Iterable[Applied], shapes: ShapeRegistry) -> Slice:
         """The slice with what applies to its devices; the slice itself if nothing does."""
@@ -121,22 +171,46 @@ class Merge:
         same = all(device.shape is shape for device, shape in zip(slice.devices, merged, strict=True))
         return slice if same else slice.with_shapes(merged, shapes)
 
-    def failures(self, applied: Iterable[tuple[Slice, Iterable[Applied]]]) -> dict[str, PatchFailure]:
-        """The patches whose filters fail, by name; of the devices the first in the order of their full names is told."""
-        found: dict[str, PatchFailure] = {}
-        first: dict[str, tuple[Patch, Device, int]] = {}
-        for slice, each in applied:
-            for device, what in zip(slice.devices, each, strict=True):
-                for patch in what.failed:
-                    _, before, count = first.get(patch.name, (patch, device, 0))
-                    first[patch.name] = (patch, min(before, device, key=lambda one: one.id), count + 1)
-        for name, (patch, device, count) in first.items():
-            found[name] = PatchFailure(device.id, str(self.outcome(patch, device)), count)
-        for patch in self._patches.values():
-            if patch.class_name is not None and patch.class_name not in self._classes:
-                reason = f"deviceclass.resource.k8s.io {quote(patch.class_name)} not found"
-                found[patch.name] = PatchFailure(None, reason, 0)
-        return found
+    def failures(self, applied: Iterable[tuple[Slice, Sequence[Applied]]]) -> dict[str, PatchFailure]:
+        """The patches whose filters fail, by name; of the devices the first in the order of their full names is told.
+
+        :param applied: slices as they were published, with what applies to their devices.
+        """
+        first: dict[Applied, Device] = {}
+        counts: Counter[Applied] = Counter()
+        for slice, of_devices in applied:
+            for device, each in zip(slice.devices, of_devices, strict=True):
+                if each.failed:
+                    counts[each] += 1
+                    before = first.setdefault(each, device)
+                    if before is not device and _full_name(device) < _full_name(before):
+                        first[each] = device
+        devices: dict[str, Device] = {}
+        of_patch: Counter[str] = Counter()
+        for each, number in counts.items():
+            for patch in each.failed:
+                known = devices.setdefault(patch.name, first[each])
+                devices[patch.name] = min(known, first[each], key=_full_name)
+                of_patch[patch.name] += number
+        found = {
+            name: PatchFailure(device.id, self._reason(self._patches[name], device), of_patch[name])
+            for name, device in devices.items()
+            if name in self._patches
+        }
+        return found | self._unknown_classes()
+
+    def _unknown_classes(self) -> dict[str, PatchFailure]:
+        return {
+            patch.name: PatchFailure(
+                None, f"deviceclass.resource.k8s.io {quote(patch.class_name)} not found", 0
+            )
+            for patch in self._patches.values()
+            if patch.class_name is not None and patch.class_name not in self._classes
+        }
+
+
+def _full_name(device: Device) -> tuple[DeviceId, str]:
+    return device.id, device.slice.name
 
 
 def merged_slices(
@@ -165,7 +239,8 @@ def merged_slices(
 
 def _merged_object(obj: Object, merge: Merge, shapes: ShapeRegistry) -> Object:
     slice = Slice(obj, shapes)
-    merged = merge.merged(slice, merge.applied(slice), shapes)
+    applied = merge.everything.applied(slice, None)
+    merged = slice if applied is None else merge.merged(slice, applied, shapes)
     if merged is slice:
         return obj
     return {**obj, "spec": {**obj["spec"], "devices": merged.as_object()["spec"]["devices"]}}

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from allocator.capacity_requests import DeviceCapacities
 from allocator.device_shapes import DeviceShape
-from allocator.patches.patch import NULL, Patch
-from allocator.patches.taint_rule import TaintRule
+from allocator.patches.applied import Applied
+from allocator.patches.patch import NULL
 from deviceselectors.device_properties import DeviceProperties
 from resourceapi.canonical import canonical
 from resourceapi.objects import Object
-
-
-class Applied(NamedTuple):
-    """The patches that apply to a device, the one that counts first; the rules; the patches whose filter fails on it."""
-
-    patches: tuple[Patch, ...] = ()
-    rules: tuple[TaintRule, ...] = ()
-    failed: tuple[Patch, ...] = ()
-
-    @property
-    def changes(self) -> bool:
-        """Whether the device is to be changed."""
-        return bool(self.patches or self.rules)
-
-
-NOTHING = Applied()
 
 
 class Overrides:
@@ -86,8 +69,7 @@ class MergedShapes:
     """The shapes of devices with what is changed about them, one object per shape and change."""
 
     def __init__(self) -> None:
-        self._overrides: WeakValueDictionary[tuple[object, ...], Overrides] = WeakValueDictionary()
-        self._by_key: WeakValueDictionary[str, Overrides] = WeakValueDictionary()
+        self._overrides: WeakValueDictionary[str, Overrides] = WeakValueDictionary()
         self._shapes: WeakValueDictionary[tuple[DeviceShape, Overrides], DeviceShape] = WeakValueDictionary()
         self._properties: WeakValueDictionary[tuple[DeviceProperties, Overrides], DeviceProperties] = (
             WeakValueDictionary()
@@ -105,11 +87,10 @@ class MergedShapes:
         return found
 
     def _overrides_of(self, driver: str, applied: Applied) -> Overrides:
-        key = (driver, applied.patches, applied.rules)
-        found = self._overrides.get(key)
+        found: Overrides | None = applied.found_out.get(driver)
         if found is None:
             made = Overrides(driver, applied)
-            found = self._overrides[key] = self._by_key.setdefault(made.key, made)
+            found = applied.found_out[driver] = self._overrides.setdefault(made.key, made)
         return found
 
     def _merged(self, shape: DeviceShape, overrides: Overrides) -> DeviceShape:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from allocator.devices import Device
-from allocator.patches.overrides import Applied, published_name
+from allocator.patches.applied import Applied
+from allocator.patches.overrides import published_name
 from allocator.patches.patch import NULL
 from resourceapi.kinds import DEVICE_TAINT_RULE
 from resourceapi.objects import Object

@@ -9,10 +9,11 @@ from resourceapi.objects import EMPTY, Object
 class TaintRule:
     """A DeviceTaintRule; compared by identity."""
 
-    __slots__ = ("name", "names", "taint")
+    __slots__ = ("name", "names", "place", "taint")
 
-    def __init__(self, obj: Object) -> None:
-        """`obj`: a DeviceTaintRule of v1 in normal form."""
+    def __init__(self, obj: Object, place: int = 0) -> None:
+        """`obj`: a DeviceTaintRule of v1 in normal form; `place`: in the order in which rules add their taints."""
+        self.place = place
         spec = obj.get("spec") or EMPTY
         selector = spec.get("deviceSelector")
         self.name: str = (obj.get("metadata") or EMPTY).get("name", "")

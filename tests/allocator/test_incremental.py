@@ -13,10 +13,10 @@ from allocator.devices import node_name
 from allocator.errors import AllocationError, NodeError
 from allocator.features import GATES, Features
 from allocator.inventory import Inventory
+from allocator.patches import merged_slices
 from allocator.scheduling import FATAL, NODE, Mode, NodeAnswer, SchedulingState
-from allocator.taint_rules import with_rules
 from resourceapi.objects import Object
-from tests.allocator.objects import DRIVER, claim, device, device_class, exactly, node, slice_of
+from tests.allocator.objects import ALL_FEATURES, DRIVER, claim, device, device_class, exactly, node, slice_of
 from tests.allocator.random_clusters import (
     NODES,
     on_every_node,
@@ -119,7 +119,7 @@ class ChangingCluster:
     def from_nothing(self, claims: list[Object]) -> list[NodeAnswer]:
         """The answers of all nodes, node by node."""
         inventory = Inventory(
-            (with_rules(each, self.rules.values()) for each in self.slices.values()),
+            merged_slices(self.slices.values(), (), self.rules.values(), {}, ALL_FEATURES),
             stable=self.features.stable,
         )
         allocated = AllocatedState(self.features)

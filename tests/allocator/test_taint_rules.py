@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from allocator.taint_rules import with_rules
+from allocator.patches import merged_slices
 from resourceapi.objects import Object
 from tests.allocator.objects import (
+    ALL_FEATURES,
     DRIVER,
     ask,
     claim,
     cluster,
-    decoded,
     device,
     devices_of,
     exactly,
     slice_of,
 )
+from tests.allocator.patches.objects import rule as named_rule
 
 OWN = {"key": "own", "effect": "None"}
 
 
 def rule(selector: Object | None, key: str = "k") -> Object:
-    spec: Object = {"taint": {"key": key, "effect": "NoSchedule"}}
-    if selector is not None:
-        spec["deviceSelector"] = selector
-    return decoded("DeviceTaintRule", {"metadata": {"name": key}, "spec": spec})
+    return named_rule(key, selector, key)
+
+
+def with_rules(slice: Object, rules: Sequence[Object]) -> Object:
+    (found,) = merged_slices([slice], (), rules, {}, ALL_FEATURES)
+    return found
 
 
 SELECTORS: dict[str, tuple[Object | None, list[str]]] = {

@@ -1,0 +1,46 @@
+"""What patches and DeviceTaintRules apply to a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from allocator.patches.patch import Patch
+from allocator.patches.taint_rule import TaintRule
+
+
+class Applied:
+    """The patches that apply to a device, the one that counts first; the rules; the patches whose filter fails on it."""
+
+    __slots__ = ("failed", "found_out", "patches", "rules")
+
+    def __init__(
+        self, patches: tuple[Patch, ...], rules: tuple[TaintRule, ...], failed: tuple[Patch, ...]
+    ) -> None:
+        self.patches = patches
+        self.rules = rules
+        self.failed = failed
+        #: what others have found out about it
+        self.found_out: dict[str, Any] = {}
+
+    @staticmethod
+    def of(patches: Iterable[Patch], rules: Iterable[TaintRule], failed: Iterable[Patch]) -> Applied:
+        """Patches and rules in any order."""
+        found = Applied(
+            tuple(sorted(patches, key=lambda patch: patch.order)),
+            tuple(sorted(rules, key=lambda rule: rule.place)),
+            tuple(sorted(failed, key=lambda patch: patch.order)),
+        )
+        return found if found.patches or found.rules or found.failed else NOTHING
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything about the device is changed."""
+        return bool(self.patches or self.rules)
+
+    def equals(self, other: Applied) -> bool:
+        """Whether the same applies."""
+        return (self.patches, self.rules, self.failed) == (other.patches, other.rules, other.failed)
+
+
+NOTHING = Applied((), (), ())

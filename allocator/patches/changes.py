@@ -1,0 +1,67 @@
+"""Patches and rules that have come, changed or gone, and what applies to devices after that."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from allocator.bounded_cache import remember
+from allocator.devices import Slice
+from allocator.patches.applied import NOTHING, Applied
+from allocator.patches.device_names import DeviceNames
+from allocator.patches.matcher import Matcher
+from allocator.time_limit import UNLIMITED, TimeLimit
+
+_MAX_KNOWN = 16_384
+
+
+class Changes:
+    """Changes that are made together; making them twice does no harm."""
+
+    def __init__(
+        self,
+        matcher: Matcher,
+        patches: Collection[str],
+        rules: Collection[str],
+        names: Collection[DeviceNames],
+    ) -> None:
+        """Take what has changed.
+
+        :param matcher: finds those that there are now.
+        :param patches: the names of the patches that have changed, or are gone, as `rules` those of rules.
+        :param names: those of the devices that they are about, or have been.
+        """
+        self._matcher = matcher
+        self._patches = patches
+        self._rules = rules
+        self.names = names
+        self._known: dict[tuple[Applied, Applied], Applied] = {}
+
+    def applied(
+        self, slice: Slice, before: Sequence[Applied] | None, time_limit: TimeLimit = UNLIMITED
+    ) -> list[Applied] | None:
+        """What applies to the devices of a slice after the changes; None if nothing changes about them.
+
+        :param slice: as it was published.
+        :param before: what has applied to them, None if nothing.
+        :raises allocator.time_limit.OutOfTime: if the time is over before that is known.
+        """
+        now = self._matcher.of(slice, time_limit)
+        if before is None:
+            return now if any(each is not NOTHING for each in now) else None
+        found = [self._after(old, new) for old, new in zip(before, now, strict=True)]
+        return found if any(new is not old for old, new in zip(before, found, strict=True)) else None
+
+    def _after(self, before: Applied, now: Applied) -> Applied:
+        found = self._known.get((before, now))
+        if found is None:
+            found = self._find(before, now)
+            remember(self._known, (before, now), found, _MAX_KNOWN)
+        return found
+
+    def _find(self, before: Applied, now: Applied) -> Applied:
+        found = Applied.of(
+            (*[each for each in before.patches if each.name not in self._patches], *now.patches),
+            (*[each for each in before.rules if each.name not in self._rules], *now.rules),
+            (*[each for each in before.failed if each.name not in self._patches], *now.failed),
+        )
+        return before if found.equals(before) else found

@@ -1,0 +1,130 @@
+"""Which of certain patches and DeviceTaintRules apply to the devices of a slice.
+
+Names are looked up rather than compared one by one; expressions are evaluated once for all devices in which they see the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+
+from allocator.bounded_cache import remember
+from allocator.devices import Slice
+from allocator.patches.applied import Applied
+from allocator.patches.criterion import Criterion, Expressions, Kind, Kinds, read_by
+from allocator.patches.device_names import NameIndex
+from allocator.patches.patch import Patch
+from allocator.patches.taint_rule import TaintRule
+from allocator.time_limit import UNLIMITED, TimeLimit
+from deviceselectors.device_properties import DeviceProperties
+from deviceselectors.sight import Reads
+
+_MAX_SEEN = 4096
+
+Conditional = tuple[Patch, Criterion]
+
+
+class Matcher:
+    """Patches and rules that are looked up together; never changed once made."""
+
+    def __init__(
+        self,
+        patches: Iterable[tuple[Patch, tuple[str, ...]]],
+        rules: Iterable[TaintRule],
+        expressions: Expressions,
+    ) -> None:
+        """`patches`: each with the expressions of its class and its own."""
+        plain: list[Patch] = []
+        named: list[Conditional] = []
+        #: patches whose filters name neither a pool nor a device
+        self._broad: dict[Criterion, list[Patch]] = {}
+        kinds: dict[Reads | None, Kinds] = {}
+        criteria: dict[tuple[str, ...], Criterion] = {}
+        for patch, texts in patches:
+            if not texts:
+                plain.append(patch)
+                continue
+            criterion = criteria.get(texts)
+            if criterion is None:
+                parts = [expressions.of(text) for text in texts]
+                what = read_by(parts)
+                criterion = Criterion(parts, kinds.setdefault(what, Kinds(what)))
+                criteria[texts] = criterion
+            if patch.names.pool is None and patch.names.device is None:
+                self._broad.setdefault(criterion, []).append(patch)
+            else:
+                named.append((patch, criterion))
+        self._kinds = list(dict.fromkeys(criterion.kinds for criterion in self._broad))
+        self._plain = NameIndex((each.names, each) for each in plain)
+        self._named = NameIndex((each.names, (each, criterion)) for each, criterion in named)
+        self._rules = NameIndex((each.names, each) for each in rules if each.names is not None)
+        self._seen: dict[DeviceProperties, tuple[Kind, ...]] = {}
+        self._found: dict[tuple[object, ...], Applied] = {}
+
+    def of(self, slice: Slice, time_limit: TimeLimit = UNLIMITED) -> list[Applied]:
+        """What applies to each device of a slice, which is as it was published; the same object for the same.
+
+        :raises allocator.time_limit.OutOfTime: if the time is over before that is known.
+        """
+        pool = slice.pool
+        plain, named, rules = self._plain.near(pool), self._named.near(pool), self._rules.near(pool)
+        found = []
+        for device in slice.devices:
+            name, properties = device.id.device, device.shape.properties
+            patches, taints, conditional = plain.of_device(name), rules.of_device(name), named.of_device(name)
+            kinds = self._kinds_of(properties, time_limit) if self._kinds else ()
+            chosen: tuple[Patch, ...] = ()
+            failed: tuple[Patch, ...] = ()
+            if conditional:
+                chosen, failed = _outcomes(conditional, properties, time_limit)
+            key = (id(patches), id(taints), kinds, chosen, failed)
+            applied = self._found.get(key)
+            if applied is None:
+                applied = self._applied((*patches, *chosen), taints, failed, kinds, pool.driver)
+                remember(self._found, key, applied, 16 * _MAX_SEEN)
+            found.append(applied)
+        return found
+
+    def _kinds_of(self, properties: DeviceProperties, time_limit: TimeLimit) -> tuple[Kind, ...]:
+        kinds = self._seen.get(properties)
+        if kinds is None:
+            kinds = tuple([each.of(properties, time_limit) for each in self._kinds])
+            remember(self._seen, properties, kinds, _MAX_SEEN)
+        return kinds
+
+    def _applied(
+        self,
+        patches: tuple[Patch, ...],
+        rules: tuple[TaintRule, ...],
+        failed: tuple[Patch, ...],
+        kinds: tuple[Kind, ...],
+        driver: str,
+    ) -> Applied:
+        return Applied.of(
+            chain(patches, self._of(driver, (kind.matching for kind in kinds))),
+            rules,
+            chain(failed, self._of(driver, (kind.failing for kind in kinds))),
+        )
+
+    def _of(self, driver: str, criteria: Iterable[Iterable[Criterion]]) -> Iterable[Patch]:
+        for criterion in chain.from_iterable(criteria):
+            for patch in self._broad.get(criterion, ()):
+                if patch.names.driver in (None, driver):
+                    yield patch
+
+
+def _outcomes(
+    conditional: Iterable[Conditional], properties: DeviceProperties, time_limit: TimeLimit
+) -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
+    """The patches that choose devices with these properties, and those that fail on them."""
+    known: dict[Kinds, Kind] = {}
+    chosen, failed = [], []
+    for patch, criterion in conditional:
+        kind = known.get(criterion.kinds)
+        if kind is None:
+            kind = known[criterion.kinds] = criterion.kinds.of(properties, time_limit)
+        if criterion in kind.matching:
+            chosen.append(patch)
+        elif criterion in kind.failing:
+            failed.append(patch)
+    return tuple(chosen), tuple(failed)
