@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from allocator.devices import Device
@@ -15,10 +15,13 @@ from resourceapi.model.versions import SCHEMAS_WITH_PROPOSALS
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
+ATTRIBUTE = "DeviceAttribute"
 Json = dict[str, Any]
 _SCHEMA = SCHEMAS_WITH_PROPOSALS["v1"]
 #: What is told with who gives it, or what is left of it, or what changes whenever a file is read.
-_TOLD_APART = ("name", "attributes", "capacity", "taints", "consumesCounters")
+_TOLD_APART = frozenset(
+    ("name", "nodeName", "nodeSelector", "allNodes", "attributes", "capacity", "taints", "consumesCounters")
+)
 
 
 def device_document(devices: ClusterDevices, device: Device) -> Json:
@@ -34,16 +37,24 @@ def device_document(devices: ClusterDevices, device: Device) -> Json:
     }
     if problem := devices.problem(device):
         document["problem"] = problem
-    spec = encode(_SCHEMA, "Device", device.spec)
-    where = spec if slice.per_device else encode(_SCHEMA, "ResourceSliceSpec", slice.spec)
-    document |= {key: where[key] for key in ("nodeName", "allNodes", "nodeSelector") if where.get(key)}
-    document |= {key: value for key, value in spec.items() if key not in _TOLD_APART and key not in document}
-    document["attributes"] = _given(sources.attributes, "DeviceAttribute", slice.name, {})
+    document |= _place(device)
+    if others := {key: value for key, value in device.spec.items() if key not in _TOLD_APART}:
+        document |= {key: value for key, value in encode(_SCHEMA, "Device", others).items() if key in others}
+    document["attributes"] = _given(sources.attributes, ATTRIBUTE, slice.name, {})
     document["capacity"] = _given(sources.capacity, "DeviceCapacity", slice.name, left)
     document["counters"] = [_counter(each) for each in devices.counters(device)]
     document["taints"] = [_said("DeviceTaint", each.value, each.giver, slice.name) for each in sources.taints]
     document["claims"] = [_use(each) for each in devices.uses(device)]
     return document
+
+
+def _place(device: Device) -> Json:
+    """Where the device can be used."""
+    where = device.placement
+    found: Json = {key: where[key] for key in ("nodeName", "allNodes") if where.get(key)}
+    if selector := where.get("nodeSelector"):
+        found["nodeSelector"] = encode(_SCHEMA, "NodeSelector", selector)
+    return found
 
 
 def _given(given: Mapping[str, Given], struct: str, slice: str, left: Mapping[str, Quantity]) -> Json:
@@ -68,6 +79,8 @@ def encoded(struct: str, value: Object) -> Json:
     """An attribute, capacity or taint as in the API."""
     if value.get(NULL) is not None:
         return {NULL: {}}
+    if struct == ATTRIBUTE:
+        return dict(value)  # which is the same in the API, and there are many
     document = encode(_SCHEMA, struct, value)
     document.pop("timeAdded", None)  # that of a file is when it is read
     return document
@@ -95,6 +108,6 @@ def _use(use: Use) -> Json:
     return document | {"pods": list(use.holder.pods), "others": list(use.holder.others)}
 
 
-def documents(devices: ClusterDevices, chosen: list[Device]) -> Iterator[Json]:
+def documents(devices: ClusterDevices, chosen: Iterable[Device]) -> Iterator[Json]:
     """All devices, one after the other."""
     return (device_document(devices, device) for device in chosen)

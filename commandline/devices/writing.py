@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from allocator.devices import Device
 from commandline.devices.cluster_devices import ClusterDevices
 from commandline.devices.json_report import documents
 from commandline.devices.options import YAML
-from commandline.reports.escaping import write_json
+from commandline.reports.escaping import write_json, write_json_entries
 from commandline.reports.writing import failure_documents
 
 
-def write_documents(format: str, devices: ClusterDevices, chosen: list[Device]) -> None:
-    """Write the devices to standard output, and what could not be read."""
-    write_document(
-        format,
-        {
-            "devices": list(documents(devices, chosen)),
-            "failures": failure_documents(devices.state.failures),
-        },
-    )
+def write_documents(format: str, devices: ClusterDevices, chosen: Iterable[Device]) -> None:
+    """Write the devices to standard output one after the other, as they may be many, and what could not be read."""
+    failures = {"failures": failure_documents(devices.state.failures)}
+    entries = documents(devices, chosen)
+    if format != YAML:
+        write_json_entries("devices", entries, failures, sys.stdout)
+        return
+    from documents.emitting import block, item_lines
+
+    first = next(entries, None)
+    sys.stdout.write("devices: []\n" if first is None else "devices:\n")
+    for entry in entries if first is None else chain([first], entries):
+        sys.stdout.writelines(line + "\n" for line in item_lines(entry))
+    sys.stdout.writelines(line + "\n" for line in block(failures))
 
 
 def write_document(format: str, document: dict[str, Any]) -> None:
