@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from commandline.color import AUTO, CHOICES
 from commandline.errors import UsageError
 from resourceapi import runtime_config
-from resourceapi.gates import GATES, GateError, parse
+from resourceapi.gates import GATES, UNRELEASED_GATES, GateError, parse
 from resourceapi.object_names import is_dots
 from resourceapi.releases import NEWEST, PROPOSALS, RELEASES, Profile, UnknownRelease
 from resourceapi.runtime_config import ALL, RuntimeConfigError
@@ -266,5 +266,5 @@ def profile_of(options: Namespace, *, apis: str | None = None) -> Profile:
 def _suggested_gate(message: str) -> str:
     from resourceapi.nearness import nearest
 
-    meant = nearest(message.partition("unrecognized feature gate: ")[2], GATES)
+    meant = nearest(message.partition("unrecognized feature gate: ")[2], (*GATES, *UNRELEASED_GATES))
     return f" (did you mean {meant}?)" if meant else ""

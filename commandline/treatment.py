@@ -7,7 +7,7 @@ from typing import Any
 from resourceapi.kinds import kind_of
 from resourceapi.manifests import mapping, text
 from resourceapi.model import workloads
-from resourceapi.model.versions import GROUP
+from resourceapi.model.versions import GROUP, OWN_GROUP
 
 ASK, NOT_SERVED, CONTEXT, SKIP = "ask", "not served", "context", "skip"
 CONTEXT_KINDS = frozenset((("v1", "Namespace"), ("v1", "Node")))
@@ -26,7 +26,7 @@ def treatment(value: dict[str, Any]) -> str:
         return _untyped(value)
     if kind_of(api_version, kind) is not None:
         return ASK
-    if api_version.startswith(GROUP + "/"):
+    if api_version.startswith((GROUP + "/", OWN_GROUP + "/")):
         return NOT_SERVED
     group, _, version = api_version.rpartition("/")
     if version == "v1" and kind in workloads.KINDS.get(group, ()):

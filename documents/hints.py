@@ -83,6 +83,8 @@ def syntax_hint(message: str, text: str, offset: int) -> str:
         return "indent with spaces: YAML does not allow tabs there"
     if "control characters" in message and "\0" in text[max(offset - 1, 0) : offset + 2]:
         return "this looks like UTF-16 or UTF-32 without the mark that says so: save the file as UTF-8"
+    if message == "unsupported map key: null":
+        return 'write the key in quotes, `"null":`: without them YAML reads it as no value'
     if message.startswith("found unknown escape character"):
         return "write the backslash twice, or put the value in single quotes"
     return (

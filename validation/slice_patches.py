@@ -6,6 +6,8 @@ DeviceTaintRule, selectors as in a DeviceClass, values as in a ResourceSlice.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from resourceapi import names
 from resourceapi.equality import equal
 from resourceapi.field_path import Path
@@ -18,6 +20,9 @@ from validation.checks import Checks, map_key
 from validation.configuration import check_selectors
 from validation.kind_rules import ChangeableSpecRules
 
+if TYPE_CHECKING:
+    from validation.setting import Setting
+
 _DEVICES: Path = ("spec", "devices")
 _FILTER: Path = (*_DEVICES, "filter")
 
@@ -27,6 +32,14 @@ class SlicePatchRules(ChangeableSpecRules):
 
     kind = RESOURCE_SLICE_PATCH
     unconditional = ()
+
+    def prepare(self, verb: str, obj: Object, old: Object | None, setting: Setting) -> None:
+        """The generation counts the specs that an object has had."""
+        super().prepare(verb, obj, old, setting)
+        if old is None:
+            obj["metadata"]["generation"] = 1
+        elif not equal(obj.get("spec"), old.get("spec")):
+            obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def check_either_spec(self, spec: Object, old: Object | None, checks: Checks) -> None:
         """A new or changed patch; selectors and capacities that stay exactly as they were are not checked again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from advice.hints.changes import renamed
@@ -9,7 +10,8 @@ from advice.hints.hint import Advice, Hint
 from advice.hints.problem import Problem
 from advice.hints.snippet import yaml
 from resourceapi.field_errors import INVALID, REQUIRED
-from resourceapi.manifests import MISSING, value_at
+from resourceapi.kinds import RESOURCE_SLICE_PATCH
+from resourceapi.manifests import MISSING, mapping, text, value_at
 from validation.rule_names import UNKNOWN_FIELD, WRONG_TYPE
 
 UNKNOWN = (UNKNOWN_FIELD,)
@@ -136,7 +138,18 @@ def _one_value(problem: Problem) -> str:
     types = "`int`, `bool`, `string` and `version`"
     if isinstance(problem.value, dict) and len(problem.value) > 1:
         return f"keep one of {types}: an attribute has one value"
+    if problem.kind == RESOURCE_SLICE_PATCH.name:
+        return f'to remove the attribute, write `"null": {{}}`; else give it a value with its type: {types}'
     return f"give the attribute a value with its type, such as `string: a100`; the types are {types}"
+
+
+def _without_domain(problem: Problem) -> str:
+    """A patch can be about devices of several drivers, so a name alone says too little."""
+    named = re.search(r'Invalid value: "(\w+)"', problem.message)
+    if problem.kind != RESOURCE_SLICE_PATCH.name or named is None:
+        return ""
+    driver = text(mapping(problem.object, "spec", "devices", "filter"), "driver") or "gpu.example.com"
+    return f"write the domain as well, such as `{driver}/{named[1]}`; what a slice names without one has the name of its driver"
 
 
 def _several_selections(problem: Problem) -> str:
@@ -169,6 +182,13 @@ HINTS = (
         _one_value,
         place=r"attributes\{\}$",
         message="specif",  # must specify one of, exactly one value must be specified
+    ),
+    Hint(
+        "patch-without-domain",
+        (INVALID,),
+        _without_domain,
+        place=r"^spec\.devices\.(attributes|capacity)$",
+        message="fully qualified name must be",
     ),
     Hint(
         "several-node-selections",

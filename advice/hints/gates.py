@@ -10,7 +10,7 @@ from advice.hints.hint import Hint
 from advice.hints.problem import Problem
 from resourceapi.field_errors import INVALID, NOT_FOUND, NOT_SUPPORTED, REQUIRED
 from resourceapi.field_path import Path
-from resourceapi.gates import DEPENDS_ON, GATES, GateError, effective, stage_of
+from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, GateError, effective, stage_of
 from resourceapi.manifests import MISSING, value_at
 from resourceapi.releases import NEWEST, PROPOSALS, PROPOSED_GATES, Profile
 from resourceapi.schema import Field
@@ -20,6 +20,8 @@ CAUSES = (REQUIRED, INVALID, NOT_FOUND, NOT_SUPPORTED)
 
 def explain(gate: str, profile: Profile) -> str:
     """``feature gate X is off in 1.35 (on by default from 1.36)``."""
+    if gate in UNRELEASED_GATES:
+        return f"feature gate {gate} is turned off by these settings"
     stage = stage_of(gate, profile.minor)
     if stage is None:
         return f"feature gate {gate} does not exist in {profile.name} ({_future(gate)})"

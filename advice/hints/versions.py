@@ -13,7 +13,7 @@ from advice.hints.problem import Problem
 from resourceapi.kinds import KINDS, Kind
 from resourceapi.manifests import MISSING, mapping
 from resourceapi.model import workloads
-from resourceapi.model.versions import GROUP
+from resourceapi.model.versions import GROUP, OWN_GROUP
 from resourceapi.nearness import nearest
 from resourceapi.releases import Profile
 from resourceapi.schema import Schema, Type
@@ -44,7 +44,15 @@ OTHER_KINDS = {
 def api_version_of(kind: str, profile: Profile) -> str:
     """The apiVersion to write for a kind, or nothing for a kind that is not known or not served."""
     now = newest_served(kind, profile)
-    return f"{GROUP}/{now}" if now else OTHER_KINDS.get(kind, "")
+    if now:
+        return f"{GROUP}/{now}"
+    row = KINDS.get(kind)
+    return _own_version(row) if row is not None and row.proposed else OTHER_KINDS.get(kind, "")
+
+
+def _own_version(kind: Kind) -> str:
+    """The apiVersion of a kind that no release has."""
+    return f"{kind.further_group}/{next(iter(kind.versions))}"
 
 
 def _set(key: str, value: str) -> Change:
@@ -148,7 +156,7 @@ def _not_yet(problem: Problem) -> str | Advice:
 def _only_proposed(kind: Kind, profile: Profile) -> Advice:
     """A kind that no release has."""
     return _write_api_version(
-        f"{kind.further_group}/{next(iter(kind.versions))}",
+        _own_version(kind),
         f" and install its CRD: {profile.name} has no {kind.name}, and neither has any other release",
     )
 
@@ -212,10 +220,15 @@ def _wrong_group(problem: Problem) -> str | Advice:
         return ""
     if not now:
         return _not_by_default(problem)
-    return _write_api_version(now, f": {kind} is in {GROUP}")
+    if problem.api_version.rpartition("/")[0] in KINDS[kind].groups:
+        return _write_api_version(now, f": {kind} has no other version")
+    return _write_api_version(now, f": {kind} is in {now.rpartition('/')[0]}")
 
 
 def _near_kind(problem: Problem) -> str | Advice:
+    if problem.api_version.startswith(OWN_GROUP + "/"):
+        ours = [kind.name for kind in KINDS.values() if kind.further_group]
+        return Advice(f"write `kind: {ours[0]}`: {OWN_GROUP} has no other", _set("kind", ours[0]))
     served = [kind for kind in KINDS if _newest_with_option(kind, problem.profile)]
     meant = nearest(problem.kind, served)
     if meant:

@@ -136,9 +136,11 @@ def _releases() -> Iterator[Candidate]:
 
 
 def _gates() -> Iterator[Candidate]:
-    from resourceapi.gates import GATES
+    from resourceapi.gates import GATES, UNRELEASED_GATES
 
-    return ((f"{gate}={value}", "") for gate in sorted(GATES) for value in ("true", "false"))
+    return (
+        (f"{gate}={value}", "") for gate in sorted((*GATES, *UNRELEASED_GATES)) for value in ("true", "false")
+    )
 
 
 def _versions() -> Iterator[Candidate]:

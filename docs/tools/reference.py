@@ -15,7 +15,7 @@ from commandline.config_file import NAMES, PAIRS, SETTINGS
 from commandline.subcommands import CONFIGURABLE, SUBCOMMANDS, parser_of
 from deviceselectors.libraries import described
 from resourceapi import limits, rules
-from resourceapi.gates import DEPENDS_ON, GATES, stage_of
+from resourceapi.gates import DEPENDS_ON, GATES, UNRELEASED_GATES, stage_of
 from resourceapi.kinds import KINDS, Kind
 from resourceapi.model.versions import GROUP, SCHEMAS
 from resourceapi.releases import NEWEST, OLDEST, PROPOSALS
@@ -211,7 +211,12 @@ def _gates_page() -> str:
     )
     columns = ("gate", *(f"1.{minor}" for minor in _RELEASES), "needs")
     rows = ((f"`{gate}`", *_stages(gate), ", ".join(DEPENDS_ON.get(gate, ()))) for gate in sorted(GATES))
-    return _page("Feature gates", legend, _table(columns, rows))
+    own = (
+        "## Gates of proposals\n\nNo release of Kubernetes knows these gates. `--feature-gates` and `apiServer.featureGates` take them "
+        "with every release; kube-apiserver and kube-scheduler refuse them."
+    )
+    ours = ((f"`{gate}`", "on" if default else "off") for gate, default in sorted(UNRELEASED_GATES.items()))
+    return _page("Feature gates", legend, _table(columns, rows), own, _table(("gate", "by default"), ours))
 
 
 def _stages(gate: str) -> Iterator[str]:

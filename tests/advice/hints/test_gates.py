@@ -35,6 +35,16 @@ def test_gates_that_do_not_exist() -> None:
         assert "--feature-gates" not in text
 
 
+@pytest.mark.parametrize("release", RELEASES)
+def test_gates_that_no_release_has(release: str) -> None:
+    """They are off only where somebody has turned them off."""
+    gate = "DRAAdminControlledDeviceAttributes"
+    assert gate in Profile(release).gates
+    profile = Profile(release, parse(f"{gate}=false,DRADeviceTaints=true"))
+    assert gate not in profile.gates
+    assert explain(gate, profile) == f"feature gate {gate} is turned off by these settings"
+
+
 def test_gates_that_need_others() -> None:
     """A gate is turned on together with those that it needs."""
     assert explain("DRAWorkloadResourceClaims", Profile("1.37")).endswith(

@@ -41,7 +41,12 @@ def _complete(capsys: pytest.CaptureFixture[str], *words: str) -> Answer:
         (["validate", "--disable", "CC001,CC002"], ["CC001,CC002"], NO_FILES | NO_SPACE),
         (
             ["validate", "--feature-gates", "DRAAd"],
-            ["DRAAdminAccess=true", "DRAAdminAccess=false"],
+            [
+                "DRAAdminAccess=true",
+                "DRAAdminAccess=false",
+                "DRAAdminControlledDeviceAttributes=true",
+                "DRAAdminControlledDeviceAttributes=false",
+            ],
             NO_FILES | NO_SPACE,
         ),
         (["validate", "--inventory", ""], [], FILES),
