@@ -37,6 +37,7 @@ from scheduler.scoring import Scorer, Scoring
 from scheduler.search_time import SearchTime
 from scheduler.self_check import SelfCheck
 from scheduler.server_check import ServerCheck
+from scheduler.settling import Settling
 from scheduler.take_over import CLAIMS_OF_ALL
 from scheduler.undoing import Undoing
 from scheduler.wake_up_claim import WakeUpClaim
@@ -269,7 +270,13 @@ class Sidecar:
             yield partial(
                 self._endpoint.keep, lambda: partial(self._leadership.insist, self._leadership.term)
             )
-        for part in (self._waking, self._telling, self._patch_events, self._event_writer):
+        for part in (
+            Settling(self._picture),
+            self._waking,
+            self._telling,
+            self._patch_events,
+            self._event_writer,
+        ):
             yield part.run
         for taking_back in (self._undoing, self._releasing, self._giving_up):
             yield taking_back.run

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from allocator.features import Features
 from allocator.scheduling import SchedulingState
+from allocator.time_limit import TimeLimit
 from cluster.client import Client
 from cluster.objects import ClusterObjects, read_node
 from cluster.reflector import Reflector
@@ -21,6 +22,9 @@ from resourceapi.releases import Profile
 from scheduler.claim_ledger import ClaimLedger
 from scheduler.pods import PodRecord, read_pod
 from scheduler.snapshots import InConfiguration, Snapshots
+
+#: How long a change of many devices may hold up who asks about the picture, at a time.
+STEP_SECONDS = 0.05
 
 
 class Source(NamedTuple):
@@ -35,6 +39,9 @@ class ClusterPicture:
 
     ``state`` and ``claims`` are for one thread at a time: whoever uses them holds ``lock``, which is taken after those of
     collections. So nobody may put anything into a collection while holding it.
+
+    A patch, a rule or a class may change many devices. What takes longer than ``STEP_SECONDS`` is done in parts, slice by slice
+    (:mod:`scheduler.settling`); a slice that is not done yet is as before, as if the change had come later.
     """
 
     def __init__(
@@ -51,6 +58,11 @@ class ClusterPicture:
         self.lock = RLock()
         self._changes = 0
         self.state = SchedulingState(self.features, (), {}, ())
+        self.state.inventory.stepwise = True
+        # whatever has changed a slice: patches and rules only count where they make a difference
+        self.state.inventory.listeners.append(self._gained)
+        #: whether devices are as all patches, rules and classes have them
+        self.is_settled = True
         objects = ClusterObjects(profile)
 
         def read(kind: str) -> Callable[[Object], Object | None]:
@@ -80,6 +92,8 @@ class ClusterPicture:
             self._follow(self.rules, state.put_rule, state.remove_rule)
         if self.features.device_patches:
             self._follow(self.patches, state.put_patch, state.remove_patch)
+        for collection in (self.nodes, self.classes):
+            collection.listen(self._locked(self._gained))
         self.claim_objects.listen(self._locked(self.claims.changed))
 
     @property
@@ -103,11 +117,16 @@ class ClusterPicture:
     def warm_up(self) -> None:
         """Find out now what all nodes see; otherwise the first filter has to, and takes too long in large clusters."""
         with self.lock:
+            self.is_settled = self.state.inventory.settle()
             self.state.warm_up()
         # All of this stays: looking through it for garbage again and again would hold up a filter each time.
         gc.unfreeze()
         gc.collect()
         gc.freeze()
+
+    def settle_some(self) -> None:
+        """Do a part of what patches, rules and classes change about devices; for who holds the lock."""
+        self.is_settled = self.state.inventory.settle(TimeLimit(STEP_SECONDS))
 
     def sources(self) -> list[Source]:
         """What is to be watched; what others depend on comes first."""
@@ -145,14 +164,17 @@ class ClusterPicture:
         self, collection: Collection[Object], put: Callable[[Object], None], remove: Callable[[str], None]
     ) -> None:
         def changed(changes: Sequence[Change[Object]]) -> None:
-            self._changes += 1
             for key, _, after in changes:
                 if after is None:
                     remove(key)
                 else:
                     put(after)
+            self.settle_some()
 
         collection.listen(self._locked(changed))
+
+    def _gained(self, *_: object) -> None:
+        self._changes += 1
 
     def _locked(
         self, listener: Callable[[Sequence[Change[Any]]], None]

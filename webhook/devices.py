@@ -125,6 +125,7 @@ class DeviceIndex:
                     remove(name)
                 else:
                     put(after)
+            self._inventory.settle()
             replaced, self._replaced = self._replaced, []
             for pool in dict.fromkeys(slice.pool for each in replaced for slice in each if slice is not None):
                 self._index(pool)

@@ -12,7 +12,7 @@ from scheduler.extender_api import CandidateNodes
 from scheduler.filtering import Filter
 from scheduler.search_time import SearchTime
 from scheduler.waking import MOST_PODS, PAUSE_SECONDS, Waking
-from tests.scheduler.test_filtering import NODES, Cluster, allocation, claim, node, pod, slice_of
+from tests.scheduler.test_filtering import DRIVER, NODES, Cluster, allocation, claim, node, pod, slice_of
 
 
 class Time:
@@ -79,7 +79,7 @@ class Sleepers:
 
 def more_devices(sleepers: Sleepers) -> None:
     """Publish a device."""
-    sleepers.picture.slices.put(slice_of("n1", 1))
+    sleepers.picture.slices.put(slice_of("n1", 2))
 
 
 def allocated(name: str, *devices: str, version: int = 2) -> Object:
@@ -95,13 +95,14 @@ def rule(sleepers: Sleepers) -> None:
             "apiVersion": "resource.k8s.io/v1",
             "kind": "DeviceTaintRule",
             "metadata": {"name": "r"},
-            "spec": {"deviceSelector": {"driver": "d"}, "taint": taint},
+            "spec": {"deviceSelector": {"driver": DRIVER}, "taint": taint},
         }
     )
 
 
-def patch(sleepers: Sleepers) -> None:
-    devices = {"attributes": {"example.com/tier": {"string": "gold"}}}
+def patch(sleepers: Sleepers, driver: str = DRIVER) -> None:
+    filter = {"driver": driver}
+    devices = {"filter": filter, "attributes": {"example.com/tier": {"string": "gold"}}}
     sleepers.picture.patches.put(
         {
             "apiVersion": "claimcheck.example.com/v1alpha3",
@@ -129,8 +130,8 @@ CHANGES: dict[str, Callable[[Sleepers], None]] = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_change_that_may_help_wakes_within_a_second(change: Callable[[Sleepers], None]) -> None:
-    sleepers = Sleepers()
-    for each in (claim("c"), allocated("other", "gpu-0"), claim("assumed")):
+    sleepers = Sleepers(gpus=1)
+    for each in (claim("c", count=5), allocated("other", "gpu-0"), claim("assumed")):
         sleepers.picture.claim_objects.put(each)
     sleepers.picture.claims.assume("ns/assumed", "uid-assumed", allocation("n2", "gpu-0"))
     assert not sleepers.ask(pod("p", "c"))
@@ -138,6 +139,16 @@ def test_change_that_may_help_wakes_within_a_second(change: Callable[[Sleepers],
     change(sleepers)
     assert sleepers.look(9) == 1
     assert sleepers.look(30) == 0, "one wake-up is enough"
+
+
+def test_patch_of_other_devices_is_no_help() -> None:
+    sleepers = Sleepers(gpus=1)
+    sleepers.picture.claim_objects.put(claim("c", count=5))
+    assert not sleepers.ask(pod("p", "c"))
+    patch(sleepers, driver="other.example.com")
+    assert sleepers.look(10) == 0
+    patch(sleepers)
+    assert sleepers.look(10) == 1
 
 
 def test_pod_that_was_asked_about_again_is_not_woken() -> None:
