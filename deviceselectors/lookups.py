@@ -136,6 +136,25 @@ def lookups(root: Node) -> list[Lookup]:
     return list({each.key: each for each in found if each is not None}.values())
 
 
+def mentioned(root: Node) -> frozenset[tuple[str, str]]:
+    """What an expression looks up or looks for by literal names: the map, and the name with its domain."""
+    found = {(each.map, each.qualified) for each in lookups(root)}
+    for node in walk(root):
+        if _tests_presence(node):
+            operand, name = (node.operand, node.field) if isinstance(node, Select) else _membership(node)
+            domain = domain_of(operand)
+            if domain is not None:
+                found.add((domain[0], f"{domain[1]}/{name}"))
+    return frozenset(found)
+
+
+def _membership(node: Node) -> tuple[Node, str]:
+    """The map and the name of `"model" in device.attributes["gpu.example.com"]`."""
+    assert isinstance(node, Call)
+    assert isinstance(node.args[0], Literal)
+    return node.args[1], str(node.args[0].value)
+
+
 def looks_up_only(root: Node) -> bool:
     """Whether the expression sees nothing of the device but its driver and what it looks up by literal names."""
     waiting = [root]

@@ -321,7 +321,24 @@ def _kinds(explanation: Explanation, trials: Trials, outcomes: SelectorOutcomes)
         alike[0]._replace(nodes=tuple(found[key]), requests=_merged(alike), common=common[key])
         for key, alike in kinds.items()
     ]
-    return sorted(grouped, key=_missing)
+    nearest = sorted(grouped, key=_missing)
+    if not trials.snapshot.patches:
+        return nearest
+    shown = nearest[:MAX_KINDS]
+    return [*(_naming_patches(kind, trials, outcomes) for kind in shown), *nearest[MAX_KINDS:]]
+
+
+def _naming_patches(kind: NodeKind, trials: Trials, outcomes: SelectorOutcomes) -> NodeKind:
+    """The kind with the patches that have given what is refused on its first node."""
+    view = NodeView(trials.snapshot, kind.nodes[0], outcomes)
+    requests = []
+    for request in kind.requests:
+        named = view.steps(request.alternative, name_patches=True).steps
+        steps = zip(request.steps, named, strict=True)
+        requests.append(
+            request._replace(steps=tuple(step._replace(patched=each.patched) for step, each in steps))
+        )
+    return kind._replace(requests=tuple(requests))
 
 
 def _merged(alike: Sequence[NodeKind]) -> tuple[RequestSteps, ...]:

@@ -110,13 +110,13 @@ class Snapshot:
         self.nodes = {node_name(node): node for node in nodes}
         self.classes = classes
         self._published = {name_of(slice): slice for slice in slices}
-        self._rules, self._patches = tuple(taint_rules), tuple(patches)
+        self.patches, self._rules = tuple(patches), tuple(taint_rules)
         self.claims = {full_name(claim): claim for claim in claims if allocation_of(claim) is not None}
         read = (known.get(name, slice) for name, slice in self._published.items())
         self.cluster = SchedulingState(features, self.nodes.values(), classes, read)
         for rule in self._rules if features.device_taints else ():
             self.cluster.put_rule(rule)
-        for patch in self._patches:
+        for patch in self.patches:
             self.cluster.put_patch(patch)
         self.allocated = self.cluster.allocated
         self.inventory = self.cluster.inventory
@@ -191,7 +191,7 @@ class Snapshot:
         known = {each.name: each for each in self.inventory.published()}
         if features.stable != self.features.stable:
             known = {}
-        return Snapshot(features, nodes, classes, slices, claims, self._rules, self._patches, known)
+        return Snapshot(features, nodes, classes, slices, claims, self._rules, self.patches, known)
 
     @cached_property
     def slices(self) -> dict[str, Object]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from allocator.attempt import Attempt
 from allocator.demand import Alternative
 from allocator.devices import Device
+from allocator.explaining.patched_values import PatchedValue, patched_values
 from allocator.explaining.rejections import Rejection, note
 from allocator.explaining.snapshot import Seen
 from allocator.pools import pools_of
@@ -32,6 +33,7 @@ class Step(NamedTuple):
     :param selects: whether the rule decides which devices match, rather than which are available.
     :param failed: on how many excluded devices a selector fails rather than is false.
     :param missing: the attribute that is missing on them.
+    :param patched: values by which it judges them that patches have given, where that was asked for.
     """
 
     rule: str
@@ -41,6 +43,7 @@ class Step(NamedTuple):
     selects: bool
     failed: int = 0
     missing: str = ""
+    patched: tuple[PatchedValue, ...] = ()
 
 
 class Passed(NamedTuple):
@@ -95,10 +98,12 @@ class NodeView:
             )
         ]
 
-    def steps(self, alternative: Alternative) -> Passed:
+    def steps(self, alternative: Alternative, *, name_patches: bool = False) -> Passed:
         """The steps for a valid request or alternative.
 
         The first step, that of pools, is always there, as it gives the number of devices.
+
+        :param name_patches: whether the steps name the patches that have given what is refused.
         """
         left = selected = self.devices()
         failing: list[Device] = []
@@ -108,7 +113,13 @@ class NodeView:
             for part in rule.parts(alternative):
                 if rule.selects and part.about:
                     before.setdefault(part.about, left)
-                step, left, failed = self._step(part, alternative, left)
+                asked = left
+                step, left, failed = self._step(part, alternative, asked)
+                if name_patches and step.rejected:
+                    passed = set(map(id, left))
+                    refused = [device for device in asked if id(device) not in passed]
+                    names = part.looks_at(self._evidence, alternative)
+                    step = step._replace(patched=patched_values(self.snapshot.inventory, refused, names))
                 if rule.selects:
                     selected = left
                     failing += failed

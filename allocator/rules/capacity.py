@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from allocator.attempt_state import AttemptState
 from allocator.bounded_cache import remember
 from allocator.capacity_requests import (
@@ -17,6 +19,7 @@ from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import AllocationError
 from allocator.rules.rule import Cause, Evidence, Objection, Rule, because
+from deviceselectors.lookups import CAPACITY
 from resourceapi.amounts import added
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
@@ -40,6 +43,9 @@ class Capacity(Rule):
         if left is None:
             left = device.shape.capacities.totals
         return not _exceeded(added(amounts, mine) if mine else amounts, left)
+
+    def looks_at(self, evidence: Evidence, alternative: Alternative) -> Iterable[tuple[str, str]]:
+        return ((CAPACITY, name) for name in alternative.capacity)
 
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         state = evidence.state

@@ -10,6 +10,7 @@ from allocator.demand import Alternative
 from allocator.devices import Device
 from allocator.errors import AllocationError
 from allocator.rules.rule import Evidence, Objection, Rule, because
+from deviceselectors.lookups import ATTRIBUTES
 from resourceapi.objects import Object
 
 
@@ -40,6 +41,9 @@ class Constraints(Rule):
                 return False
             state.trail.set(state.constraints, key, after)
         return True
+
+    def looks_at(self, evidence: Evidence, alternative: Alternative) -> Iterable[tuple[str, str]]:
+        return ((ATTRIBUTES, self.about),)
 
     def objection(self, evidence: Evidence, alternative: Alternative, device: Device) -> Objection | None:
         state, name = evidence.state, self.about

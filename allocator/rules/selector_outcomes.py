@@ -11,7 +11,7 @@ from deviceselectors.compiler import compile_expression
 from deviceselectors.device_properties import DeviceProperties
 from deviceselectors.environment import Environment
 from deviceselectors.explaining import Explainer, Reason
-from deviceselectors.lookups import ATTRIBUTES, looks_up_only, lookups, unguarded
+from deviceselectors.lookups import ATTRIBUTES, looks_up_only, lookups, mentioned, unguarded
 from deviceselectors.runtime import effort
 from deviceselectors.runtime.showing import show
 from resourceapi.objects import EMPTY
@@ -58,10 +58,17 @@ class SelectorOutcomes:
 
         :raises OutOfTime: if the time for outcomes is over.
         """
+        return self._expression(expression).on(device)
+
+    def mentioned(self, expression: str) -> frozenset[tuple[str, str]]:
+        """The attributes and capacities that an expression mentions, see :func:`deviceselectors.lookups.mentioned`."""
+        return self._expression(expression).mentioned
+
+    def _expression(self, expression: str) -> _Expression:
         known = self._expressions.get(expression)
         if known is None:
             known = self._expressions[expression] = _Expression(expression, self.selectors, self._time_limit)
-        return known.on(device)
+        return known
 
 
 class _Expression:
@@ -76,6 +83,10 @@ class _Expression:
         self._lookups = None
         if self._root is not None and looks_up_only(self._root):
             self._lookups = lookups(self._root)
+
+    @property
+    def mentioned(self) -> frozenset[tuple[str, str]]:
+        return frozenset() if self._root is None else mentioned(self._root)
 
     def on(self, device: Device) -> Outcome:
         outcome = self._outcomes.get(device.shape.properties)

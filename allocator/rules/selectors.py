@@ -39,6 +39,9 @@ class _Selectors(Rule):
             return because("does not match (the devices are too many and too different to say why)")
         return Objection(tuple(self._cause(reason, device.id.driver) for reason in outcome.reasons))
 
+    def looks_at(self, evidence: Evidence, alternative: Alternative) -> Iterable[tuple[str, str]]:
+        return evidence.selectors.mentioned(self.about)
+
     def _cause(self, reason: Reason, driver: str) -> Cause:
         """What the part of the expression saw; the part is named unless it is the whole, without the driver's domain."""
         if reason.wanted:

@@ -204,6 +204,8 @@ def _step(step: Step, users: Users) -> Json:
         document["failed"] = step.failed
     if step.missing:
         document["missing"] = step.missing
+    if step.patched:
+        document["patched"] = [each._asdict() for each in step.patched]
     return document
 
 

@@ -29,7 +29,8 @@ from commandline.explain import node_report, remedy_report
 from commandline.explain.scope import scope
 from commandline.reports.writing import failure_lines
 from commandline.results import place
-from resourceapi.counting import number
+from resourceapi.counting import number, plural
+from resourceapi.kinds import RESOURCE_SLICE_PATCH
 
 if TYPE_CHECKING:
     from commandline.explain.explanations import Answer, Explained
@@ -302,6 +303,17 @@ def _step(step: Step, users: Mapping[str, Holder], nodes: int = 1) -> Iterator[s
         yield f"              -{sum(rejection.devices for rejection in others):,} for {number(len(others), 'more reason')}"
     if step.failed and step.missing:
         yield f"              {step.missing} is missing on {number(step.failed, 'device')}"
+    yield from (f"              {line}" for line in _patches(step))
+
+
+def _patches(step: Step) -> Iterator[str]:
+    """Which patches have given, or removed, what the rule looks at."""
+    by_value: dict[tuple[str, bool], list[str]] = {}
+    for each in step.patched:
+        by_value.setdefault((each.name, each.removed), []).append(each.patch)
+    for (name, removed), patches in by_value.items():
+        kind = RESOURCE_SLICE_PATCH.name if len(patches) == 1 else plural(RESOURCE_SLICE_PATCH.name)
+        yield f"{name} {'is removed by' if removed else 'comes from'} {kind} {', '.join(patches)}"
 
 
 def _rule(step: Step) -> str:

@@ -1,0 +1,47 @@
+"""Which of the values for which devices are refused ResourceSlicePatches have given to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from allocator.devices import Device
+from allocator.inventory import Inventory
+from allocator.patches.sources import PATCH_KIND
+from deviceselectors.lookups import ATTRIBUTES
+
+#: Of more devices the others are not looked at.
+_MOST_DEVICES = 64
+
+
+class PatchedValue(NamedTuple):
+    """An attribute or capacity, by its full name, and the patch that gives its value, or removes it."""
+
+    name: str
+    patch: str
+    removed: bool
+
+
+def patched_values(
+    inventory: Inventory, devices: Sequence[Device], names: Iterable[tuple[str, str]]
+) -> tuple[PatchedValue, ...]:
+    """Which patches have given these attributes and capacities to some of these devices.
+
+    :param names: `attributes` or `capacity`, and the name; without domain it is the driver's.
+    """
+    wanted = list(names)
+    found: dict[PatchedValue, None] = {}
+    for device in devices[:_MOST_DEVICES] if wanted else ():
+        sources = inventory.sources_of(device.id)
+        if sources is None:
+            continue
+        for map_, name in wanted:
+            full = _full(name, device.id.driver)
+            for own, given in (sources.attributes if map_ == ATTRIBUTES else sources.capacity).items():
+                if given.giver.kind == PATCH_KIND and _full(own, device.id.driver) == full:
+                    found[PatchedValue(full, given.giver.name, given.removed)] = None
+    return tuple(sorted(found))
+
+
+def _full(name: str, driver: str) -> str:
+    return name if "/" in name else f"{driver}/{name}"
