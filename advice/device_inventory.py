@@ -90,7 +90,7 @@ def read(manifest: Object, kind: Kind, schemas: Mapping[str, Schema]) -> Object 
 def effective_devices(
     slices: Sequence[Object], patches: Sequence[Object], classes: Mapping[str, Object], profile: Profile
 ) -> DeviceInventory:
-    """The devices of slices as patches change them.
+    """The effective devices of slices: as patches change them.
 
     :param slices: in the shape of v1, like the patches.
     :param classes: the DeviceClasses that patches may name, by name, in the shape of v1.

@@ -16,9 +16,17 @@ GUIDES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 OUTPUT = re.compile(r"<!-- output(?: in (\w+))?: claimcheck (.*) -->\n\n((?:(?: {4}.*)?\n)+)")
 #: A block of a file.
 FILE = re.compile(r"<!-- file: (\S+) -->\n\n((?:(?: {4}.*)?\n)+)")
+
+
+def directory_of(name: str) -> Path:
+    """The examples that a guide names: those of a part of the guide for drivers, or others; by default the placement."""
+    of_driver = EXAMPLES / "driver" / name
+    return of_driver if name and of_driver.is_dir() else EXAMPLES / (name or "placement")
+
+
 OUTPUTS = [
     pytest.param(
-        EXAMPLES / (f"driver/{directory}" if directory else "placement"),
+        directory_of(directory),
         command,
         block,
         id=f"{path.stem}-{number}",
@@ -36,7 +44,7 @@ DRIVERS = sorted(path for path in (EXAMPLES / "driver").iterdir() if path.is_dir
 
 def assert_shown(block: str, whole: str) -> None:
     """The lines of a block are in a text, in this order."""
-    shown = "".join(line[4:] for line in block.strip("\n").splitlines(keepends=True)) + "\n"
+    shown = "".join(line[4:] or "\n" for line in block.strip("\n").splitlines(keepends=True)) + "\n"
     for part in re.split(r"^ *…\n", shown, flags=re.MULTILINE):
         assert part in whole
         whole = whole.partition(part)[2]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from resourceapi.kinds import KINDS, deprecation_warning
+from resourceapi.kinds import KINDS, RESOURCE_SLICE_PATCH, deprecation_warning
+from resourceapi.model.versions import V1
 from resourceapi.releases import NEWEST
 from tests.resourceapi.tables import content
 
@@ -64,3 +65,15 @@ def test_says_where_the_spec_of_a_claim_is() -> None:
     """The kinds that hold the spec of a claim say where; it is there in the schema."""
     holders = {kind.name: kind.claim_spec for kind in KINDS.values() if kind.claim_spec is not None}
     assert holders == {"ResourceClaim": ("spec",), "ResourceClaimTemplate": ("spec", "spec")}
+
+
+def test_patches_are_cluster_scoped() -> None:
+    """As KEP-5027 has them, like the slices that they are about."""
+    assert not RESOURCE_SLICE_PATCH.namespaced
+
+
+def test_slices_know_no_null() -> None:
+    """Only patches can mark an attribute as removed; what slices may hold is as it was."""
+    assert "null" in V1["NullableDeviceAttribute"].by_name
+    assert "null" not in V1["DeviceAttribute"].by_name
+    assert V1["NullableDeviceAttribute"].by_name.keys() - V1["DeviceAttribute"].by_name.keys() == {"null"}
