@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from allocator.devices import Device, DeviceId, Slice
@@ -14,7 +14,7 @@ from allocator.patches.sources import SLICE, DeviceSources, Given, Giver
 from allocator.time_limit import TimeLimit
 from cluster.workloads import Workload
 from commandline.devices.cluster_devices import ClusterDevices
-from commandline.devices.pending_pods import PodsThatFit
+from commandline.devices.pending_pods import Places, PodsThatFit
 from commandline.devices.proposal import Proposal
 from commandline.devices.reallocations import Reallocations
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
@@ -58,7 +58,7 @@ class PodOutcome(NamedTuple):
     """A pending pod, by `namespace/name`, with the nodes on which it fits."""
 
     pod: str
-    nodes: tuple[str, ...]
+    places: Places
 
 
 class LostClaim(NamedTuple):
@@ -103,45 +103,47 @@ def compare(
     """
     pods = PodsThatFit(devices, workloads, limit)
     before = {slice.name: slice for slice in devices.inventory}
-    nodes_before = pods.nodes()
+    now = pods.places()
     proposal.apply(devices.cluster)
+    inventory = devices.inventory
     changed = sorted(_changed(devices, before, proposal), key=lambda each: each.device)
-    applied = {patch.name for device in devices for patch in devices.inventory.applied_to(device).patches}
-    nodes_then = pods.nodes()
-    failures = {
-        name: failure for name, failure in devices.inventory.failures.items() if name in proposal.patches
-    }
-    touched = {each.device for each in changed if each.changes}
-    claims = [
-        claim
-        for claim in devices.state.allocated_claims
-        if any(device_id(result) in touched for result in results_of(claim))
-    ]
-    lost = Reallocations(devices).refused(claims)
+    applied = {patch.name for device in devices for patch in inventory.applied_to(device).patches}
+    failures = {name: each for name, each in inventory.failures.items() if name in proposal.patches}
+    then = pods.places()
+    refused = Reallocations(devices).refused(_holding(devices, changed))
     proposal.undo(devices.cluster)
-    lost_before = Reallocations(devices).refused([claim for claim, _ in lost])
-    known = {full_name(claim) for claim, _ in lost_before}
     return Comparison(
         changed,
-        [
-            PodOutcome(pod, nodes)
-            for pod, nodes in nodes_then.items()
-            if nodes and nodes_before.get(pod) == ()
-        ],
-        [
-            PodOutcome(pod, nodes)
-            for pod, nodes in nodes_before.items()
-            if nodes and nodes_then.get(pod) == ()
-        ],
-        [pod for pod in nodes_then if None in (nodes_before[pod], nodes_then[pod])],
-        [
-            LostClaim(holder(full_name(claim), claim), refused)
-            for claim, refused in lost
-            if full_name(claim) not in known
-        ],
+        list(_only_in(then, now)),
+        list(_only_in(now, then)),
+        [pod for pod in then if now[pod] is None or then[pod] is None],
+        list(_lost(devices, refused)),
         [name for name in sorted(proposal.patches) if name not in applied and name not in failures],
         failures,
     )
+
+
+def _only_in(one: Mapping[str, Places | None], other: Mapping[str, Places | None]) -> Iterator[PodOutcome]:
+    """The pods that surely fit in one case, and surely not in the other."""
+    for pod, places in one.items():
+        if places is not None and places.nodes and other[pod] == Places():
+            yield PodOutcome(pod, places)
+
+
+def _holding(devices: ClusterDevices, changed: Iterable[ChangedDevice]) -> Iterator[Object]:
+    """The allocated claims that have devices which change."""
+    touched = {each.device for each in changed if each.changes}
+    for claim in devices.state.allocated_claims:
+        if any(device_id(result) in touched for result in results_of(claim)):
+            yield claim
+
+
+def _lost(devices: ClusterDevices, refused: Sequence[tuple[Object, Refused]]) -> Iterator[LostClaim]:
+    """Of claims that would not get their devices again those that would get them as things are."""
+    already = {full_name(claim) for claim, _ in Reallocations(devices).refused(claim for claim, _ in refused)}
+    for claim, why in refused:
+        if full_name(claim) not in already:
+            yield LostClaim(holder(full_name(claim), claim), why)
 
 
 def _changed(

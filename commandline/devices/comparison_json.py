@@ -87,7 +87,7 @@ def _giver(giver: Giver) -> Json:
 
 def _pod(pod: PodOutcome) -> Json:
     namespace, _, name = pod.pod.rpartition("/")
-    return {"namespace": namespace, "name": name, "nodes": list(pod.nodes)}
+    return {"namespace": namespace, "name": name, "nodes": pod.places.nodes, "names": list(pod.places.names)}
 
 
 def _claim(claim: LostClaim) -> Json:

@@ -85,7 +85,9 @@ def _pods(pods: Sequence[PodOutcome], one: str, many: str) -> Iterator[str]:
     yield ""
     yield f"{_counted(len(pods), f'pending pod {one}', f'pending pods {many}')}:"
     for each in pods[:MAX_CLAIMS]:
-        yield f"  {each.pod} on {_listed(list(each.nodes), MAX_NODES, 'node')}"
+        names, count = each.places.names, each.places.nodes
+        more = f", … ({number(count, 'node')})" if count > MAX_NODES else ""
+        yield f"  {each.pod} on {', '.join(names[:MAX_NODES])}{more}"
     if len(pods) > MAX_CLAIMS:
         yield f"  and {number(len(pods) - MAX_CLAIMS, 'other')}"
     if len(pods) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from allocator.pod_nodes import rejections
 from allocator.scheduling import Mode
@@ -13,8 +14,15 @@ from commandline.cluster_state import ClusterState, is_pending
 from commandline.devices.cluster_devices import ClusterDevices
 from documents.manifest import Manifest
 
-#: Nodes that are told for a pod.
-_MAX_NODES = 20
+#: Nodes that are named for a pod.
+MAX_NODES = 20
+
+
+class Places(NamedTuple):
+    """On how many nodes a pod fits (none if it is not placed), and the first of them."""
+
+    nodes: int = 0
+    names: tuple[str, ...] = ()
 
 
 def pending(state: ClusterState, manifests: Iterable[Manifest], namespace: str) -> list[Workload]:
@@ -47,20 +55,22 @@ class PodsThatFit:
         nodes = self._cluster.nodes.values()
         return frozenset(rejections(workload.pod_spec, workload.needs, nodes, self._resources))
 
-    def nodes(self) -> dict[str, tuple[str, ...] | None]:
-        """The nodes for each pod as the cluster is now: none if it is not placed, None if that could not be found out."""
-        return {workload.full_name: self._nodes(workload, closed) for workload, closed in self._pods}
+    def places(self) -> dict[str, Places | None]:
+        """The nodes for each pod as the cluster is now; None if that could not be found out."""
+        return {workload.full_name: self._places(workload, closed) for workload, closed in self._pods}
 
-    def _nodes(self, workload: Workload, closed: frozenset[str]) -> tuple[str, ...] | None:
+    def _places(self, workload: Workload, closed: frozenset[str]) -> Places | None:
         cluster = self._cluster
         cluster.time_limit = self._limit.part(POD_SECONDS)
         try:
             instead = workload.claims_by_nodes(self._resources)
             answer = cluster.place(workload.claims, Mode.FILTER, closed=closed, instead=instead)
-            if answer.outcome is SchedulingOutcome.UNDECIDED:
-                return None
-            if answer.outcome not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
-                return ()
-            return tuple(each.node for each in answer.nodes if each.fits)[:_MAX_NODES]
         except OutOfTime:
             return None
+        if answer.outcome is SchedulingOutcome.UNDECIDED:
+            return None
+        if answer.outcome not in (SchedulingOutcome.FITS, SchedulingOutcome.CHANCE):
+            return Places()
+        answers = answer.nodes
+        names = [name for name, each in zip(answers.names, answers.outcomes, strict=True) if each.fits]
+        return Places(len(names), tuple(names[:MAX_NODES]))
