@@ -12,10 +12,10 @@ from allocator.ledgers import Ledger
 from allocator.patches import PatchFailure
 from allocator.patches.sources import DeviceSources
 from allocator.pools import Pool, by_pool, pool_of
-from allocator.scheduling import SchedulingState
 from commandline.cluster_state import ClusterState
+from commandline.scenario import snapshot_of
 from resourceapi.counting import number
-from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE, RESOURCE_SLICE_PATCH
+from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
 
@@ -54,7 +54,7 @@ class ClusterDevices:
 
     def __init__(self, state: ClusterState) -> None:
         self.state = state
-        self.cluster = scheduling_state(state)
+        self.cluster = snapshot_of(state).cluster
         self.inventory, self.allocated = self.cluster.inventory, self.cluster.allocated
         self._uses: dict[DeviceId, list[Use]] = {}
         for claim in state.allocated_claims:
@@ -66,7 +66,6 @@ class ClusterDevices:
         self._ledgers: dict[PoolId, Ledger] = {}
 
     def _note(self, claim: Object) -> None:
-        self.cluster.hold(claim)
         who = holder(full_name(claim), claim)
         for result in results_of(claim):
             self._uses.setdefault(device_id(result), []).append(Use(who, result))
@@ -172,17 +171,6 @@ class ClusterDevices:
 
     def _is_used_up(self, device: Device) -> bool:
         return any(each.left is not None and each.takes.cmp(each.left) > 0 for each in self.counters(device))
-
-
-def scheduling_state(state: ClusterState) -> SchedulingState:
-    """The cluster without its claims, as kube-scheduler sees it."""
-    slices = state.of(RESOURCE_SLICE.name).values()
-    cluster = SchedulingState(state.features, state.all_nodes(), state.classes, slices)
-    for rule in state.of(DEVICE_TAINT_RULE.name).values() if state.features.device_taints else ():
-        cluster.put_rule(rule)
-    for patch in state.of(RESOURCE_SLICE_PATCH.name).values():
-        cluster.put_patch(patch)
-    return cluster
 
 
 def patch_failures(devices: ClusterDevices) -> Iterator[str]:

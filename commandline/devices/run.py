@@ -115,12 +115,13 @@ def _remarks(
     from commandline.devices.cluster_devices import on_devices, patch_failures
     from commandline.reports.writing import failure_lines
     from commandline.unknowns import consequences
+    from resourceapi.kinds import RESOURCE_SLICE
 
     yield from failure_lines(devices.state.failures)
     yield from consequences(devices.state.unread)
     for each in filters.failed:
         yield f"{each.option} fails on {on_devices(each.devices, each.device.id)}: {each.error}"
-    if not chosen:
+    if not chosen and RESOURCE_SLICE.name not in devices.state.unread:
         yield filters.nothing()
     if filters.are_empty and not options.names:
         yield from patch_failures(devices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 
 from commandline.main import main
 from tests.commandline import snapshot_files
+from tests.commandline.odd_values import spoil
 from tests.commandline.snapshot_files import assert_snapshot
 
 DIRECTORY = snapshot_files.DIRECTORY / "devices"
@@ -128,3 +130,15 @@ def test_unreadable_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert code == 2
     assert "gpu.example.com/n1/gpu-1" in written
     assert said.startswith(f"{tmp_path}/broken.yaml: error: line 1: ")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_odd_values(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever is in an inventory, there is a report."""
+    chance = random.Random(seed)
+    documents = list(yaml.safe_load_all(Path("cluster.yaml").read_text(encoding="utf-8")))
+    spoil(chance.choice(documents), chance)
+    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump_all(documents), encoding="utf-8")
+    for options in (["-o", "wide"], ["-o", "json"]):
+        assert main(["devices", "--inventory", str(tmp_path / "cluster.yaml"), *options]) in (0, 2)
+    capsys.readouterr()
