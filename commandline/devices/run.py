@@ -27,7 +27,7 @@ def run(options: Namespace) -> int:
 
     :raises UsageError: for options that contradict each other, or name what does not exist.
     """
-    from allocator.time_limit import TimeLimit
+    from allocator.time_limit import OutOfTime, TimeLimit
     from commandline.devices.cluster_devices import ClusterDevices
     from commandline.devices.filters import Filters, named
     from commandline.reports.escaping import complain
@@ -40,7 +40,10 @@ def run(options: Namespace) -> int:
         return _compare(options, state, existing)
     devices = ClusterDevices(state)
     filters = Filters(options, devices, TimeLimit(options.timeout))
-    chosen = list(filters.of(devices))
+    try:
+        chosen = list(filters.of(devices))
+    except OutOfTime:
+        raise UsageError(f"the selectors took longer than {options.timeout:g} s (--timeout)") from None
     if options.names:
         chosen = named(chosen, options.names)
     _write(options, devices, chosen)

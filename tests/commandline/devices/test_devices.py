@@ -51,6 +51,7 @@ WRONG = {
     "--node n3": "claimcheck: --node n3: there is no such node",
     "--class a1000": "claimcheck: --class a1000: there is no such class; did you mean a100?",
     "--selector 1": "claimcheck: --selector: must evaluate to bool",
+    "--timeout 1e-9 --class a100": "claimcheck: the selectors took longer than 1e-09 s (--timeout)\n",
     "quarter-9": "claimcheck: no device quarter-9; did you mean quarter-0?",
     "n2/gpu": "claimcheck: no device n2/gpu",
 }
