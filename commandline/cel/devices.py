@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from resourceapi.objects import Object
     from resourceapi.releases import Profile
 
-#: The kinds that the devices of a live cluster depend on.
-KINDS = (RESOURCE_SLICE.name, RESOURCE_SLICE_PATCH.name, DEVICE_CLASS.name)
+#: The kinds that the devices of a live cluster depend on; on classes only where patches name some.
+KINDS = (RESOURCE_SLICE.name, RESOURCE_SLICE_PATCH.name)
 
 
 class Devices:
@@ -48,14 +48,19 @@ class Devices:
 
         :raises UsageError: if a class cannot be read that a patch names.
         """
-        patches = list(self._patches.values())
-        named = {text(mapping(patch, "spec", "devices", "filter"), "deviceClassName") for patch in patches}
+        named = self.named_classes
         classes = {
             name: self._read(manifest, manifest.value, DEVICE_CLASS)
             for name, manifest in self._classes.items()
             if name in named
         }
-        return effective_devices(self._slices, patches, classes, self._profile)
+        return effective_devices(self._slices, list(self._patches.values()), classes, self._profile)
+
+    @property
+    def named_classes(self) -> set[str]:
+        """The DeviceClasses that patches name."""
+        filters = (mapping(patch, "spec", "devices", "filter") for patch in self._patches.values())
+        return {name for each in filters if (name := text(each, "deviceClassName"))}
 
     def _read(self, manifest: Manifest, value: dict[str, Any], kind: Kind) -> Object:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
@@ -67,15 +67,19 @@ def _cluster(options: Namespace) -> LiveCluster | None:
 
 def _devices(options: Namespace, profile: Profile, cluster: LiveCluster | None) -> DeviceInventory:
     """The devices that the options name, as the patches of the cluster change them."""
-    from commandline.cel.devices import Devices
+    from commandline.cel.devices import KINDS, Devices
+    from resourceapi.kinds import DEVICE_CLASS
 
     devices = Devices(profile)
     for manifest in _manifests(options.device):
         devices.learn(manifest, _as_slice(manifest))
     for manifest in _manifests(options.inventory):
         devices.learn(manifest, manifest.value)
-    for manifest in _live(cluster, profile) if cluster else ():
+    for manifest in _live(cluster, profile, KINDS) if cluster else ():
         devices.learn(manifest, manifest.value)
+    if cluster and devices.named_classes:
+        for manifest in _live(cluster, profile, (DEVICE_CLASS.name,)):
+            devices.learn(manifest, manifest.value)
     inventory = devices.inventory()
     if not len(inventory):
         searched = [
@@ -87,15 +91,14 @@ def _devices(options: Namespace, profile: Profile, cluster: LiveCluster | None) 
     return inventory
 
 
-def _live(cluster: LiveCluster, profile: Profile) -> Iterator[LiveObject]:
-    """The ResourceSlices of a cluster, and what changes their devices.
+def _live(cluster: LiveCluster, profile: Profile, kinds: Collection[str]) -> Iterator[LiveObject]:
+    """The objects of some kinds in a cluster.
 
     :raises UsageError: if they cannot be read.
     """
-    from commandline.cel.devices import KINDS
     from commandline.results import Failure
 
-    for found in cluster.objects(profile, kinds=KINDS):
+    for found in cluster.objects(profile, kinds=kinds):
         if isinstance(found, Failure):
             raise UsageError(f"{found.file}: {found.message}")
         yield found

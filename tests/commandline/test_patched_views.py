@@ -262,6 +262,23 @@ def test_cel_without_the_right(
     assert "resourceslicepatches: the server answers 403" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("filter", "code"), [({"pool": "n2"}, 0), ({"deviceClassName": DRIVER}, 2)])
+def test_cel_without_the_right_to_classes(
+    filter: dict[str, str],
+    code: int,
+    cluster: FakeCluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Classes are asked for only where a patch names one."""
+    where = _live(cluster, tmp_path)
+    cluster.has_patches = True
+    cluster.lists[f"/apis/{OWN}/resourceslicepatches"] = [patch("model", **filter)]
+    cluster.forbidden = {"/apis/resource.k8s.io/v1/deviceclasses"}
+    assert main(["cel", MODEL, *where]) == code
+    assert ("deviceclasses: the server answers 403" in capsys.readouterr().err) is (code == 2)
+
+
 def test_unreadable_patch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A patch that no server could have stored is reported, not passed over."""
     broken = {**PATCH, "spec": {"devices": {"attributes": ["not", "a", "map"]}}}
