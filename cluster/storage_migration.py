@@ -3,7 +3,7 @@
 API servers store custom resources under other keys than built-in ones, so objects of one are not visible in the other.
 All objects are therefore saved before the change and created again after it, with their status. As nothing may allocate
 devices in between, a running scheduler is an error. Objects of diagnostic kinds are left alone: they ask for one report,
-which they got when they were made.
+which they got when they were made. So are those of kinds that the built-in API does not have.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _renewed(api: Api, name: str) -> str:
 
 
 def saved(api: Api) -> Iterator[Object]:
-    """All DRA objects of a cluster but those of diagnostic kinds, each in the newest version that it serves.
+    """All DRA objects of a cluster but those that are left alone, each in the newest version that it serves.
 
     :raises Refused: if some cannot be read.
     """
@@ -189,7 +189,7 @@ def _wanted(objects: Iterable[Object], served: Mapping[str, str]) -> dict[Key, O
     wanted: dict[Key, Object] = {}
     for obj in objects:
         kind = text(obj, "kind")
-        if KINDS[kind].diagnostic:
+        if _is_left_alone(KINDS[kind]):
             continue
         if kind not in served:
             raise Refused(
@@ -219,8 +219,13 @@ def _discovered(api: Api) -> Discovery:
 
 
 def _served(api: Api) -> dict[str, str]:
-    """The newest version of each kind that a cluster serves, diagnostic kinds left out."""
-    return {kind.name: version for kind, version in _discovered(api).kinds() if not kind.diagnostic}
+    """The newest version of each kind that a cluster serves, without those that are left alone."""
+    return {kind.name: version for kind, version in _discovered(api).kinds() if not _is_left_alone(kind)}
+
+
+def _is_left_alone(kind: Kind) -> bool:
+    """Whether objects of a kind are not moved: nothing depends on them, or the built-in API has none."""
+    return kind.diagnostic or kind.proposed
 
 
 def _check_discovery(api: Api) -> None:

@@ -199,16 +199,26 @@ def test_what_was_left_behind_goes() -> None:
     ]
 
 
-def test_requests_for_reports_are_left_alone() -> None:
-    """They were answered when they were made: they are not saved, restored or deleted, whatever either cluster serves."""
-    report = a_request_for_a_report()
+def a_patch() -> Object:
+    return {
+        "apiVersion": f"{GROUP}/v1alpha3",
+        "kind": "ResourceSlicePatch",
+        "metadata": {"name": "patch", "uid": "old"},
+        "spec": {"devices": {}},
+    }
+
+
+@pytest.mark.parametrize("report", [a_request_for_a_report(), a_patch()], ids=lambda obj: obj["kind"])
+def test_some_kinds_are_left_alone(report: Object) -> None:
+    """Requests for reports were answered when they were made, and the built-in API has no patches: they are not saved,
+    restored or deleted, whatever either cluster serves."""
     cluster = FakeCluster(a_class("c"), report)
     objects = list(saved(cluster))
     assert [key_of(obj) for obj in objects] == [Key("DeviceClass", "", "c")]
     assert clear(cluster, objects, quiet) == 1
     assert list(cluster.objects) == [key_of(report)]
     assert restore(cluster, [*objects, report], quiet) == 1
-    cluster.not_served = "ResourcePoolStatusRequest"
+    cluster.not_served = report["kind"]
     assert restore(cluster, [*objects, report], quiet) == 1
 
 
