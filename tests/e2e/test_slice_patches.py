@@ -31,7 +31,7 @@ DENIED = 'admission webhook "patches.claimcheck.example.com" denied the request:
 
 def _is_asked(case: RuleCase) -> bool:
     request = case.request(PROFILE)
-    return request["verb"] == "create" and request["apiVersion"].startswith(OWN_GROUP)
+    return bool(request["verb"] == "create" and request["apiVersion"].startswith(OWN_GROUP))
 
 
 CASES = [
