@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -114,6 +114,8 @@ class Slice:
             (entry.get("name", ""), values_of(entry.get("counters")))
             for entry in self.spec.get("sharedCounters") or ()
         ]
+        #: what expressions see of the devices (see `allocator.patches.criterion`)
+        self.sights: dict[object, tuple[Hashable, ...]] = {}
         self.has_groups = any(device.groups for device in self.devices)
         #: whether it matters beyond its nodes: it has counters, or devices take from some
         self.is_counting = bool(self.counter_sets) or any(device.consumes for device in self.devices)
@@ -121,6 +123,7 @@ class Slice:
     def with_shapes(self, devices: Sequence[DeviceShape], shapes: ShapeRegistry) -> Slice:
         """A slice that differs in the shapes of its devices; they share all else."""
         other = copy(self)
+        other.sights = {}
         other.devices = tuple(
             Device(_reshaped(device, shape), other, shape)
             for device, shape in zip(self.devices, devices, strict=True)

@@ -14,6 +14,10 @@ from resourceapi.objects import EMPTY, Object
 Reads = frozenset[Key]
 """What is looked up by literal names; a key without a name asks whether there is anything of the domain."""
 
+Wanted = tuple[str, tuple[str, object]]
+"""The full name of an attribute, and a value with its type."""
+
+_SCALARS = {str: "string", int: "int", bool: "bool"}
 _SHARING: Key = ("allowMultipleAllocations", "", "")
 
 
@@ -108,3 +112,34 @@ def _has_domain(properties: DeviceProperties, map_: str, domain: str) -> bool:
     entries = properties.attributes if map_ == ATTRIBUTES else properties.capacity
     own = domain == properties.driver
     return any(name.startswith(f"{domain}/") or (own and "/" not in name) for name in entries or EMPTY)
+
+
+def wanted_value(root: Node) -> Wanted | None:
+    """An attribute, and the only value with which the expression can be true; on devices with another one it is false.
+
+    It is what is evaluated first: a comparison of the attribute with a literal, alone or at the beginning of a conjunction.
+    """
+    node = root
+    while isinstance(node, Call) and node.function == "_&&_":
+        node = node.args[0]
+    if not isinstance(node, Call) or node.function != "_==_":
+        return None
+    one, other = node.args
+    lookup, literal = (as_lookup(one), other) if isinstance(other, Literal) else (as_lookup(other), one)
+    if lookup is None or lookup.optional or lookup.map != ATTRIBUTES or not isinstance(literal, Literal):
+        return None
+    type_ = _SCALARS.get(type(literal.value))
+    return None if type_ is None else (lookup.qualified, (type_, literal.value))
+
+
+def scalar_value(properties: DeviceProperties, full: str) -> tuple[str, object] | None:
+    """The value of an attribute of this full name with its type, None if there is not exactly one."""
+    attributes = properties.attributes
+    domain, _, bare = full.partition("/")
+    entry = attributes.get(full)
+    if domain == properties.driver and bare in attributes:
+        entry = attributes[bare] if entry is None else None
+    if not entry or len(entry) != 1:
+        return None
+    ((type_, value),) = entry.items()
+    return (type_, value) if type_ in _SCALARS.values() else None

@@ -47,7 +47,9 @@ class Changes:
         """
         now = self._matcher.of(slice, time_limit)
         if before is None:
-            return now if any(each is not NOTHING for each in now) else None
+            return now if now and any(each is not NOTHING for each in now) else None
+        if now is None:
+            now = [NOTHING] * len(before)
         found = [self._after(old, new) for old, new in zip(before, now, strict=True)]
         return found if any(new is not old for old, new in zip(before, found, strict=True)) else None
 

@@ -11,15 +11,14 @@ from itertools import chain
 from allocator.bounded_cache import remember
 from allocator.devices import Slice
 from allocator.patches.applied import Applied
-from allocator.patches.criterion import Criterion, Expressions, Kind, Kinds, read_by
+from allocator.patches.criterion import NO_KIND, Criterion, Expressions, Kind, Kinds, read_by
 from allocator.patches.device_names import NameIndex
 from allocator.patches.patch import Patch
 from allocator.patches.taint_rule import TaintRule
 from allocator.time_limit import UNLIMITED, TimeLimit
-from deviceselectors.device_properties import DeviceProperties
 from deviceselectors.sight import Reads
 
-_MAX_SEEN = 4096
+_MAX_FOUND = 65_536
 
 Conditional = tuple[Patch, Criterion]
 
@@ -48,7 +47,7 @@ class Matcher:
             if criterion is None:
                 parts = [expressions.of(text) for text in texts]
                 what = read_by(parts)
-                criterion = Criterion(parts, kinds.setdefault(what, Kinds(what)))
+                criterion = Criterion(parts, kinds.setdefault(what, Kinds(what, expressions.sights)))
                 criteria[texts] = criterion
             if patch.names.pool is None and patch.names.device is None:
                 self._broad.setdefault(criterion, []).append(patch)
@@ -58,39 +57,33 @@ class Matcher:
         self._plain = NameIndex((each.names, each) for each in plain)
         self._named = NameIndex((each.names, (each, criterion)) for each, criterion in named)
         self._rules = NameIndex((each.names, each) for each in rules if each.names is not None)
-        self._seen: dict[DeviceProperties, tuple[Kind, ...]] = {}
         self._found: dict[tuple[object, ...], Applied] = {}
 
-    def of(self, slice: Slice, time_limit: TimeLimit = UNLIMITED) -> list[Applied]:
+    def of(self, slice: Slice, time_limit: TimeLimit = UNLIMITED) -> list[Applied] | None:
         """What applies to each device of a slice, which is as it was published; the same object for the same.
 
+        :returns: None if nothing applies to any of them.
         :raises allocator.time_limit.OutOfTime: if the time is over before that is known.
         """
         pool = slice.pool
         plain, named, rules = self._plain.near(pool), self._named.near(pool), self._rules.near(pool)
+        of_kinds = [each.of(slice, time_limit) for each in self._kinds]
+        if not (plain or named or rules or any(kind is not NO_KIND for each in of_kinds for kind in each)):
+            return None
+        conditions = _Conditions(slice, time_limit)
         found = []
-        for device in slice.devices:
-            name, properties = device.id.device, device.shape.properties
+        for place, device in enumerate(slice.devices):
+            name = device.id.device
             patches, taints, conditional = plain.of_device(name), rules.of_device(name), named.of_device(name)
-            kinds = self._kinds_of(properties, time_limit) if self._kinds else ()
-            chosen: tuple[Patch, ...] = ()
-            failed: tuple[Patch, ...] = ()
-            if conditional:
-                chosen, failed = _outcomes(conditional, properties, time_limit)
+            kinds = tuple([each[place] for each in of_kinds])
+            chosen, failed = conditions.outcomes(conditional, place) if conditional else ((), ())
             key = (id(patches), id(taints), kinds, chosen, failed)
             applied = self._found.get(key)
             if applied is None:
                 applied = self._applied((*patches, *chosen), taints, failed, kinds, pool.driver)
-                remember(self._found, key, applied, 16 * _MAX_SEEN)
+                remember(self._found, key, applied, _MAX_FOUND)
             found.append(applied)
         return found
-
-    def _kinds_of(self, properties: DeviceProperties, time_limit: TimeLimit) -> tuple[Kind, ...]:
-        kinds = self._seen.get(properties)
-        if kinds is None:
-            kinds = tuple([each.of(properties, time_limit) for each in self._kinds])
-            remember(self._seen, properties, kinds, _MAX_SEEN)
-        return kinds
 
     def _applied(
         self,
@@ -113,18 +106,25 @@ class Matcher:
                     yield patch
 
 
-def _outcomes(
-    conditional: Iterable[Conditional], properties: DeviceProperties, time_limit: TimeLimit
-) -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
-    """The patches that choose devices with these properties, and those that fail on them."""
-    known: dict[Kinds, Kind] = {}
-    chosen, failed = [], []
-    for patch, criterion in conditional:
-        kind = known.get(criterion.kinds)
-        if kind is None:
-            kind = known[criterion.kinds] = criterion.kinds.of(properties, time_limit)
-        if criterion in kind.matching:
-            chosen.append(patch)
-        elif criterion in kind.failing:
-            failed.append(patch)
-    return tuple(chosen), tuple(failed)
+class _Conditions:
+    """What expressions say of the devices of a slice."""
+
+    def __init__(self, slice: Slice, time_limit: TimeLimit) -> None:
+        self._slice = slice
+        self._time_limit = time_limit
+        self._known: dict[Kinds, list[Kind]] = {}
+
+    def outcomes(
+        self, conditional: Iterable[Conditional], place: int
+    ) -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
+        """The patches that choose the device at a place, and those that fail on it."""
+        chosen, failed = [], []
+        for patch, criterion in conditional:
+            kinds = self._known.get(criterion.kinds)
+            if kinds is None:
+                kinds = self._known[criterion.kinds] = criterion.kinds.of(self._slice, self._time_limit)
+            if criterion in kinds[place].matching:
+                chosen.append(patch)
+            elif criterion in kinds[place].failing:
+                failed.append(patch)
+        return tuple(chosen), tuple(failed)
