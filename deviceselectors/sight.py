@@ -18,6 +18,7 @@ Wanted = tuple[str, tuple[str, object]]
 """The full name of an attribute, and a value with its type."""
 
 _SCALARS = {str: "string", int: "int", bool: "bool"}
+_SCALAR_TYPES = frozenset(_SCALARS.values())
 _SHARING: Key = ("allowMultipleAllocations", "", "")
 
 
@@ -132,14 +133,16 @@ def wanted_value(root: Node) -> Wanted | None:
     return None if type_ is None else (lookup.qualified, (type_, literal.value))
 
 
-def scalar_value(properties: DeviceProperties, full: str) -> tuple[str, object] | None:
-    """The value of an attribute of this full name with its type, None if there is not exactly one."""
+def scalar_value(properties: DeviceProperties, full: str, bare: str) -> tuple[str, object] | None:
+    """The value of an attribute with its type, None if there is not exactly one.
+
+    :param bare: its name without the domain of the driver; the full name if it is of another domain.
+    """
     attributes = properties.attributes
-    domain, _, bare = full.partition("/")
-    entry = attributes.get(full)
-    if domain == properties.driver and bare in attributes:
-        entry = attributes[bare] if entry is None else None
+    entry = attributes.get(bare)
+    if full != bare and full in attributes:
+        entry = None if entry else attributes[full]
     if not entry or len(entry) != 1:
         return None
-    ((type_, value),) = entry.items()
-    return (type_, value) if type_ in _SCALARS.values() else None
+    (value,) = entry.items()
+    return value if value[0] in _SCALAR_TYPES else None

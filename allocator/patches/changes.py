@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from bisect import insort
+from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import chain
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from allocator.bounded_cache import remember
 from allocator.devices import Slice
 from allocator.patches.applied import NOTHING, Applied
 from allocator.patches.device_names import DeviceNames
 from allocator.patches.matcher import Matcher
+from allocator.patches.patch import Patch
+from allocator.patches.taint_rule import TaintRule
 from allocator.time_limit import UNLIMITED, TimeLimit
 
 _MAX_KNOWN = 16_384
+
+Item = TypeVar("Item", Patch, TaintRule)
+_name, _order, _place = attrgetter("name"), attrgetter("order"), attrgetter("place")
 
 
 class Changes:
@@ -20,8 +30,8 @@ class Changes:
     def __init__(
         self,
         matcher: Matcher,
-        patches: Collection[str],
-        rules: Collection[str],
+        patches: AbstractSet[str],
+        rules: AbstractSet[str],
         names: Collection[DeviceNames],
     ) -> None:
         """Take what has changed.
@@ -61,9 +71,35 @@ class Changes:
         return found
 
     def _find(self, before: Applied, now: Applied) -> Applied:
-        found = Applied.of(
-            (*[each for each in before.patches if each.name not in self._patches], *now.patches),
-            (*[each for each in before.rules if each.name not in self._rules], *now.rules),
-            (*[each for each in before.failed if each.name not in self._patches], *now.failed),
+        if now is NOTHING and not self._concern(before):
+            return before
+        found = Applied(
+            _replaced(before.patches, self._patches, now.patches, _order),
+            _replaced(before.rules, self._rules, now.rules, _place),
+            _replaced(before.failed, self._patches, now.failed, _order),
         )
-        return before if found.equals(before) else found
+        if found.equals(before):
+            return before
+        return NOTHING if found.equals(NOTHING) else found
+
+    def _concern(self, applied: Applied) -> bool:
+        """Whether any of what applies has changed."""
+        patches = chain(applied.patches, applied.failed)
+        return not (
+            self._patches.isdisjoint(map(_name, patches))
+            and self._rules.isdisjoint(map(_name, applied.rules))
+        )
+
+
+def _replaced(
+    before: Sequence[Item], changed: AbstractSet[str], now: Iterable[Item], key: Callable[[Item], Any]
+) -> tuple[Item, ...]:
+    """What was there before, in order, without what has changed, and with what there is of that now."""
+    found = (
+        list(before)
+        if changed.isdisjoint(map(_name, before))
+        else [each for each in before if each.name not in changed]
+    )
+    for each in now:
+        insort(found, each, key=key)
+    return tuple(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from itertools import chain
 
 from allocator.bounded_cache import remember
 from allocator.devices import Slice
@@ -145,7 +146,7 @@ class Kinds:
         self._reads = reads
         self._sights = sights
         self._found: dict[Hashable, Kind] = {}
-        self._by_value: dict[str, dict[tuple[str, object], list[Criterion]]] | None = None
+        self._by_value: dict[str, dict[str, dict[object, list[Criterion]]]] | None = None
         #: those that more than one value of an attribute can make true
         self._rest: list[Criterion] = []
 
@@ -187,24 +188,27 @@ class Kinds:
         if self._by_value is None:
             self._by_value = self._sorted()
         found = self._rest
+        domain = f"{properties.driver}/"
         for name, by_value in self._by_value.items():
-            value = scalar_value(properties, name)
-            if value is None:
-                found = [*found, *(each for criteria in by_value.values() for each in criteria)]
-                continue
-            for of_type, criteria in by_value.items():
-                if of_type == value or of_type[0] != value[0]:
-                    found = [*found, *criteria]
+            value = scalar_value(properties, name, name.removeprefix(domain))
+            by_type = None if value is None else by_value.get(value[0])
+            if value is None or by_type is None or len(by_value) > 1:
+                all_ = (each for by_type in by_value.values() for each in by_type.values())
+                found = [*found, *chain.from_iterable(all_)]
+            elif value[1] in by_type:
+                found = [*found, *by_type[value[1]]]
         return found
 
-    def _sorted(self) -> dict[str, dict[tuple[str, object], list[Criterion]]]:
-        found: dict[str, dict[tuple[str, object], list[Criterion]]] = {}
+    def _sorted(self) -> dict[str, dict[str, dict[object, list[Criterion]]]]:
+        found: dict[str, dict[str, dict[object, list[Criterion]]]] = {}
         for criterion in self.criteria:
             wanted = criterion.wanted
             if wanted is None:
                 self._rest.append(criterion)
             else:
-                found.setdefault(wanted[0], {}).setdefault(wanted[1], []).append(criterion)
+                name, (of_type, value) = wanted
+                by_value = found.setdefault(name, {}).setdefault(of_type, {})
+                by_value.setdefault(value, []).append(criterion)
         return found
 
 

@@ -120,7 +120,7 @@ class Merge:
         """All that there is, for slices to which nothing has been applied."""
         if self._everything is None:
             matcher = self._matcher(self._patches.values(), self._rules.values())
-            self._everything = Changes(matcher, self._patches, self._rules, ())
+            self._everything = Changes(matcher, self._patches.keys(), self._rules.keys(), ())
         return self._everything
 
     @property

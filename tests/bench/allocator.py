@@ -180,18 +180,18 @@ def _changes() -> None:
     """What a change costs among 5,000 nodes with 8 devices each, and how much memory those take."""
     cluster = _large_cluster()
     cluster.warm_up()
-    pod = _pod("pod")
+    pod = wanted_claim("pod")
     cluster.place([pod], Mode.ALL_NODES)
     gc.collect()
     print(f"{_NODES:,} nodes with {_DEVICES} devices each{'':24}{'median':>11}{'worst':>11}")
-    _latency("a slice changes", lambda index: cluster.put_slice(_slice(index, f"H{index % 3}")))
+    _latency("a slice changes", lambda index: cluster.put_slice(large_slice(index, f"H{index % 3}")))
     _latency("the next pod after it", lambda _: cluster.place([pod], Mode.ALL_NODES), before=cluster)
     (shared_slice,) = decoded("ResourceSlice", [_slice_json(0, "net") | {"metadata": {"name": "net"}}])
     del shared_slice["spec"]["nodeName"]
     shared_slice["spec"]["allNodes"] = True
     shared_slice["spec"]["pool"]["name"] = "net"
     _latency("a slice for all nodes comes or goes", lambda index: _toggle(cluster, shared_slice, index))
-    claims = [_pod(f"held-{index}") for index in range(100)]
+    claims = [wanted_claim(f"held-{index}") for index in range(100)]
     _latency("a pod is placed", lambda index: cluster.place([claims[index]], Mode.FIRST_FIT))
     _latency("a claim is released", lambda index: cluster.release(claims[index]))
     _latency("a node's labels change", lambda index: cluster.put_node(_node(index) | {"kind": "Node"}))
@@ -206,7 +206,7 @@ def _latency(title: str, change: Callable[[int], object], before: SchedulingStat
     times = []
     for index in range(100):
         if before is not None:
-            before.put_slice(_slice(index, f"B{index % 3}"))
+            before.put_slice(large_slice(index, f"B{index % 3}"))
         start = time.process_time()
         change(index)
         times.append(time.process_time() - start)
@@ -237,7 +237,7 @@ def _large_cluster() -> SchedulingState:
         }
     )
     for index in range(_NODES):
-        replay.cluster.put_slice(_slice(index, f"H{index % 3}"))
+        replay.cluster.put_slice(large_slice(index, f"H{index % 3}"))
     return replay.cluster
 
 
@@ -250,7 +250,8 @@ def _node(index: int) -> dict[str, Any]:
     return {"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}}
 
 
-def _slice(index: int, model: str) -> dict[str, Any]:
+def large_slice(index: int, model: str) -> dict[str, Any]:
+    """A slice of the large cluster, decoded."""
     (found,) = decoded("ResourceSlice", [_slice_json(index, model)])
     return found
 
@@ -278,7 +279,8 @@ def _slice_json(index: int, model: str) -> dict[str, Any]:
     return {"metadata": {"name": f"slice-{index}"}, "spec": spec}
 
 
-def _pod(name: str) -> dict[str, Any]:
+def wanted_claim(name: str) -> dict[str, Any]:
+    """A claim for one of the GPUs of a model."""
     selector = _selects(f'device.attributes["{_DRIVER}"].model == "H1"')
     wanted = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1, "selectors": [selector]}
     spec = {"devices": {"requests": [{"name": "gpu", "exactly": wanted}]}}
@@ -290,8 +292,8 @@ def _memory() -> str:
     cluster = _large_cluster()
     cluster.warm_up()
     for index in range(10):
-        cluster.place([_pod(str(index))], Mode.FIRST_FIT)
-        cluster.place([_pod(str(index))], Mode.ALL_NODES)
+        cluster.place([wanted_claim(str(index))], Mode.FIRST_FIT)
+        cluster.place([wanted_claim(str(index))], Mode.ALL_NODES)
     return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
 
 

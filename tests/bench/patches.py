@@ -1,0 +1,139 @@
+"""`python -m tests.bench.patches`: what ResourceSlicePatches cost in a large cluster, beside the same cluster without them.
+
+1,000 patches, half of them with selectors, and 20,000 devices, each with a serial number. Printed are processor times, memory,
+and their ratios to those without patches; nothing is asserted about them.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from allocator.features import GATES, Features
+from allocator.scheduling import Mode, SchedulingState
+from resourceapi.objects import Object
+from tests.bench.allocator import large_slice, wanted_claim
+from tests.bench.scenarios import decoded
+
+_NODES, _PATCHES, _DEVICES = 2_500, 1_000, 8
+_DRIVER = "gpu.example.com"
+_OWN = f'device.attributes["{_DRIVER}"]'
+
+Selector = Callable[[int], str]
+SELECTORS: dict[str, Selector] = {
+    "of models": lambda number: (
+        f'device.driver == "{_DRIVER}" && {_OWN}.model == "H{number % 3}" && {_OWN}.index == {number % 8}'
+    ),
+    "of capacity": lambda number: (
+        f'device.capacity["{_DRIVER}"].memory.compareTo(quantity("{number}Gi")) > 0'
+    ),
+    "of one device": lambda number: f'{_OWN}.uuid == "GPU-{number:08d}-{number % 8}"',
+    "of all": lambda _: "true",
+}
+
+
+def main() -> None:
+    if len(sys.argv) == 2:
+        print(_memory(sys.argv[1]))
+        return
+    print(
+        f"{_PATCHES:,} patches, {_NODES * _DEVICES:,} devices{'':22}"
+        + "".join(f"{each:>16}" for each in SELECTORS)
+    )
+    columns = [_measured(selector) for selector in SELECTORS.values()]
+    for name in columns[0]:
+        print(f"  {name:50}" + "".join(f"{column[name]:>16}" for column in columns))
+    plain = float(_asked("none"))
+    ratios = [f"{float(_asked(name)) / plain:15.2f}x" for name in SELECTORS]
+    print(f"  {f'memory of the process, to {plain:.0f} MB without':50}" + "".join(ratios))
+
+
+def _measured(selector: Selector) -> dict[str, str]:
+    plain, patched = _cluster(), _cluster()
+    gc.collect()
+    gc.freeze()
+    found = {"first merge": f"{_seconds(lambda: _fill(patched, selector)):.2f} s"}
+    for kind, number in (("with a selector", 0), ("with names", 1)):
+        times = []
+        for value in range(10):
+            change = patch(number, selector, f"other-{value}")
+            times.append(_seconds(lambda change=change: _change(patched, change)))  # type: ignore[misc]
+        found[f"a patch {kind} changes"] = f"{sorted(times)[5] * 1e3:.1f} ms"
+    for state in (plain, patched):
+        state.warm_up()
+        _schedule(state)
+    before, after = [min(_seconds(partial(_schedule, state)) for _ in range(5)) for state in (plain, patched)]
+    found["scheduling, to that without"] = f"{after / before:.2f}x"
+    gc.unfreeze()
+    return found
+
+
+def _cluster() -> SchedulingState:
+    nodes = [{"metadata": {"name": f"node-{index}"}} for index in range(_NODES)]
+    (device_class,) = decoded("DeviceClass", [{"metadata": {"name": "gpu"}, "spec": {}}])
+    slices = [large_slice(index, f"H{index % 3}") for index in range(_NODES)]
+    return SchedulingState(Features(GATES), nodes, {"gpu": device_class}, slices)
+
+
+def _fill(state: SchedulingState, selector: Selector) -> None:
+    for number in range(_PATCHES):
+        state.put_patch(patch(number, selector))
+    state.settle()
+
+
+def _change(state: SchedulingState, patch: Object) -> None:
+    state.put_patch(patch)
+    state.settle()
+
+
+def patch(number: int, selector: Selector, value: str = "value") -> Object:
+    """A patch of an even number has a selector, one of an odd number the names of a pool, and half of these of a device."""
+    filter: dict[str, Any] = {"driver": _DRIVER, "pool": f"node-{number * 2}"}
+    if number % 4 == 1:
+        filter["device"] = f"gpu-{number % 8}"
+    if number % 2 == 0:
+        filter = {"selectors": [{"cel": {"expression": selector(number)}}]}
+    attributes = {f"admin.example.com/a{number % 20}": {"string": value}, f"{_DRIVER}/rack": {"int": number}}
+    devices = {"filter": filter, "priority": number % 5, "attributes": attributes}
+    (found,) = decoded(
+        "ResourceSlicePatch", [{"metadata": {"name": f"patch-{number}"}, "spec": {"devices": devices}}]
+    )
+    return found
+
+
+def _schedule(state: SchedulingState) -> None:
+    claims = [wanted_claim(f"claim-{index}") for index in range(20)]
+    for claim in claims:
+        state.place([claim], Mode.SCHEDULER)
+    for claim in claims:
+        state.release(claim)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def _asked(name: str) -> str:
+    """What a process of its own says about its memory, in MB."""
+    return subprocess.check_output([sys.executable, "-m", "tests.bench.patches", name], text=True)
+
+
+def _memory(name: str) -> float:
+    state = _cluster()
+    if name in SELECTORS:
+        _fill(state, SELECTORS[name])
+    state.warm_up()
+    _schedule(state)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    main()
