@@ -96,6 +96,20 @@ def test_a_request_fails(scene: str, nth: int, fault: Fault | int) -> None:
     assert_bound(sidecar)
 
 
+@pytest.mark.parametrize("fault", [Fault.REFUSED, 403, 409], ids=str)
+def test_nothing_is_to_be_taken_back_from_a_pod_that_needs_no_claim(fault: Fault | int) -> None:
+    """kube-controller-manager has found that its template asks for nothing."""
+    asked = pod("p")
+    asked["spec"]["resourceClaims"] = [{"name": "t", "resourceClaimTemplateName": "t"}]
+    api = cluster({**asked, "status": {"resourceClaimStatuses": [{"name": "t"}]}})
+    sidecar = Sidecar(api)
+    api.fail(1, fault)
+    assert sidecar.schedule("p") != ""
+    assert len(sidecar.undoing) == 0
+    assert sidecar.schedule("p") == ""
+    assert node_of(api, "p") == "n1"
+
+
 @pytest.mark.parametrize("then", [Fault.REFUSED, Fault.LOST, Fault.TWICE, 409, 500], ids=str)
 @pytest.mark.parametrize(("scene", "nth"), CASES)
 def test_undoing_fails(scene: str, nth: int, then: Fault | int) -> None:
