@@ -29,7 +29,7 @@ from scheduler.undoing import Undoing
 
 #: How many pods wait at most; the oldest are left out, and come again when they are refused again.
 MOST_PODS = 1_000
-PAUSE_SECONDS = 0.1
+PAUSE_SECONDS, RETRY_SECONDS = 0.1, 1.0
 
 
 class Releaser:
@@ -99,27 +99,39 @@ class Releasing:
             return
         with self._lock:
             self._queue[refused.pod.uid] = refused
-            if len(self._queue) > MOST_PODS:
+            while len(self._queue) > MOST_PODS:
                 self._queue.popitem(last=False)
 
     def run(self, ending: Event) -> None:
         """Take back until told to end."""
-        while not ending.wait(PAUSE_SECONDS):
-            self.release()
+        pause = PAUSE_SECONDS
+        while not ending.wait(pause):
+            pause = RETRY_SECONDS if self.release() else PAUSE_SECONDS
 
-    def release(self) -> None:
-        """Take back what can be, for each pod that was noted."""
-        while self._queue:
-            with self._lock:
-                _, refused = self._queue.popitem(last=False)
-            try:
-                self._release(refused.pod, [each for each in refused.claims if each.is_allocated])
-            except NotLeading:
-                continue
-            except ClaimcheckError as error:
-                log(logging.WARNING, "devices not released", pod=refused.pod.key, reason=str(error))
-            except Exception:  # noqa: BLE001 - whatever it is, other pods' devices are released
-                LOGGER.exception("devices not released", extra={"fields": {"pod": refused.pod.key}})
+    def release(self) -> int:
+        """Take back what can be, for each pod that was noted; for how many it has to be tried again.
+
+        Filter tells of a refusal only once, as long as nothing changes that could help the pod.
+        """
+        with self._lock:
+            refusals, self._queue = self._queue, OrderedDict()
+        failed = {uid: refused for uid, refused in refusals.items() if not self._is_settled(refused)}
+        with self._lock:
+            self._queue = OrderedDict({**failed, **self._queue})
+        return len(failed)
+
+    def _is_settled(self, refused: Refused) -> bool:
+        """Take back what can be, for one pod; False if the API server did not do its part."""
+        try:
+            self._release(refused.pod, [each for each in refused.claims if each.is_allocated])
+        except NotLeading:
+            return True
+        except ClaimcheckError as error:
+            log(logging.WARNING, "devices not released", pod=refused.pod.key, reason=str(error))
+            return False
+        except Exception:  # noqa: BLE001 - whatever it is, other pods' devices are released
+            LOGGER.exception("devices not released", extra={"fields": {"pod": refused.pod.key}})
+        return True
 
     def _release(self, pod: PodRecord, decided: list[ClaimOfPod]) -> None:
         def idle() -> list[ClaimOfPod]:

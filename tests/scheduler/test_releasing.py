@@ -51,6 +51,17 @@ def test_a_pod_gets_away_from_its_node(status: Object) -> None:
     assert scene.sidecar.bind("p", "n2") == ""
 
 
+def test_a_pod_gets_away_when_the_api_server_answers_again() -> None:
+    """Filter answers from memory by then, and does not tell of the pod again."""
+    scene = Scene(api_with_pods())
+    scene.api.down = True
+    scene.refuse()
+    assert traces(scene.api) != []
+    scene.api.down = False
+    scene.refuse()
+    assert traces(scene.api) == []
+
+
 def test_claims_that_others_use_keep_their_devices() -> None:
     """Also if they are reserved for the pod as well."""
     scene = Scene(api_with_pods(), reservedFor=[user("p"), user("q")])
