@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from threading import Event
 from time import monotonic
 
@@ -28,7 +28,7 @@ REPEAT_SECONDS = 1800.0
 class _Told:
     """What has been said about a patch.
 
-    :ivar since: when it began to fail.
+    :ivar since: when it began to fail: the first look that found it failing, or the last one that did not.
     :ivar note: the last words; none have been said if it is empty.
     """
 
@@ -69,12 +69,22 @@ class PatchEvents:
         """Tell of the patches that fail, and of which that has not been told yet."""
         failing = self._failing() if self._leads() else {}
         now = self._clock()
-        self._told = {uid: self._told.get(uid) or _Told(now) for uid in failing}
+        self._told = self._still_told(failing, now) | {
+            uid: self._told.get(uid) or _Told(now) for uid in failing
+        }
         for uid, (name, failure) in failing.items():
             told, note = self._told[uid], note_on(failure)
             if now >= told.since + QUIET_SECONDS and _is_due(told, note, now):
                 told.note, told.at = note, now
                 self._writer.warn(self._subject(name, uid), note)
+
+    def _still_told(self, failing: Collection[str], now: float) -> dict[str, _Told]:
+        """What was said lately of patches that do not fail at the moment: devices come and go, and they may fail again."""
+        return {
+            uid: replace(told, since=now)
+            for uid, told in self._told.items()
+            if uid not in failing and told.note and now < told.at + PAUSE_SECONDS
+        }
 
     def _failing(self) -> dict[str, tuple[str, PatchFailure]]:
         """Name and failure of the patches that fail, by uid."""

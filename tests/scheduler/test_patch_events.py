@@ -94,6 +94,32 @@ def test_other_words_come_once_a_minute() -> None:
     assert len(told.after(PAUSE_SECONDS)) == 2
 
 
+def test_patch_that_fails_on_and_off() -> None:
+    """What was said of it is not forgotten while it does not fail: drivers may publish and withdraw devices for ever."""
+    told = Told()
+    told.put("faulty", selectors=FAULTY)
+    told.after(QUIET_SECONDS)
+    for number in range(10):
+        for node in ("n1", "n2"):
+            told.picture.slices.put(gpus(node, 0))
+        told.after(1)
+        told.picture.slices.put(gpus("n1", 1 + number))
+        assert len(told.after(QUIET_SECONDS)) == 1
+    told.after(PAUSE_SECONDS)
+    assert len(told.after(QUIET_SECONDS)) == 2
+
+
+def test_patch_that_fails_again_is_told_of_once_it_has_failed_for_a_while() -> None:
+    told = Told()
+    told.put("faulty", selectors=FAULTY)
+    told.after(QUIET_SECONDS)
+    told.put("faulty")
+    told.after(PAUSE_SECONDS - 1)
+    told.put("faulty", deviceClassName="absent")
+    assert len(told.after(QUIET_SECONDS - 1)) == 1, "its class may be about to be created"
+    assert len(told.after(1)) == 2
+
+
 def test_class_that_does_not_exist() -> None:
     told = Told()
     told.put("early", deviceClassName="gpu")

@@ -142,10 +142,18 @@ class RandomCluster:
             filter,
             selectors=tuple(draw.sample(EXPRESSIONS, draw.choice([0, 0, 1, 1, 2]))),
             priority=draw.choice([None, 0, -1, 1]),
-            created=draw.choice([None, "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]),
+            created=self._created(name),
             attributes={each: given[each] for each in chosen},
             capacity={f"{DRIVER}/memory": draw.choice(["0", "8Gi"])} if draw.random() < 0.3 else None,
         )
+
+    def _created(self, name: str) -> str | None:
+        """An update keeps the time; a patch that was deleted meanwhile and is made anew has another."""
+        draw = self.draw
+        before = self.patches.get(name)
+        if before is not None and draw.random() < 0.7:
+            return before["metadata"].get("creationTimestamp")
+        return draw.choice([None, "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"])
 
     def _value(self) -> Any:
         return self.draw.choice([None, "a", "b", 1, True, ["a", "b"]])
@@ -246,8 +254,8 @@ def described(inventory: Inventory) -> dict[str, str]:
             (each.id, sorted(each.spec.items()), sorted(each.attributes.items()), each.taints)
             for each in slice.devices
         ]
-        sources = [str(inventory.sources_of(each.id)) for each in slice.devices]
-        found[slice.name] = canonical([slice.spec, [_sorted(each) for each in devices]]) + str(len(sources))
+        sources = [str(inventory.sources_in(each)) for each in slice.devices]
+        found[slice.name] = canonical([slice.spec, [_sorted(each) for each in devices]]) + str(sources)
     return found
 
 
