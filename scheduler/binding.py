@@ -148,7 +148,7 @@ class Binder:
             new = [self._current(each) for each in decision.claims]
             allocated = [self._current(each) for each in decision.allocated]
             if not self._still_fits(new, request.node, results):
-                raise ClaimConflict("devices that were found for it are in use by now")
+                raise ClaimConflict("devices that were found for it are in use by now, or no longer match")
             grants = [Grant(claim, result) for claim, result in zip(new, results, strict=True)]
             allocation = PodAllocation(self._picture, self._writes, consumer, fence, grants, allocated)
             allocation.assume()
