@@ -152,7 +152,8 @@ class RandomCluster:
         draw = self.draw
         before = self.patches.get(name)
         if before is not None and draw.random() < 0.7:
-            return before["metadata"].get("creationTimestamp")
+            created: str | None = before["metadata"].get("creationTimestamp")
+            return created
         return draw.choice([None, "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"])
 
     def _value(self) -> Any:
