@@ -85,6 +85,10 @@ class Inventory:
 
     A change of a slice costs as much as the slice; one of a patch, class or rule counts from the next question on, which
     takes as long as it has devices to look at.
+
+    Who cannot wait for that sets `stepwise`: then changes only count once `settle` has come to them. That is so for slices
+    as well while there are patches or rules: a new slice is not there before it has all that applies to it, and one that is
+    replaced stays as it was. So no device is ever given away without the taint or the missing attribute that forbids it.
     """
 
     def __init__(self, slices: Iterable[Object | Slice] = (), *, stable: bool = False) -> None:
@@ -101,8 +105,10 @@ class Inventory:
         self._published: dict[str, Slice] = {}
         #: what applies to the devices of each slice that patches or rules are about
         self._applied: dict[str, list[Applied]] = {}
-        #: whether changes of patches, rules and classes wait for `settle` rather than for the next question
+        #: whether changes wait for `settle` rather than for the next question
         self.stepwise = False
+        #: slices as they were published that wait for it
+        self._arriving: dict[str, Slice] = {}
         #: slices that have not been looked at since the last of these changes; None if that is not known
         self._waiting: list[str] | None = []
         self._is_behind = False
@@ -116,11 +122,18 @@ class Inventory:
         A Slice that others share (with shapes of their own) is kept as it is where nothing applies to it.
         """
         self.catch_up()
-        self._apply_to(slice if isinstance(slice, Slice) else Slice(slice, self._shapes))
+        published = slice if isinstance(slice, Slice) else Slice(slice, self._shapes)
+        self._arriving.pop(published.name, None)
+        if self._merge.is_empty:
+            self._put(self._merged(published, None))
+        elif self.stepwise:
+            self._arriving[published.name] = published
+        else:
+            self._apply_to(published, UNLIMITED)
 
-    def _apply_to(self, published: Slice) -> None:
+    def _apply_to(self, published: Slice, time_limit: TimeLimit) -> None:
         """Put in a slice with all that applies to it now."""
-        applied = None if self._merge.is_empty else self._merge.everything.applied(published, None)
+        applied = self._merge.everything.applied(published, None, time_limit)
         self._put(self._merged(published, applied))
 
     def _merged(self, published: Slice, applied: list[Applied] | None) -> Slice:
@@ -152,6 +165,7 @@ class Inventory:
     def remove(self, name: str) -> None:
         """Take out the slice of this name, if there is one."""
         self.catch_up()
+        self._arriving.pop(name, None)
         old = self._slices.get(name)
         if old is not None:
             self._take_out(old)
@@ -198,26 +212,40 @@ class Inventory:
     def settle(self, time_limit: TimeLimit = UNLIMITED) -> bool:
         """Make changes of patches, rules and classes on all slices that they are about, one after the other.
 
-        :param time_limit: looked at after each slice, and before expressions are evaluated on another kind of device.
+        Slices that wait to be put come first. Each call gets further, whatever the time limit: what has been found out is
+        kept, for each kind of device and expression.
+
+        :param time_limit: looked at after each slice and each expression that is evaluated.
         :returns: whether that is done; if not, the next call goes on, and slices that it has not come to are as before.
         """
-        if not self._merge.has_changes:
-            return True
         self._is_behind = False
+        try:
+            self._merge.compile(time_limit)
+            self._put_arriving(time_limit)
+            self._make_changes(time_limit)
+        except OutOfTime:
+            self._is_behind = not self.stepwise
+            return False
+        return True
+
+    def _put_arriving(self, time_limit: TimeLimit) -> None:
+        for name, published in list(self._arriving.items()):
+            self._apply_to(published, time_limit)
+            del self._arriving[name]
+            time_limit.check()
+
+    def _make_changes(self, time_limit: TimeLimit) -> None:
+        if not self._merge.has_changes:
+            return
         changes = self._merge.changes
         if self._waiting is None:
             pools = pools_with(changes.names, self._by_pool)
             self._waiting = [name for pool in reversed(pools) for name in self._by_pool[pool].by_name]
-        try:
-            while self._waiting:
-                self._look_again(self._waiting[-1], changes, time_limit)
-                self._waiting.pop()
-                time_limit.check()
-        except OutOfTime:
-            self._is_behind = not self.stepwise
-            return False
+        while self._waiting:
+            self._look_again(self._waiting[-1], changes, time_limit)
+            self._waiting.pop()
+            time_limit.check()
         self._merge.done()
-        return True
 
     def _look_again(self, name: str, changes: Changes, time_limit: TimeLimit) -> None:
         slice = self._slices.get(name)

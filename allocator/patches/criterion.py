@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from itertools import chain
+from weakref import WeakValueDictionary
 
 from allocator.bounded_cache import remember
 from allocator.devices import Slice
@@ -16,6 +17,9 @@ from deviceselectors.runtime import effort
 from deviceselectors.runtime.device import Device as PreparedDevice
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from deviceselectors.sight import Reads, Sight, Wanted, reads, scalar_value, wanted_value
+
+Filter = tuple[str, ...]
+"""The expressions of a patch and its class, as texts."""
 
 #: So many kinds of devices are remembered that the same expressions cannot tell apart.
 _MAX_KINDS = 50_000
@@ -54,44 +58,58 @@ class Expression:
 
 
 class Expressions:
-    """Expressions by text, those in use."""
+    """Expressions by text, those in use, and what has been found out about them."""
 
     def __init__(self) -> None:
         self._known: dict[str, Expression] = {}
-        self.sights = Sights()
+        self._kinds: WeakValueDictionary[tuple[Reads | None, frozenset[Filter]], Kinds] = (
+            WeakValueDictionary()
+        )
+        self._sights = Sights()
 
     def of(self, text: str) -> Expression:
         """The expression of this text."""
-        found = self._known.get(text)
-        if found is None:
-            found = self._known[text] = Expression(text)
+        self.compile(text)
+        return self._known[text]
+
+    def compile(self, text: str) -> bool:
+        """Have it ready; whether it was not."""
+        is_new = text not in self._known
+        if is_new:
+            self._known[text] = Expression(text)
+        return is_new
+
+    def criteria(self, filters: Iterable[Filter]) -> dict[Filter, Criterion]:
+        """A criterion for each, those of which the same is known as long as somebody uses it."""
+        by_reads: dict[Reads | None, dict[Filter, list[Expression]]] = {}
+        for texts in filters:
+            expressions = [self.of(text) for text in texts]
+            by_reads.setdefault(read_by(expressions), {})[texts] = expressions
+        found: dict[Filter, Criterion] = {}
+        for what, group in by_reads.items():
+            key = what, frozenset(group)
+            kinds = self._kinds.get(key)
+            if kinds is None:
+                kinds = self._kinds[key] = Kinds(group, what, self._sights)
+            found |= kinds.criteria
         return found
 
     def keep(self, texts: Iterable[str]) -> None:
-        """Forget all others."""
+        """Forget all other expressions."""
         self._known = {text: found for text in texts if (found := self._known.get(text)) is not None}
 
 
 class Criterion:
     """Expressions that must all be true, looked at in order until one is not; compared by identity."""
 
-    __slots__ = ("_expressions", "kinds", "wanted")
+    __slots__ = ("expressions", "kinds", "wanted")
 
     def __init__(self, expressions: Iterable[Expression], kinds: Kinds) -> None:
-        self._expressions = tuple(expressions)
+        self.expressions = tuple(expressions)
         #: as of :class:`Expression`: nothing comes before the first
-        self.wanted = self._expressions[0].wanted
+        self.wanted = self.expressions[0].wanted
         #: the kinds of devices that it can tell apart
         self.kinds = kinds
-        kinds.criteria.append(self)
-
-    def outcome(self, device: PreparedDevice) -> bool | str:
-        """Whether all choose a device, or why one fails."""
-        for expression in self._expressions:
-            outcome = expression.outcome(device)
-            if outcome is not True:
-                return outcome
-        return True
 
 
 class Kind:
@@ -105,6 +123,52 @@ class Kind:
 
 
 NO_KIND = Kind(frozenset(), frozenset())
+
+
+class Evaluation:
+    """Criteria that are evaluated on a kind of device, one after the other; who has no more time goes on with it later."""
+
+    __slots__ = ("_failing", "_left", "_matching", "_number", "_was_ended")
+
+    def __init__(self, criteria: Iterable[Criterion]) -> None:
+        self._left = list(criteria)
+        self._matching: list[Criterion] = []
+        self._failing: list[Criterion] = []
+        #: so many expressions of the last of those that are left are true
+        self._number = 0
+        #: whether the time was over while an expression was being evaluated
+        self._was_ended = False
+
+    def kind(self, device: PreparedDevice, time_limit: TimeLimit) -> Kind:
+        """What they say of a device of the kind. Each call evaluates at least one expression, of two calls at the most.
+
+        :raises allocator.time_limit.OutOfTime: if the time is over before that is known.
+        """
+        if self._was_ended:
+            self._evaluate(device)  # to the end now: it might always take longer than there is time
+            time_limit.check()
+        with effort.watched(time_limit.check):
+            while self._left:
+                self._evaluate(device)
+                time_limit.check()
+        found = frozenset(self._matching), frozenset(self._failing)
+        return Kind(*found) if any(found) else NO_KIND
+
+    def _evaluate(self, device: PreparedDevice) -> None:
+        """Evaluate one expression."""
+        criterion = self._left[-1]
+        self._was_ended = True
+        outcome = criterion.expressions[self._number].outcome(device)
+        self._was_ended = False
+        self._number += 1
+        if outcome is True and self._number < len(criterion.expressions):
+            return
+        self._left.pop()
+        self._number = 0
+        if outcome is True:
+            self._matching.append(criterion)
+        elif outcome is not False:
+            self._failing.append(criterion)
 
 
 class Sights:
@@ -139,13 +203,18 @@ class Sights:
 class Kinds:
     """The kinds of devices that criteria can tell apart which read the same."""
 
-    __slots__ = ("_by_value", "_found", "_reads", "_rest", "_sights", "criteria")
+    __slots__ = ("__weakref__", "_begun", "_by_value", "_found", "_reads", "_rest", "_sights", "criteria")
 
-    def __init__(self, reads: Reads | None, sights: Sights) -> None:
-        self.criteria: list[Criterion] = []
+    def __init__(
+        self, filters: Mapping[Filter, Iterable[Expression]], reads: Reads | None, sights: Sights
+    ) -> None:
+        #: by their expressions
+        self.criteria = {texts: Criterion(expressions, self) for texts, expressions in filters.items()}
         self._reads = reads
         self._sights = sights
         self._found: dict[Hashable, Kind] = {}
+        #: what there was not time enough for
+        self._begun: dict[Hashable, Evaluation] = {}
         self._by_value: dict[str, dict[str, dict[object, list[Criterion]]]] | None = None
         #: those that more than one value of an attribute can make true
         self._rest: list[Criterion] = []
@@ -153,38 +222,34 @@ class Kinds:
     def of(self, slice: Slice, time_limit: TimeLimit = UNLIMITED) -> list[Kind]:
         """The kinds of the devices of a slice, which is as it was published.
 
-        :raises allocator.time_limit.OutOfTime: if the time is over before they are known.
+        :raises allocator.time_limit.OutOfTime: if the time is over before they are known; the next call goes on.
         """
         found = self._found
         kinds = []
         for place, sight in enumerate(self._sights.of(slice, self._reads)):
             kind = found.get(sight)
             if kind is None:
-                kind = self._evaluated(slice.devices[place].shape.properties, time_limit)
+                kind = self._evaluated(sight, slice.devices[place].shape.properties, time_limit)
                 remember(found, sight, kind, _MAX_KINDS)
             kinds.append(kind)
         return kinds
 
-    def _evaluated(self, properties: DeviceProperties, time_limit: TimeLimit) -> Kind:
-        criteria = self._possible(properties)
-        if not criteria:
-            return NO_KIND
-        time_limit.check()
-        device = properties.prepare()
-        matching, failing = [], []
-        with effort.watched(time_limit.check):
-            for criterion in criteria:
-                outcome = criterion.outcome(device)
-                if outcome is True:
-                    matching.append(criterion)
-                elif outcome is not False:
-                    failing.append(criterion)
-        return Kind(frozenset(matching), frozenset(failing)) if matching or failing else NO_KIND
+    def _evaluated(self, sight: Hashable, properties: DeviceProperties, time_limit: TimeLimit) -> Kind:
+        evaluation = self._begun.get(sight)
+        if evaluation is None:
+            criteria = self._possible(properties)
+            if not criteria:
+                return NO_KIND
+            evaluation = Evaluation(criteria)
+            remember(self._begun, sight, evaluation)
+        kind = evaluation.kind(properties.prepare(), time_limit)
+        del self._begun[sight]
+        return kind
 
-    def _possible(self, properties: DeviceProperties) -> list[Criterion]:
+    def _possible(self, properties: DeviceProperties) -> Collection[Criterion]:
         """Those that need to be evaluated: the others want another value than the device has, which makes them false."""
         if not properties.is_plain:
-            return self.criteria
+            return self.criteria.values()
         if self._by_value is None:
             self._by_value = self._sorted()
         found = self._rest
@@ -201,7 +266,7 @@ class Kinds:
 
     def _sorted(self) -> dict[str, dict[str, dict[object, list[Criterion]]]]:
         found: dict[str, dict[str, dict[object, list[Criterion]]]] = {}
-        for criterion in self.criteria:
+        for criterion in self.criteria.values():
             wanted = criterion.wanted
             if wanted is None:
                 self._rest.append(criterion)

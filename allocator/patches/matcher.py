@@ -11,12 +11,11 @@ from itertools import chain
 from allocator.bounded_cache import remember
 from allocator.devices import Slice
 from allocator.patches.applied import Applied
-from allocator.patches.criterion import NO_KIND, Criterion, Expressions, Kind, Kinds, read_by
+from allocator.patches.criterion import NO_KIND, Criterion, Expressions, Filter, Kind, Kinds
 from allocator.patches.device_names import NameIndex
 from allocator.patches.patch import Patch
 from allocator.patches.taint_rule import TaintRule
 from allocator.time_limit import UNLIMITED, TimeLimit
-from deviceselectors.sight import Reads
 
 _MAX_FOUND = 65_536
 
@@ -28,27 +27,24 @@ class Matcher:
 
     def __init__(
         self,
-        patches: Iterable[tuple[Patch, tuple[str, ...]]],
+        patches: Iterable[tuple[Patch, Filter]],
         rules: Iterable[TaintRule],
         expressions: Expressions,
     ) -> None:
         """`patches`: each with the expressions of its class and its own."""
         plain: list[Patch] = []
+        filtered: list[tuple[Patch, Filter]] = []
+        for patch, texts in patches:
+            if texts:
+                filtered.append((patch, texts))
+            else:
+                plain.append(patch)
+        criteria = expressions.criteria(dict.fromkeys(texts for _, texts in filtered))
         named: list[Conditional] = []
         #: patches whose filters name neither a pool nor a device
         self._broad: dict[Criterion, list[Patch]] = {}
-        kinds: dict[Reads | None, Kinds] = {}
-        criteria: dict[tuple[str, ...], Criterion] = {}
-        for patch, texts in patches:
-            if not texts:
-                plain.append(patch)
-                continue
-            criterion = criteria.get(texts)
-            if criterion is None:
-                parts = [expressions.of(text) for text in texts]
-                what = read_by(parts)
-                criterion = Criterion(parts, kinds.setdefault(what, Kinds(what, expressions.sights)))
-                criteria[texts] = criterion
+        for patch, texts in filtered:
+            criterion = criteria[texts]
             if patch.names.pool is None and patch.names.device is None:
                 self._broad.setdefault(criterion, []).append(patch)
             else:
@@ -58,25 +54,27 @@ class Matcher:
         self._named = NameIndex((each.names, (each, criterion)) for each, criterion in named)
         self._rules = NameIndex((each.names, each) for each in rules if each.names is not None)
         self._found: dict[tuple[object, ...], Applied] = {}
+        self._last: _KindsOfSlice | None = None
 
     def of(self, slice: Slice, time_limit: TimeLimit = UNLIMITED) -> list[Applied] | None:
         """What applies to each device of a slice, which is as it was published; the same object for the same.
 
         :returns: None if nothing applies to any of them.
-        :raises allocator.time_limit.OutOfTime: if the time is over before that is known.
+        :raises allocator.time_limit.OutOfTime: if the time is over before that is known; the next call goes on.
         """
         pool = slice.pool
         plain, named, rules = self._plain.near(pool), self._named.near(pool), self._rules.near(pool)
-        of_kinds = [each.of(slice, time_limit) for each in self._kinds]
+        known = self._last if self._last is not None and self._last.slice is slice else _KindsOfSlice(slice)
+        self._last = known
+        of_kinds = [known.of(each, time_limit) for each in self._kinds]
         if not (plain or named or rules or any(kind is not NO_KIND for each in of_kinds for kind in each)):
             return None
-        conditions = _Conditions(slice, time_limit)
         found = []
         for place, device in enumerate(slice.devices):
             name = device.id.device
             patches, taints, conditional = plain.of_device(name), rules.of_device(name), named.of_device(name)
             kinds = tuple([each[place] for each in of_kinds])
-            chosen, failed = conditions.outcomes(conditional, place) if conditional else ((), ())
+            chosen, failed = known.outcomes(conditional, place, time_limit) if conditional else ((), ())
             key = (id(patches), id(taints), kinds, chosen, failed)
             applied = self._found.get(key)
             if applied is None:
@@ -106,25 +104,30 @@ class Matcher:
                     yield patch
 
 
-class _Conditions:
-    """What expressions say of the devices of a slice."""
+class _KindsOfSlice:
+    """The kinds of the devices of a slice, as far as they have been asked for."""
 
-    def __init__(self, slice: Slice, time_limit: TimeLimit) -> None:
-        self._slice = slice
-        self._time_limit = time_limit
+    def __init__(self, slice: Slice) -> None:
+        self.slice = slice
         self._known: dict[Kinds, list[Kind]] = {}
 
+    def of(self, kinds: Kinds, time_limit: TimeLimit) -> list[Kind]:
+        """Of each device the kind among these."""
+        found = self._known.get(kinds)
+        if found is None:
+            found = self._known[kinds] = kinds.of(self.slice, time_limit)
+            time_limit.check()
+        return found
+
     def outcomes(
-        self, conditional: Iterable[Conditional], place: int
+        self, conditional: Iterable[Conditional], place: int, time_limit: TimeLimit
     ) -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
         """The patches that choose the device at a place, and those that fail on it."""
         chosen, failed = [], []
         for patch, criterion in conditional:
-            kinds = self._known.get(criterion.kinds)
-            if kinds is None:
-                kinds = self._known[criterion.kinds] = criterion.kinds.of(self._slice, self._time_limit)
-            if criterion in kinds[place].matching:
+            kind = self.of(criterion.kinds, time_limit)[place]
+            if criterion in kind.matching:
                 chosen.append(patch)
-            elif criterion in kinds[place].failing:
+            elif criterion in kind.failing:
                 failed.append(patch)
         return tuple(chosen), tuple(failed)

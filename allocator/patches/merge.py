@@ -19,6 +19,7 @@ from allocator.patches.matcher import Matcher
 from allocator.patches.overrides import MergedShapes
 from allocator.patches.patch import Patch, class_expressions
 from allocator.patches.taint_rule import TaintRule
+from allocator.time_limit import TimeLimit
 from resourceapi.go_text import quote
 from resourceapi.objects import Object
 
@@ -44,9 +45,10 @@ class Merge:
         self._changed_patches: set[str] = set()
         self._changed_rules: set[str] = set()
         self._changed_names: set[DeviceNames] = set()
-        #: since the last of them
+        #: those of before stay until there are new ones, with what they have found out
         self._changes: Changes | None = None
         self._everything: Changes | None = None
+        self._has_new_changes = self._has_new_everything = True
 
     @property
     def is_empty(self) -> bool:
@@ -104,37 +106,51 @@ class Merge:
             if patch is not None:
                 self._changed_patches.add(patch.name)
                 self._changed_names.add(patch.names)
-                self._changes = self._everything = None
+                self._has_new_changes = self._has_new_everything = True
 
     def _rule_changed(self, *versions: TaintRule | None) -> None:
         for rule in versions:
             if rule is not None:
                 self._changed_rules.add(rule.name)
                 self._changed_names.update([rule.names] if rule.names is not None else ())
-                self._changes = self._everything = None
+                self._has_new_changes = self._has_new_everything = True
 
     # --- questions
 
     @property
     def everything(self) -> Changes:
         """All that there is, for slices to which nothing has been applied."""
-        if self._everything is None:
+        if self._everything is None or self._has_new_everything:
             matcher = self._matcher(self._patches.values(), self._rules.values())
             self._everything = Changes(matcher, self._patches.keys(), self._rules.keys(), ())
+            self._has_new_everything = False
         return self._everything
 
     @property
     def changes(self) -> Changes:
         """What has changed since `done`."""
-        if self._changes is None:
+        if self._changes is None or self._has_new_changes:
             patches = [self._patches[each] for each in self._changed_patches if each in self._patches]
             rules = [self._rules[each] for each in self._changed_rules if each in self._rules]
             matcher = self._matcher(patches, rules)
             names = self._changed_patches, self._changed_rules, self._changed_names
             self._changes = Changes(matcher, *names)
+            self._has_new_changes = False
             if len(patches) == len(self._patches) and len(rules) == len(self._rules):
                 self._everything = self._changes
+                self._has_new_everything = False
         return self._changes
+
+    def compile(self, time_limit: TimeLimit) -> None:
+        """Compile the expressions of what has changed.
+
+        :raises allocator.time_limit.OutOfTime: if the time is over before that; the next call goes on.
+        """
+        for name in self._changed_patches:
+            patch = self._patches.get(name)
+            for text in (patch and self._texts(patch)) or ():
+                if self._expressions.compile(text):
+                    time_limit.check()
 
     def done(self) -> None:
         """All changes have been made to all slices that they are about."""

@@ -85,6 +85,27 @@ def test_changes_while_others_are_being_made(
     assert len(fitting(picture)) == expected
 
 
+def test_devices_are_not_seen_without_the_taint_that_forbids_them(
+    picture: ClusterPicture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slice that comes waits for its turn, and one that is replaced stays as it was."""
+    picture.patches.put(patch("one"))
+    picture.rules.put(taint_rule("r"))
+    work = Settling(picture)
+    while work.step():
+        pass
+    monkeypatch.setattr(picture, "settle_some", lambda: None)
+    picture.nodes.put(node("late"))
+    picture.slices.put(gpus("late", 1))
+    picture.slices.put(gpus("n0", 2))
+    assert fitting(picture) == []
+    assert [len(slice.devices) for slice in picture.state.inventory] == [1] * len(NODES)
+    monkeypatch.undo()
+    picture.warm_up()
+    assert fitting(picture) == []
+    assert [len(slice.devices) for slice in picture.state.inventory] == [2, *[1] * len(NODES)]
+
+
 def test_leader_begins_with_all_done(picture: ClusterPicture) -> None:
     picture.patches.put(patch("one"))
     before = picture.is_settled
