@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from allocator.device_shapes import DeviceShape, ShapeRegistry
 from resourceapi.amounts import values_of
 from resourceapi.canonical import canonical
+from resourceapi.counting import number
 from resourceapi.node_selection import selects
 from resourceapi.objects import EMPTY, Object
 from resourceapi.quantity import Quantity
@@ -174,3 +175,8 @@ def node_matches(placement: Object, node: Object) -> bool:
 def node_name(node: Object) -> str:
     """The name of a Node."""
     return str((node.get("metadata") or EMPTY).get("name", ""))
+
+
+def first_of(count: int, first: DeviceId) -> str:
+    """The only device, or the number of devices with the name of the first: ``4 devices, such as a/b/c``."""
+    return str(first) if count == 1 else f"{number(count, 'device')}, such as {first}"

@@ -9,7 +9,6 @@ from time import monotonic
 
 from allocator.patches.merge import PatchFailure
 from cluster.store import uid_of
-from resourceapi.counting import number
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.logs import LOGGER
 from scheduler.cluster_picture import ClusterPicture
@@ -73,7 +72,7 @@ class PatchEvents:
             uid: self._told.get(uid) or _Told(now) for uid in failing
         }
         for uid, (name, failure) in failing.items():
-            told, note = self._told[uid], note_on(failure)
+            told, note = self._told[uid], str(failure)
             if now >= told.since + QUIET_SECONDS and _is_due(told, note, now):
                 told.note, told.at = note, now
                 self._writer.warn(self._subject(name, uid), note)
@@ -100,14 +99,6 @@ class PatchEvents:
     def _subject(self, name: str, uid: str) -> Subject:
         api_version = f"{self._picture.patch_group}/{next(iter(RESOURCE_SLICE_PATCH.versions))}"
         return Subject(api_version, RESOURCE_SLICE_PATCH.name, "", name, uid, "Patching", "FailedPatching")
-
-
-def note_on(failure: PatchFailure) -> str:
-    """What to say of a patch that fails."""
-    if failure.device is None:
-        return f"not applied to any device: {failure.reason}"
-    first = "" if failure.devices == 1 else "first "
-    return f"not applied to {number(failure.devices, 'device')}, {first}{failure.device}: {failure.reason}"
 
 
 def _is_due(told: _Told, note: str, now: float) -> bool:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from allocator.devices import Device
 from allocator.inventory import Inventory
-from allocator.patches.sources import PATCH_KIND
 from deviceselectors.lookups import ATTRIBUTES
+from resourceapi.kinds import RESOURCE_SLICE_PATCH
 
 #: Of more devices the others are not looked at.
 _MOST_DEVICES = 64
@@ -38,7 +38,7 @@ def patched_values(
         for map_, name in wanted:
             full = _full(name, device.id.driver)
             for own, given in (sources.attributes if map_ == ATTRIBUTES else sources.capacity).items():
-                if given.giver.kind == PATCH_KIND and _full(own, device.id.driver) == full:
+                if given.giver.kind == RESOURCE_SLICE_PATCH.name and _full(own, device.id.driver) == full:
                     found[PatchedValue(full, given.giver.name, given.removed)] = None
     return tuple(sorted(found))
 

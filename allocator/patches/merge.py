@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from allocator.demand import name_of
 from allocator.device_shapes import ShapeRegistry
-from allocator.devices import Device, DeviceId, Slice
+from allocator.devices import Device, DeviceId, Slice, first_of
 from allocator.features import Features
 from allocator.patches.applied import Applied
 from allocator.patches.changes import Changes
@@ -30,6 +30,12 @@ class PatchFailure(NamedTuple):
     device: DeviceId | None
     reason: str
     devices: int
+
+    def __str__(self) -> str:
+        """What to say of the patch."""
+        if self.device is None:
+            return f"applies to no device: {self.reason}"
+        return f"does not apply to {first_of(self.devices, self.device)}: {self.reason}"
 
 
 class Merge:

@@ -8,10 +8,10 @@ from weakref import WeakValueDictionary
 from allocator.capacity_requests import DeviceCapacities
 from allocator.device_shapes import DeviceShape
 from allocator.patches.applied import Applied
-from allocator.patches.patch import NULL
+from allocator.patches.patch import removes
 from deviceselectors.device_properties import DeviceProperties
 from resourceapi.canonical import canonical
-from resourceapi.objects import Object
+from resourceapi.objects import EMPTY, Object
 
 
 class Overrides:
@@ -31,7 +31,7 @@ class Overrides:
     def attributes_of(self, attributes: Object) -> Object:
         """The attributes of a device that had these."""
         merged = self._merged(attributes, self.attributes)
-        return {name: entry for name, entry in merged.items() if (entry or {}).get(NULL) is None}
+        return {name: entry for name, entry in merged.items() if not removes(entry or EMPTY)}
 
     def capacity_of(self, capacity: Object) -> Object:
         """The capacity of a device that had this one."""

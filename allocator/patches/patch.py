@@ -12,6 +12,11 @@ NULL = "null"
 """The field of an attribute that removes it."""
 
 
+def removes(entry: Object) -> bool:
+    """Whether an entry of a patch removes the attribute, rather than giving it a value."""
+    return entry.get(NULL) is not None
+
+
 class Patch:
     """A ResourceSlicePatch; compared by identity.
 

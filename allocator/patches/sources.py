@@ -8,8 +8,8 @@ from typing import NamedTuple
 from allocator.devices import Device
 from allocator.patches.applied import Applied
 from allocator.patches.overrides import published_name
-from allocator.patches.patch import NULL
-from resourceapi.kinds import DEVICE_TAINT_RULE
+from allocator.patches.patch import removes
+from resourceapi.kinds import DEVICE_TAINT_RULE, RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
 
 
@@ -20,11 +20,10 @@ class Giver(NamedTuple):
     name: str = ""
 
     def __str__(self) -> str:
-        return self.name or "slice"
+        return f"{self.kind} {self.name}" if self.kind else "the slice"
 
 
 SLICE = Giver()
-PATCH_KIND = "ResourceSlicePatch"
 
 
 class Given(NamedTuple):
@@ -37,7 +36,7 @@ class Given(NamedTuple):
     @property
     def removed(self) -> bool:
         """Whether a patch removes the attribute: the device has none."""
-        return self.value.get(NULL) is not None
+        return removes(self.value)
 
 
 class DeviceSources(NamedTuple):
@@ -51,7 +50,7 @@ class DeviceSources(NamedTuple):
 def sources(device: Device, applied: Applied) -> DeviceSources:
     """Where all comes from that a device has; `device` is as its slice has it."""
     domain = f"{device.id.driver}/"
-    patches = [(Giver(PATCH_KIND, patch.name), patch) for patch in applied.patches]
+    patches = [(Giver(RESOURCE_SLICE_PATCH.name, patch.name), patch) for patch in applied.patches]
     taints = [(SLICE, taint) for taint in device.taints]
     taints += [(Giver(DEVICE_TAINT_RULE.name, rule.name), rule.taint) for rule in applied.rules]
     return DeviceSources(

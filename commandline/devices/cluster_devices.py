@@ -14,7 +14,6 @@ from allocator.patches.sources import DeviceSources
 from allocator.pools import Pool, by_pool, pool_of
 from commandline.cluster_state import ClusterState
 from commandline.scenario import snapshot_of
-from resourceapi.counting import number
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
 from resourceapi.quantity import Quantity
@@ -180,12 +179,4 @@ def patch_failures(devices: ClusterDevices) -> Iterator[str]:
 
 def failure_text(patch: str, failure: PatchFailure) -> str:
     """Why a patch does not apply to devices."""
-    if failure.device is None:
-        return f"{RESOURCE_SLICE_PATCH.name} {patch} applies to no device: {failure.reason}"
-    where = on_devices(failure.devices, failure.device)
-    return f"{RESOURCE_SLICE_PATCH.name} {patch} does not apply to {where}: {failure.reason}"
-
-
-def on_devices(count: int, first: DeviceId) -> str:
-    """The only device, or the number of devices with the name of the first."""
-    return str(first) if count == 1 else f"{number(count, 'device')}, such as {first}"
+    return f"{RESOURCE_SLICE_PATCH.name} {patch} {failure}"

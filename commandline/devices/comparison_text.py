@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from allocator.devices import DeviceId
-from allocator.patches.patch import NULL
+from allocator.patches.patch import removes
 from allocator.patches.sources import Giver
 from commandline.devices import words
 from commandline.devices.cluster_devices import failure_text
 from commandline.devices.comparison import ATTRIBUTE, CAPACITY, Change, Comparison, Hidden, PodOutcome
 from resourceapi.counting import number
+from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
 
 #: Devices, nodes, and claims that are named; of others only the number is shown.
@@ -31,10 +32,9 @@ def lines(comparison: Comparison, *, wide: bool = False) -> Iterator[str]:
         yield f"{_listed(list(map(str, devices)), most, 'device')}:"
         yield from (f"  {line}" for line in said)
         yield ""
-    count = len(comparison.changed)
-    yield f"{_counted(count, 'device changes', 'devices change')}." if count else "No device changes."
+    yield _summary(len(comparison.changed), len(comparison.devices))
     for name in comparison.idle:
-        yield f"ResourceSlicePatch {name} applies to no device."
+        yield f"{RESOURCE_SLICE_PATCH.name} {name} applies to no device"
     for name, failure in sorted(comparison.failures.items()):
         yield failure_text(name, failure)
     yield from _pods(
@@ -48,23 +48,32 @@ def lines(comparison: Comparison, *, wide: bool = False) -> Iterator[str]:
     yield from _lost(comparison, None if wide else MAX_CLAIMS)
 
 
+def _summary(changed: int, listed: int) -> str:
+    """How many devices change, of those that are listed: patches have no effect on the others."""
+    if not changed:
+        return "No device changes."
+    if changed < listed:
+        return f"{changed:,} of these {listed:,} devices {'changes' if changed == 1 else 'change'}."
+    return f"{_counted(changed, 'device changes', 'devices change')}."
+
+
 def _change(change: Change) -> str:
-    """``attribute model: "a100" → "h100" (ResourceSlicePatch rename)``."""
+    """``attribute model: a100 → h100  (ResourceSlicePatch rename)``."""
     values = [_value(change.what, each) for each in (change.old, change.new)]
-    by = f"  ({_giver(change.giver)})" if change.giver.kind else ""
+    by = f"  ({change.giver})" if change.giver.kind else ""
     what = f"{change.what} {change.name}" if change.name else change.what
     return f"{what}: {values[0]} → {values[1]}{by}"
 
 
 def _hidden(hidden: Hidden) -> str:
-    """``attribute tier: gold of new is hidden by bronze of ResourceSlicePatch pinned``."""
-    own = _of(hidden.what, hidden.value, hidden.patch)
-    effective = hidden.effective
-    return f"{hidden.what} {hidden.name}: {own} is hidden by {_of(hidden.what, effective.value, _giver(effective.giver))}"
+    """``attribute tier: gold (ResourceSlicePatch new) has no effect: bronze (ResourceSlicePatch pinned) comes first``."""
+    own = _given(hidden.what, hidden.value, Giver(RESOURCE_SLICE_PATCH.name, hidden.patch))
+    first = _given(hidden.what, hidden.effective.value, hidden.effective.giver)
+    return f"{hidden.what} {hidden.name}: {own} has no effect: {first} comes first"
 
 
-def _of(what: str, value: Object, giver: str) -> str:
-    return f"its removal by {giver}" if value.get(NULL) is not None else f"{_value(what, value)} of {giver}"
+def _given(what: str, value: Object, giver: Giver) -> str:
+    return f"{'removal' if removes(value) else _value(what, value)} ({giver})"
 
 
 def _value(what: str, value: Object | None) -> str:
@@ -73,10 +82,6 @@ def _value(what: str, value: Object | None) -> str:
     if what == ATTRIBUTE:
         return words.value(value)
     return words.amount(value) if what == CAPACITY else words.taint(value)
-
-
-def _giver(giver: Giver) -> str:
-    return f"{giver.kind} {giver.name}" if giver.kind else "the slice"
 
 
 def _pods(pods: Sequence[PodOutcome], one: str, many: str) -> Iterator[str]:
@@ -115,4 +120,4 @@ def _counted(count: int, one: str, many: str) -> str:
 
 def _listed(names: Sequence[str], most: int | None, noun: str) -> str:
     shown = ", ".join(names[:most])
-    return shown if len(names) <= (most or len(names)) else f"{shown}, … ({number(len(names), noun)})"
+    return f"{shown}, … ({number(len(names), noun)})" if most is not None and len(names) > most else shown

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from allocator.devices import Device
-from allocator.patches.sources import Given, Giver
+from allocator.patches.patch import removes
+from allocator.patches.sources import Given
 from commandline.devices import words
 from commandline.devices.cluster_devices import ClusterDevices, Use
 from commandline.reports.escaping import on_one_line
@@ -60,18 +61,14 @@ def _given(
 
 def _from(given: Given, written: Callable[[Object], str] | None = None) -> str:
     """Who gives a value, and what it hides; nothing of a slice that nobody contradicts."""
-    text = _giver(given.giver) if given.giver.kind else ""
+    text = str(given.giver) if given.giver.kind else ""
     if given.hidden and written is not None:
         hidden = [
-            f"{'removal' if 'null' in value else written(value)} of {_giver(giver)}"
+            f"removal by {giver}" if removes(value) else f"{written(value)} of {giver}"
             for giver, value in given.hidden
         ]
         text += f", hides {' and '.join(hidden)}"
     return f"({text})" if text else ""
-
-
-def _giver(giver: Giver) -> str:
-    return f"{giver.kind} {giver.name}" if giver.kind else "the slice"
 
 
 def _counters(devices: ClusterDevices, device: Device) -> Iterator[str]:

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from allocator.devices import Device, node_name
+from allocator.patches.patch import class_expressions
 from allocator.selection import CompileError, Selectors
 from allocator.time_limit import TimeLimit
 from commandline.devices.cluster_devices import ClusterDevices
 from commandline.errors import UsageError
 from resourceapi.nearness import nearest
-from resourceapi.objects import EMPTY, Object
+from resourceapi.objects import Object
 
 
 class Failed(NamedTuple):
@@ -41,7 +42,7 @@ class Filters:
         self._selectors = Selectors(limit)
         self._expressions: list[tuple[str, str]] = []
         if options.only_class:
-            for expression in expressions_of(devices.state.classes[options.only_class]):
+            for expression in class_expressions(devices.state.classes[options.only_class]):
                 self._expressions.append((f"--class {options.only_class}", expression))
         if options.only_selector is not None:
             self._expressions.append(("--selector", options.only_selector))
@@ -111,14 +112,8 @@ def named(devices: Sequence[Device], names: Iterable[str]) -> list[Device]:
     return [devices[place] for place in sorted(chosen)]
 
 
-def expressions_of(device_class: Object) -> Iterator[str]:
-    """The CEL expressions of a class."""
-    for selector in (device_class.get("spec") or EMPTY).get("selectors") or ():
-        yield ((selector or EMPTY).get("cel") or EMPTY).get("expression", "")
-
-
 def _parts(path: str) -> Iterator[str]:
-    """What a device with this path can be called: in full, without the driver, or by its own name."""
+    """What a device with this path, its pool and its driver can be called; the device also without the driver."""
     driver, _, rest = path.strip("/").partition("/")
     pool, _, device = rest.rpartition("/")
     return iter((f"{driver}/{rest}", rest, device, pool, driver))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from allocator.devices import Device
-from allocator.patches.patch import NULL
+from allocator.patches.patch import NULL, removes
 from allocator.patches.sources import Given, Giver
 from commandline.devices.cluster_devices import ClusterDevices, CounterLeft, Use
 from resourceapi.encoding import encode
@@ -77,7 +77,7 @@ def _said(struct: str, value: Object, giver: Giver, slice: str) -> Json:
 
 def encoded(struct: str, value: Object) -> Json:
     """An attribute, capacity or taint as in the API."""
-    if value.get(NULL) is not None:
+    if removes(value):
         return {NULL: {}}
     if struct == ATTRIBUTE:
         return dict(value)  # which is the same in the API, and there are many

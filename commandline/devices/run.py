@@ -114,8 +114,9 @@ def _remarks(
     options: Namespace, devices: ClusterDevices, chosen: list[Device], filters: Filters
 ) -> Iterator[str]:
     """What is to be said beside the devices, on standard error."""
+    from allocator.devices import first_of
     from commandline.devices import words
-    from commandline.devices.cluster_devices import on_devices, patch_failures
+    from commandline.devices.cluster_devices import patch_failures
     from commandline.reports.writing import failure_lines
     from commandline.unknowns import consequences
     from resourceapi.kinds import RESOURCE_SLICE
@@ -123,7 +124,7 @@ def _remarks(
     yield from failure_lines(devices.state.failures)
     yield from consequences(devices.state.unread)
     for each in filters.failed:
-        yield f"{each.option} fails on {on_devices(each.devices, each.device.id)}: {each.error}"
+        yield f"{each.option} fails on {first_of(each.devices, each.device.id)}: {each.error}"
     if not chosen and RESOURCE_SLICE.name not in devices.state.unread:
         yield filters.nothing()
     if filters.are_empty and not options.names:

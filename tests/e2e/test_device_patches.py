@@ -236,7 +236,7 @@ def test_faulty_selector_is_told_on_the_patch(patched: Patched) -> None:
     (event,) = patched.events(made)
     assert event["reason"] == "FailedPatching"
     assert event["type"] == "Warning"
-    assert event["message"].startswith(f"not applied to 1 device, {DRIVER}/{node}/d-1: ")
+    assert event["message"].startswith(f"does not apply to {DRIVER}/{node}/d-1: ")
     assert "absent" in event["message"]
 
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from allocator.devices import DeviceId
-from allocator.patches.merge import PatchFailure
 from resourceapi.objects import Object
 from resourceapi.releases import Profile
 from scheduler.cluster_picture import ClusterPicture
 from scheduler.event_writer import EventWriter
-from scheduler.patch_events import PAUSE_SECONDS, QUIET_SECONDS, REPEAT_SECONDS, PatchEvents, note_on
+from scheduler.patch_events import PAUSE_SECONDS, QUIET_SECONDS, REPEAT_SECONDS, PatchEvents
 from tests.scheduler.fake_api import FakeApi
 from tests.scheduler.small_cluster import gpus, v1
 from tests.scheduler.test_device_patches import patch
@@ -57,7 +53,7 @@ def test_event_about_a_patch() -> None:
     assert told.after(QUIET_SECONDS - 1) == [], "its class may be about to be created"
     (event,) = told.after(1)
     assert event["note"].startswith(
-        "not applied to 4 devices, first gpu.example.com/n1/gpu-0: CEL runtime error: "
+        "does not apply to 4 devices, such as gpu.example.com/n1/gpu-0: CEL runtime error: "
     )
     assert event["metadata"]["namespace"] == "default"
     assert event["regarding"] == {
@@ -128,7 +124,7 @@ def test_class_that_does_not_exist() -> None:
     assert told.after(QUIET_SECONDS) == [], "it was created a moment later"
     told.picture.classes.lose()
     (event,) = told.after(QUIET_SECONDS)
-    assert event["note"].startswith("not applied to any device: ")
+    assert event["note"].startswith("applies to no device: ")
     assert "gpu" in event["note"]
 
 
@@ -155,18 +151,6 @@ def test_patch_that_is_made_anew_is_told_of_anew() -> None:
     told.picture.patches.put(again)
     events = told.after(QUIET_SECONDS)
     assert {event["regarding"]["uid"] for event in events} == {"uid-faulty", "uid-other"}
-
-
-@pytest.mark.parametrize(
-    ("failure", "note"),
-    [
-        (PatchFailure(DeviceId("d", "p", "x"), "why", 1), "not applied to 1 device, d/p/x: why"),
-        (PatchFailure(DeviceId("d", "p", "x"), "why", 20), "not applied to 20 devices, first d/p/x: why"),
-        (PatchFailure(None, "why", 0), "not applied to any device: why"),
-    ],
-)
-def test_words(failure: PatchFailure, note: str) -> None:
-    assert note_on(failure) == note
 
 
 def test_words_are_escaped_and_bounded() -> None:

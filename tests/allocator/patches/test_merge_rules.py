@@ -10,8 +10,8 @@ import pytest
 from allocator.devices import DeviceId
 from allocator.features import Features
 from allocator.inventory import Inventory
-from allocator.patches import merged_slices
-from allocator.patches.sources import Given
+from allocator.patches import PatchFailure, merged_slices
+from allocator.patches.sources import Given, Giver
 from allocator.scheduling import Mode
 from resourceapi.objects import Object
 from tests.allocator.objects import (
@@ -98,10 +98,10 @@ def test_rule(case: Object) -> None:
         assert failures == case.get("failures", {})
         sources = inventory.sources_of(DEVICE)
         assert sources is not None
-        assert [[taint.value["key"], str(taint.giver)] for taint in sources.taints] == case.get("taints", [])
+        assert [[taint.value["key"], _by(taint.giver)] for taint in sources.taints] == case.get("taints", [])
         given = {**sources.attributes, **sources.capacity}
         for name, expected in case.get("from", {}).items():
-            assert [str(given[name].giver), *_hidden(given[name])] == expected
+            assert [_by(given[name].giver), *_hidden(given[name])] == expected
         assert {name for name, each in sources.attributes.items() if not each.removed} == set(
             device.attributes
         )
@@ -112,7 +112,24 @@ def test_rule(case: Object) -> None:
 
 
 def _hidden(given: Given) -> list[str]:
-    return [f"{giver} {next(iter(entry.values()))}" for giver, entry in given.hidden]
+    return [f"{_by(giver)} {next(iter(entry.values()))}" for giver, entry in given.hidden]
+
+
+def _by(giver: Giver) -> str:
+    return giver.name or "slice"
+
+
+@pytest.mark.parametrize(
+    ("failure", "text"),
+    [
+        (PatchFailure(DEVICE, "why", 1), f"does not apply to {DEVICE}: why"),
+        (PatchFailure(DEVICE, "why", 20), f"does not apply to 20 devices, such as {DEVICE}: why"),
+        (PatchFailure(None, "why", 0), "applies to no device: why"),
+    ],
+)
+def test_text_of_failures(failure: PatchFailure, text: str) -> None:
+    """The same in the event and in commands."""
+    assert str(failure) == text
 
 
 def test_the_slice_stays_as_it_was() -> None:

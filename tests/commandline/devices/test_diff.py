@@ -75,7 +75,7 @@ def test_older_patches_win(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     code, written, _ = run(capsys, "--inventory", str(stored), "--diff", str(new))
     assert (code, written.splitlines()[1]) == (
         0,
-        "  attribute example.com/level: 2 of a is hidden by 1 of ResourceSlicePatch z",
+        "  attribute example.com/level: 2 (ResourceSlicePatch a) has no effect: 1 (ResourceSlicePatch z) comes first",
     )
 
 
@@ -90,13 +90,23 @@ def test_replaced_patch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     )
 
 
+def test_devices_that_are_listed_and_do_not_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of those on which another patch comes first, only that is told."""
+    new = tmp_path / "new.yaml"
+    values = {"example.com/tier": {"string": "gold"}}
+    new.write_text(json.dumps(patch("gold", attributes=values)), encoding="utf-8")
+    assert "\n3 of these 4 devices change.\n" in run(capsys, "--diff", str(new))[1]
+
+
 def test_no_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A patch that chooses no device is said to do nothing."""
     new = tmp_path / "new.yaml"
     new.write_text(json.dumps(patch("idle", filter={"pool": "n9"})), encoding="utf-8")
     assert run(capsys, "--diff", str(new)) == (
         0,
-        "No device changes.\nResourceSlicePatch idle applies to no device.\n",
+        "No device changes.\nResourceSlicePatch idle applies to no device\n",
         "",
     )
 
