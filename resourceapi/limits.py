@@ -48,6 +48,12 @@ BINDING_CONDITIONS = 4
 BINDING_FAILURE_CONDITIONS = 4
 CAPACITY_VALID_VALUES = 10
 
+# ResourceSlicePatch
+# What the selectors of a patch and its class may take on a device together: so many units of CEL's cost, so many steps of what that does not
+# count, so many characters. Some 10 ms; it has to be little, since each patch is compared with each kind of device, while those who ask
+# wait. One that looks through all values of a list attribute, for each of them, takes 14,000; others some dozens. KEP-5027 has no such limit.
+PATCH_SELECTOR_STEPS = 25_000
+
 # DeviceTaintRule
 TAINT_RULE_CONDITIONS = 8
 

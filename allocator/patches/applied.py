@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from allocator.patches.patch import Patch
 from allocator.patches.taint_rule import TaintRule
+
+
+class Failing(NamedTuple):
+    """A patch whose filter fails on a device, and why."""
+
+    patch: Patch
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """That of the patch."""
+        return self.patch.name
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """That of the patch."""
+        return self.patch.order
 
 
 class Applied:
@@ -15,7 +32,7 @@ class Applied:
     __slots__ = ("failed", "found_out", "patches", "rules")
 
     def __init__(
-        self, patches: tuple[Patch, ...], rules: tuple[TaintRule, ...], failed: tuple[Patch, ...]
+        self, patches: tuple[Patch, ...], rules: tuple[TaintRule, ...], failed: tuple[Failing, ...]
     ) -> None:
         self.patches = patches
         self.rules = rules
@@ -24,12 +41,12 @@ class Applied:
         self.found_out: dict[str, Any] = {}
 
     @staticmethod
-    def of(patches: Iterable[Patch], rules: Iterable[TaintRule], failed: Iterable[Patch]) -> Applied:
+    def of(patches: Iterable[Patch], rules: Iterable[TaintRule], failed: Iterable[Failing]) -> Applied:
         """Patches and rules in any order."""
         found = Applied(
             tuple(sorted(patches, key=lambda patch: patch.order)),
             tuple(sorted(rules, key=lambda rule: rule.place)),
-            tuple(sorted(failed, key=lambda patch: patch.order)),
+            tuple(sorted(failed, key=lambda each: each.order)),
         )
         return found if found.patches or found.rules or found.failed else NOTHING
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from allocator.bounded_cache import remember
 from allocator.devices import Slice
-from allocator.patches.applied import NOTHING, Applied
+from allocator.patches.applied import NOTHING, Applied, Failing
 from allocator.patches.device_names import DeviceNames
 from allocator.patches.matcher import Matcher
 from allocator.patches.patch import Patch
@@ -20,7 +20,7 @@ from allocator.time_limit import UNLIMITED, TimeLimit
 
 _MAX_KNOWN = 16_384
 
-Item = TypeVar("Item", Patch, TaintRule)
+Item = TypeVar("Item", Patch, TaintRule, Failing)
 _name, _order, _place = attrgetter("name"), attrgetter("order"), attrgetter("place")
 
 
@@ -84,9 +84,8 @@ class Changes:
 
     def _concern(self, applied: Applied) -> bool:
         """Whether any of what applies has changed."""
-        patches = chain(applied.patches, applied.failed)
         return not (
-            self._patches.isdisjoint(map(_name, patches))
+            self._patches.isdisjoint(map(_name, chain(applied.patches, applied.failed)))
             and self._rules.isdisjoint(map(_name, applied.rules))
         )
 

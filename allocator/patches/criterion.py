@@ -17,6 +17,7 @@ from deviceselectors.runtime import effort
 from deviceselectors.runtime.device import Device as PreparedDevice
 from deviceselectors.runtime.program import EvaluationError, Program, ProgramError, program
 from deviceselectors.sight import Reads, Sight, Wanted, reads, scalar_value, wanted_value
+from resourceapi.limits import PATCH_SELECTOR_STEPS
 
 Filter = tuple[str, ...]
 """The expressions of a patch and its class, as texts."""
@@ -25,36 +26,64 @@ Filter = tuple[str, ...]
 _MAX_KINDS = 50_000
 #: With each slice it is kept what so many sets of expressions see of its devices.
 _MAX_SIGHTS = 16
+_TOO_MUCH = f"selectors take more than {PATCH_SELECTOR_STEPS:,} steps of evaluation on a device"
 
 
 class Expression:
     """An expression of a stored object, which may use whatever the newest release knows."""
 
-    __slots__ = ("error", "program", "reads", "wanted")
+    __slots__ = ("failure", "program", "reads", "wanted")
 
     def __init__(self, text: str) -> None:
         compiled = compile_expression(text, Environment("stored"))
         self.program: Program | None = None
-        self.error = compiled.error or ""
+        #: why it fails on all devices, if it does
+        self.failure = f"CEL compile error: {compiled.error}" if compiled.error else ""
         self.reads: Reads | None = frozenset()
         #: an attribute, and the only value of it with which the expression can be true
         self.wanted: Wanted | None = None
         root: Node | None = compiled.ast
-        if not self.error and root is not None:
+        if not self.failure and root is not None:
             self.reads, self.wanted = reads(root), wanted_value(root)
             try:
-                self.program = program(compiled)
+                self.program = program(compiled, PATCH_SELECTOR_STEPS)
             except ProgramError as error:
-                self.error = str(error)
+                self.failure = f"CEL compile error: {error}"
 
-    def outcome(self, device: PreparedDevice) -> bool | str:
-        """Whether it chooses a device, or why it fails."""
+    @property
+    def cost_bound(self) -> float:
+        """What it costs at most."""
+        return 0 if self.program is None else self.program.cost_bound
+
+    def outcome(self, device: PreparedDevice, *, counted: bool) -> tuple[bool | str, int, int]:
+        """Whether it chooses a device, or why it fails; what that costs, if it is to be counted; the steps of what cost does not see."""
         if self.program is None:
-            return f"CEL compile error: {self.error}"
+            return self.failure, 0, 0
+        outcome: bool | str
+        cost = 0
         try:
-            return self.program.matches(device)
+            if counted:
+                result = self.program.evaluate(device)
+                cost = result.cost or 0
+                outcome = result.value if result.error is None else f"CEL runtime error: {result.error}"
+            else:
+                outcome = self.program.matches(device)
         except EvaluationError as error:
-            return f"CEL runtime error: {error.message}"
+            outcome = f"CEL runtime error: {error.message}"
+        return outcome, cost, effort.spent()
+
+
+class _TooLong(Expression):
+    """Stands for expressions that are too long to be compiled."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.program, self.reads, self.wanted = None, frozenset(), None
+        self.failure = f"selectors are longer than {PATCH_SELECTOR_STEPS:,} characters"
+
+
+_TOO_LONG: Expression = _TooLong()
 
 
 class Expressions:
@@ -83,7 +112,7 @@ class Expressions:
         """A criterion for each, those of which the same is known as long as somebody uses it."""
         by_reads: dict[Reads | None, dict[Filter, list[Expression]]] = {}
         for texts in filters:
-            expressions = [self.of(text) for text in texts]
+            expressions = [self.of(text) for text in texts] if not is_too_long(texts) else [_TOO_LONG]
             by_reads.setdefault(read_by(expressions), {})[texts] = expressions
         found: dict[Filter, Criterion] = {}
         for what, group in by_reads.items():
@@ -102,7 +131,7 @@ class Expressions:
 class Criterion:
     """Expressions that must all be true, looked at in order until one is not; compared by identity."""
 
-    __slots__ = ("expressions", "kinds", "wanted")
+    __slots__ = ("_cost_bound", "expressions", "kinds", "wanted")
 
     def __init__(self, expressions: Iterable[Expression], kinds: Kinds) -> None:
         self.expressions = tuple(expressions)
@@ -110,32 +139,39 @@ class Criterion:
         self.wanted = self.expressions[0].wanted
         #: the kinds of devices that it can tell apart
         self.kinds = kinds
+        self._cost_bound: float | None = None
+
+    def may_cost_too_much(self, device: PreparedDevice) -> bool:
+        """Whether the cost of all expressions has to be counted."""
+        if self._cost_bound is None:
+            self._cost_bound = sum(each.cost_bound for each in self.expressions)
+        return self._cost_bound > PATCH_SELECTOR_STEPS or not device.plain
 
 
 class Kind:
-    """Devices that criteria cannot tell apart: those that choose them, and those that fail on them."""
+    """Devices that criteria cannot tell apart: those that choose them, and those that fail on them, and why."""
 
     __slots__ = ("failing", "matching")
 
-    def __init__(self, matching: frozenset[Criterion], failing: frozenset[Criterion]) -> None:
+    def __init__(self, matching: frozenset[Criterion], failing: Mapping[Criterion, str]) -> None:
         self.matching = matching
         self.failing = failing
 
 
-NO_KIND = Kind(frozenset(), frozenset())
+NO_KIND = Kind(frozenset(), {})
 
 
 class Evaluation:
     """Criteria that are evaluated on a kind of device, one after the other; who has no more time goes on with it later."""
 
-    __slots__ = ("_failing", "_left", "_matching", "_number", "_was_ended")
+    __slots__ = ("_cost", "_failing", "_left", "_matching", "_number", "_steps", "_was_ended")
 
     def __init__(self, criteria: Iterable[Criterion]) -> None:
         self._left = list(criteria)
         self._matching: list[Criterion] = []
-        self._failing: list[Criterion] = []
-        #: so many expressions of the last of those that are left are true
-        self._number = 0
+        self._failing: dict[Criterion, str] = {}
+        #: so many expressions of the last of those that are left are true, and have taken so much
+        self._number = self._cost = self._steps = 0
         #: whether the time was over while an expression was being evaluated
         self._was_ended = False
 
@@ -144,31 +180,38 @@ class Evaluation:
 
         :raises allocator.time_limit.OutOfTime: if the time is over before that is known.
         """
-        if self._was_ended:
-            self._evaluate(device)  # to the end now: it might always take longer than there is time
-            time_limit.check()
-        with effort.watched(time_limit.check):
-            while self._left:
-                self._evaluate(device)
+        with effort.limited(PATCH_SELECTOR_STEPS):
+            if self._was_ended:
+                self._evaluate(device)  # to the end now: it might always take longer than there is time
                 time_limit.check()
-        found = frozenset(self._matching), frozenset(self._failing)
-        return Kind(*found) if any(found) else NO_KIND
+            with effort.watched(time_limit.check):
+                while self._left:
+                    self._evaluate(device)
+                    time_limit.check()
+        if not self._matching and not self._failing:
+            return NO_KIND
+        return Kind(frozenset(self._matching), self._failing)
 
     def _evaluate(self, device: PreparedDevice) -> None:
         """Evaluate one expression."""
         criterion = self._left[-1]
         self._was_ended = True
-        outcome = criterion.expressions[self._number].outcome(device)
+        counted = criterion.may_cost_too_much(device)
+        outcome, cost, steps = criterion.expressions[self._number].outcome(device, counted=counted)
         self._was_ended = False
         self._number += 1
+        self._cost += cost
+        self._steps += steps
+        if max(self._cost, self._steps) > PATCH_SELECTOR_STEPS:
+            outcome = _TOO_MUCH
         if outcome is True and self._number < len(criterion.expressions):
             return
         self._left.pop()
-        self._number = 0
+        self._number = self._cost = self._steps = 0
         if outcome is True:
             self._matching.append(criterion)
         elif outcome is not False:
-            self._failing.append(criterion)
+            self._failing[criterion] = outcome
 
 
 class Sights:
@@ -275,6 +318,11 @@ class Kinds:
                 by_value = found.setdefault(name, {}).setdefault(of_type, {})
                 by_value.setdefault(value, []).append(criterion)
         return found
+
+
+def is_too_long(filter: Filter) -> bool:
+    """Whether expressions are too long together for being compiled: that takes time, too."""
+    return sum(map(len, filter)) > PATCH_SELECTOR_STEPS
 
 
 def read_by(expressions: Iterable[Expression]) -> Reads | None:

@@ -10,7 +10,7 @@ from itertools import chain
 
 from allocator.bounded_cache import remember
 from allocator.devices import Slice
-from allocator.patches.applied import Applied
+from allocator.patches.applied import Applied, Failing
 from allocator.patches.criterion import NO_KIND, Criterion, Expressions, Filter, Kind, Kinds
 from allocator.patches.device_names import NameIndex
 from allocator.patches.patch import Patch
@@ -87,21 +87,23 @@ class Matcher:
         self,
         patches: tuple[Patch, ...],
         rules: tuple[TaintRule, ...],
-        failed: tuple[Patch, ...],
+        failed: tuple[Failing, ...],
         kinds: tuple[Kind, ...],
         driver: str,
     ) -> Applied:
+        matching = chain.from_iterable(kind.matching for kind in kinds)
+        failing = chain.from_iterable(kind.failing.items() for kind in kinds)
         return Applied.of(
-            chain(patches, self._of(driver, (kind.matching for kind in kinds))),
+            chain(patches, (patch for each in matching for patch in self._of(driver, each))),
             rules,
-            chain(failed, self._of(driver, (kind.failing for kind in kinds))),
+            chain(failed, (Failing(patch, why) for each, why in failing for patch in self._of(driver, each))),
         )
 
-    def _of(self, driver: str, criteria: Iterable[Iterable[Criterion]]) -> Iterable[Patch]:
-        for criterion in chain.from_iterable(criteria):
-            for patch in self._broad.get(criterion, ()):
-                if patch.names.driver in (None, driver):
-                    yield patch
+    def _of(self, driver: str, criterion: Criterion) -> Iterable[Patch]:
+        """The patches with a criterion that are about devices of a driver."""
+        for patch in self._broad.get(criterion, ()):
+            if patch.names.driver in (None, driver):
+                yield patch
 
 
 class _KindsOfSlice:
@@ -121,7 +123,7 @@ class _KindsOfSlice:
 
     def outcomes(
         self, conditional: Iterable[Conditional], place: int, time_limit: TimeLimit
-    ) -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
+    ) -> tuple[tuple[Patch, ...], tuple[Failing, ...]]:
         """The patches that choose the device at a place, and those that fail on it."""
         chosen, failed = [], []
         for patch, criterion in conditional:
@@ -129,5 +131,5 @@ class _KindsOfSlice:
             if criterion in kind.matching:
                 chosen.append(patch)
             elif criterion in kind.failing:
-                failed.append(patch)
+                failed.append(Failing(patch, kind.failing[criterion]))
         return tuple(chosen), tuple(failed)

@@ -13,7 +13,7 @@ from allocator.devices import Device, DeviceId, Slice, first_of
 from allocator.features import Features
 from allocator.patches.applied import Applied
 from allocator.patches.changes import Changes
-from allocator.patches.criterion import Expressions
+from allocator.patches.criterion import Expressions, is_too_long
 from allocator.patches.device_names import DeviceNames
 from allocator.patches.matcher import Matcher
 from allocator.patches.overrides import MergedShapes
@@ -154,7 +154,8 @@ class Merge:
         """
         for name in self._changed_patches:
             patch = self._patches.get(name)
-            for text in (patch and self._texts(patch)) or ():
+            texts = (patch and self._texts(patch)) or ()
+            for text in () if is_too_long(texts) else texts:
                 if self._expressions.compile(text):
                     time_limit.check()
 
@@ -176,14 +177,6 @@ class Merge:
             return patch.expressions
         of_class = self._classes.get(patch.class_name)
         return None if of_class is None else of_class + patch.expressions
-
-    def _reason(self, patch: Patch, device: Device) -> str:
-        """Why the filter of a patch fails on a device, which is as it was published."""
-        for text in self._texts(patch) or ():
-            outcome = self._expressions.of(text).outcome(device.shape.properties.prepare())
-            if isinstance(outcome, str):
-                return outcome
-        return ""
 
     def merged(self, slice: Slice, applied: Iterable[Applied], shapes: ShapeRegistry) -> Slice:
         """The slice with what applies to its devices; the slice itself if nothing does."""
@@ -207,16 +200,17 @@ class Merge:
                     before = first.setdefault(each, device)
                     if before is not device and _full_name(device) < _full_name(before):
                         first[each] = device
-        devices: dict[str, Device] = {}
+        devices: dict[str, tuple[Device, str]] = {}
         of_patch: Counter[str] = Counter()
         for each, number in counts.items():
-            for patch in each.failed:
-                known = devices.setdefault(patch.name, first[each])
-                devices[patch.name] = min(known, first[each], key=_full_name)
+            for patch, reason in each.failed:
+                known = devices.get(patch.name)
+                if known is None or _full_name(first[each]) < _full_name(known[0]):
+                    devices[patch.name] = first[each], reason
                 of_patch[patch.name] += number
         found = {
-            name: PatchFailure(device.id, self._reason(self._patches[name], device), of_patch[name])
-            for name, device in devices.items()
+            name: PatchFailure(device.id, reason, of_patch[name])
+            for name, (device, reason) in devices.items()
             if name in self._patches
         }
         return found | self._unknown_classes()

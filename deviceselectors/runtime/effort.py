@@ -53,7 +53,7 @@ def spend(steps: int) -> None:
 
 def _look(total: int) -> None:
     if total > _account.limit:
-        _account.was_too_much = True
+        _account.spent, _account.was_too_much = total, True
         raise out_of_memory()
     if _account.check is not None:
         _account.check()
@@ -61,7 +61,7 @@ def _look(total: int) -> None:
 
 
 def spent() -> int:
-    """The steps since the beginning."""
+    """The steps since the beginning; more than there may be if that ended the evaluation."""
     return _account.spent
 
 

@@ -48,19 +48,19 @@ class Program:
     Where it must not be (see `compilation`), or is refused, the expression is interpreted.
     """
 
-    __slots__ = ("_bounded", "_exact", "_fast", "_finish", "_is_refused", "_plan")
+    __slots__ = ("_bound", "_cost_limit", "_exact", "_fast", "_finish", "_is_refused", "_plan")
 
-    def __init__(self, root: Node, *, derived: bool = False) -> None:
+    def __init__(self, root: Node, *, derived: bool = False, cost_limit: int = COST_LIMIT) -> None:
         """`root` has passed the type checker; `derived` tells the expression of a derived attribute from a selector.
 
         :raises ProgramError: with kube-apiserver's text
         """
         self._plan = Plan(root)
+        self._cost_limit = cost_limit
         self._finish: Callable[[Any], Any] = as_attribute if derived else as_match
         #: the functions that count, without and with comparing to the limit
         self._exact: list[Any] = [None, None]
-        #: whether no device within the API's limits can make the cost reach its limit; None if not known yet
-        self._bounded: bool | None = None
+        self._bound: float | None = None
         #: the function that does not count; None before it is needed, `_NONE` if there is none
         self._fast: Any = None
         #: whether code that was generated for it may not be run
@@ -122,13 +122,13 @@ class Program:
 
     def _make_exact(self, bounded: bool) -> Any:
         generated = self._generated(lambda: self._generate_exact(bounded))
-        self._exact[bounded] = generated or Interpreter(self._plan, COST_LIMIT)
+        self._exact[bounded] = generated or Interpreter(self._plan, self._cost_limit)
         return self._exact[bounded]
 
     def _generate_exact(self, bounded: bool) -> Any:
         from deviceselectors.runtime.generator import Generator
 
-        return Generator(self._plan, COST_LIMIT, bounded=bounded).program()
+        return Generator(self._plan, self._cost_limit, bounded=bounded).program()
 
     def _generated(self, generate: Callable[[], Any]) -> Any:
         """The function that is generated, None if there can be none."""
@@ -141,12 +141,18 @@ class Program:
             compilation.report_refusal(self._plan.root, error)
             return None
 
-    def _is_bounded(self) -> bool:
-        if self._bounded is None:
+    @property
+    def cost_bound(self) -> float:
+        """What it costs at most on a device within the API's limits, infinite if that is not known."""
+        if self._bound is None:
             from deviceselectors.runtime.bounds import cost_bound
 
-            self._bounded = cost_bound(self._plan) < COST_LIMIT
-        return self._bounded
+            self._bound = cost_bound(self._plan)
+        return self._bound
+
+    def _is_bounded(self) -> bool:
+        """Whether no device within the API's limits can make the cost reach its limit."""
+        return self.cost_bound < self._cost_limit
 
     def evaluate(self, device: Device) -> Result:
         """The value (a bool, or for a derived attribute the attribute) with the cost that kube-scheduler counts."""
@@ -172,21 +178,21 @@ class Program:
 _CACHE_SIZE = 512
 #: Longer expressions get a new program each time, so that the cache cannot hold much memory.
 _MAX_CACHED_LENGTH = 4096
-_cache: OrderedDict[tuple[str, Environment], Program] = OrderedDict()
+_cache: OrderedDict[tuple[str, Environment, int], Program] = OrderedDict()
 _lock = Lock()
 
 
-def program(compiled: Compiled) -> Program:
-    """The program of an expression that compiled without error; programs are cached, by expression and environment."""
+def program(compiled: Compiled, cost_limit: int = COST_LIMIT) -> Program:
+    """The program of an expression that compiled without error; programs are cached, by expression, environment and limit."""
     if compiled.ast is None:
         raise ValueError(f"the expression does not compile: {compiled.error}")
-    key = (compiled.expression, compiled.environment)
+    key = (compiled.expression, compiled.environment, cost_limit)
     with _lock:
         found = _cache.get(key)
         if found is not None:
             _cache.move_to_end(key)
             return found
-    made = Program(compiled.ast, derived=compiled.environment.derived)
+    made = Program(compiled.ast, derived=compiled.environment.derived, cost_limit=cost_limit)
     if len(compiled.expression) <= _MAX_CACHED_LENGTH:
         with _lock:
             _cache[key] = made
