@@ -277,6 +277,13 @@ class Inventory:
             )
         return self._failures
 
+    @property
+    def patches_in_effect(self) -> frozenset[str]:
+        """The names of the patches that apply to some device."""
+        self.catch_up()
+        found = {each for applied in self._applied.values() for each in applied}
+        return frozenset(patch.name for each in found for patch in each.patches)
+
     def published(self) -> Iterator[Slice]:
         """All slices as drivers have published them, without what patches and rules change."""
         self.catch_up()

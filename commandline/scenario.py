@@ -22,6 +22,11 @@ from resourceapi.manifests import existing_pods, name_of, namespace_of
 
 #: The default of ``--timeout``.
 SECONDS_IN_ALL = 300.0
+#: What is to be said wherever patches apply to devices.
+WITH_PATCHES = (
+    "Devices are as ResourceSlicePatches change them, which counts for pods that `claimcheck schedule` serves. "
+    "kube-scheduler by itself ignores patches, and sees devices as their slices have them."
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -105,8 +110,16 @@ class Scenario:
         """Whether all that scheduling depends on could be read."""
         return not consequences(self.state.unread)
 
+    @property
+    def has_patched_devices(self) -> bool:
+        """Whether some patch applies to some device."""
+        return bool(self.snapshot.inventory.patches_in_effect)
+
     def checked(self) -> list[str]:
-        """What of kube-scheduler's checks has been made, and what has not, in sentences."""
+        """What of the scheduler's checks has been made, what has not, and with which devices, in sentences."""
+        return [*self._checks(), *([WITH_PATCHES] if self.has_patched_devices else ())]
+
+    def _checks(self) -> list[str]:
         if not any(each.is_pod for each in self.workloads):
             only = "Checked for claims without a pod: devices, and taints of nodes."
             return [only, *consequences(self.state.unread)]

@@ -77,6 +77,7 @@ class Comparison(NamedTuple):
     :param lost: allocated claims that could be allocated to their devices now, and could not then.
     :param idle: patches whose filters choose no device, by their names.
     :param failures: why patches do not apply to devices, by their names.
+    :param with_patches: whether something changes, and patches apply to some device then.
     """
 
     devices: list[ChangedDevice]
@@ -86,6 +87,7 @@ class Comparison(NamedTuple):
     lost: list[LostClaim]
     idle: list[str]
     failures: Mapping[str, PatchFailure]
+    with_patches: bool = False
 
     @property
     def changed(self) -> list[ChangedDevice]:
@@ -120,6 +122,7 @@ def compare(
         list(_lost(devices, refused)),
         [name for name in sorted(proposal.patches) if name not in applied and name not in failures],
         failures,
+        bool(applied) and any(each.changes for each in changed),
     )
 
 

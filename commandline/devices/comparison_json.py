@@ -17,6 +17,7 @@ from commandline.devices.comparison import (
     PodOutcome,
 )
 from commandline.devices.json_report import encoded
+from commandline.scenario import WITH_PATCHES
 from resourceapi.kinds import RESOURCE_SLICE
 from resourceapi.objects import Object
 
@@ -41,6 +42,8 @@ def document(comparison: Comparison) -> Json:
             "undecided": comparison.undecided,
         },
         "claims": [_claim(each) for each in comparison.lost],
+        "withPatches": comparison.with_patches,
+        "notes": [WITH_PATCHES] if comparison.with_patches else [],
         "patchesWithoutDevices": comparison.idle,
         "patchFailures": [
             {

@@ -10,6 +10,7 @@ from allocator.patches.sources import Giver
 from commandline.devices import words
 from commandline.devices.cluster_devices import failure_text
 from commandline.devices.comparison import ATTRIBUTE, CAPACITY, Change, Comparison, Hidden, PodOutcome
+from commandline.scenario import WITH_PATCHES
 from resourceapi.counting import number
 from resourceapi.kinds import RESOURCE_SLICE_PATCH
 from resourceapi.objects import Object
@@ -46,6 +47,9 @@ def lines(comparison: Comparison, *, wide: bool = False) -> Iterator[str]:
     if comparison.undecided:
         yield f"not decided in time (--timeout): {_listed(comparison.undecided, MAX_CLAIMS, 'pod')}"
     yield from _lost(comparison, None if wide else MAX_CLAIMS)
+    if comparison.with_patches:
+        yield ""
+        yield WITH_PATCHES
 
 
 def _summary(changed: int, listed: int) -> str:

@@ -72,6 +72,8 @@ class Explained:
         self.bound = bound
         self.rejected = rejected
         self.unavailable = unavailable
+        #: whether patches have changed the devices by which it is judged, which kube-scheduler by itself ignores
+        self.with_patches = False
         #: where its extended resources come from
         self.resource_notes: list[str] = []
         #: conditions of allocated devices that keep a pod which fits from being bound to its node
@@ -193,8 +195,11 @@ def _explain(scenario: Scenario, workload: Workload, node: str, limit: TimeLimit
     if found.verdict == MISFIT and not node:
         with suppress(OutOfTime):
             found.remedies += _with_gate(scenario, workload, gates, limit)
-    message = _unavailable(found, rejected) if scenario.is_whole and not node else ""
+    with_patches = scenario.has_patched_devices
+    speaks = scenario.is_whole and not node and not with_patches
+    message = _unavailable(found, rejected) if speaks else ""
     explained = Explained(workload, found, rejected=rejected, unavailable=message)
+    explained.with_patches = with_patches
     _note_allocations(snapshot, explained)
     explained.resource_notes = _resource_notes(scenario, explained)
     return explained

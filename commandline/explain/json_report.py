@@ -74,6 +74,8 @@ def _object(explained: Explained) -> Json:
         {"node": node, "reasons": [_refusal(each) for each in refusals]}
         for node, refusals in explained.rejected.items()
     ]
+    if explained.with_patches:
+        document["withPatches"] = True
     if explained.unavailable:
         document["kubeSchedulerWouldSay"] = explained.unavailable
     if workload.scheduler_message:

@@ -22,11 +22,19 @@ def messages(explained: Explained) -> Iterator[str]:
         yield f"  kube-scheduler would say: {explained.unavailable}"
     if explained.workload.scheduler_message:
         yield f"  its condition PodScheduled says: {explained.workload.scheduler_message}"
-    name = explained.workload.pod_spec.get("schedulerName") or DEFAULT_SCHEDULER
-    if name != DEFAULT_SCHEDULER:
-        yield f"  it is for the scheduler {name}; what is said here holds for kube-scheduler"
+    yield from _judge(explained)
     for note in explained.resource_notes:
         yield f"  {note}"
+
+
+def _judge(explained: Explained) -> Iterator[str]:
+    """For which scheduler the answer holds, if that is not simply kube-scheduler, which the pod is for."""
+    name = explained.workload.pod_spec.get("schedulerName") or DEFAULT_SCHEDULER
+    its = "" if name == DEFAULT_SCHEDULER else f"it is for the scheduler {name}; "
+    if explained.with_patches and explained.workload.is_pod:
+        yield f"  {its}what is said here holds if `claimcheck schedule` serves it: kube-scheduler by itself ignores patches"
+    elif its:
+        yield f"  {its}what is said here holds for kube-scheduler"
 
 
 def gates(explained: Explained) -> str:

@@ -25,6 +25,8 @@ def document(report: Report) -> Json:
         "notes": report.checked,
         "failures": failure_documents(report.failures),
     }
+    if report.with_patches:
+        answer["withPatches"] = True
     if report.expansion is not None:
         answer["newNodes"] = _expansion(report.expansion)
     return answer

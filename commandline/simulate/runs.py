@@ -59,6 +59,8 @@ class Report:
         self.failures = failures
         #: which of kube-scheduler's checks are made, in sentences
         self.checked: list[str] = []
+        #: whether patches have changed devices
+        self.with_patches = False
         #: objects that cannot be simulated, with the reason
         self.problems: list[tuple[str, str]] = []
         #: pods that wait for claims or templates that do not exist, with these
@@ -111,7 +113,7 @@ def simulate(
         for pod in _pods(snapshot, workload, resources)
     ]
     report = Report(pods, scenario.failures)
-    report.checked = scenario.checked()
+    report.checked, report.with_patches = scenario.checked(), scenario.has_patched_devices
     report.problems = [
         (workload.title, problem)
         for workload in scenario.workloads

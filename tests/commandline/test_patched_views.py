@@ -288,3 +288,62 @@ def test_unreadable_patch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         assert main([*command, "--inventory", inventory]) == 2
         captured = capsys.readouterr()
         assert "attributes" in captured.out + captured.err
+
+
+def _pod(scheduler: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "train", "namespace": "team"},
+        "spec": {
+            "schedulerName": scheduler,
+            "containers": [{"name": "c", "image": "x", "resources": {"claims": [{"name": "gpu"}]}}],
+            "resourceClaims": [{"name": "gpu", "resourceClaimName": "training"}],
+        },
+    }
+
+
+FOR_KUBE_SCHEDULER = "what is said here holds for kube-scheduler"
+FOR_CLAIMCHECK = (
+    "what is said here holds if `claimcheck schedule` serves it: kube-scheduler by itself ignores patches"
+)
+RENAME = patch("rename", "a100-80g")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "patches", "said", "not_said"),
+    [
+        ("default-scheduler", [RENAME], [FOR_CLAIMCHECK], ["it is for", "would say", FOR_KUBE_SCHEDULER]),
+        ("claimcheck", [RENAME], [f"for the scheduler claimcheck; {FOR_CLAIMCHECK}"], ["would say"]),
+        # a patch of no device, and none
+        ("claimcheck", [patch("other", pool="n9")], [FOR_KUBE_SCHEDULER], ["ignores patches"]),
+        ("claimcheck", [], [FOR_KUBE_SCHEDULER], ["ignores patches"]),
+        ("default-scheduler", [], [], ["holds", "ignores patches"]),
+    ],
+)
+def test_whose_answer_it_is(
+    scheduler: str,
+    patches: list[dict[str, Any]],
+    said: list[str],
+    not_said: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Where patches apply to devices, the answers are not kube-scheduler's own, which are told apart."""
+    slices = [slice_of("n1", "a100")] if patches == [RENAME] else SLICES
+    inventory = written(tmp_path / "cluster.yaml", DEVICE_CLASS, *slices, *patches)
+    pod = written(tmp_path / "pod.yaml", CLAIM, _pod(scheduler))
+    for command in ("explain", "simulate"):
+        asked = [command, "-f", pod, "--inventory", inventory]
+        assert main(asked) == 1
+        told = capsys.readouterr().out
+        assert ("kube-scheduler by itself ignores patches, and sees" in told) is (patches == [RENAME])
+        if command == "explain":
+            assert all(each in told for each in said)
+            assert not any(each in told for each in not_said)
+        main([*asked, "-o", "json"])
+        answer = json.loads(capsys.readouterr().out)
+        about = answer["objects"][0] if command == "explain" else answer
+        assert about.get("withPatches", False) is (patches == [RENAME])
+        assert any("ignores patches" in each for each in answer["notes"]) is (patches == [RENAME])
+        assert patches != [RENAME] or "kubeSchedulerWouldSay" not in about
