@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from allocator.demand import EXACT_COUNT, name_of
 from allocator.node_resources import NodeResources, PodNeeds
+from resourceapi import times
 from resourceapi.amounts import Amounts
 from resourceapi.extended_resources import IMPLICIT_PREFIX, resource_named_by
 from resourceapi.objects import Object
@@ -116,7 +117,7 @@ def claims_by_nodes(
 
 
 def _created(device_class: Object) -> str:
-    return str((device_class.get("metadata") or {}).get("creationTimestamp") or "")
+    return times.age(str((device_class.get("metadata") or {}).get("creationTimestamp") or ""))
 
 
 class _Container(NamedTuple):

@@ -28,6 +28,11 @@ def in_seconds(time: str) -> str:
     return time if "." not in time else time.partition(".")[0] + "Z"
 
 
+def age(time: str) -> str:
+    """What sorts times from :func:`parse`, the earlier first: their texts have fractions of a second before none."""
+    return time.removesuffix("Z")
+
+
 def parse(text: str) -> str:
     """The time in UTC, with the fraction of a second that it has: ``2026-01-02T03:04:05.5Z``.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from allocator.patches.device_names import DeviceNames
+from resourceapi import times
 from resourceapi.objects import EMPTY, Object
 
 NULL = "null"
@@ -49,7 +50,7 @@ class Patch:
 
 
 def _age(created: object) -> tuple[bool, str]:
-    return not created, str(created or "")
+    return not created, times.age(str(created or ""))
 
 
 def _expressions(selectors: Any) -> Iterator[str]:
