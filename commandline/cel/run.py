@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from commandline.errors import UsageError
-from commandline.exit_codes import NEGATIVE, SUCCESS
+from commandline.exit_codes import NEGATIVE, SUCCESS, UNFINISHED
 from commandline.options import asks_for_cluster, profile_of
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from advice.device_inventory import DeviceInventory
     from cluster.live_objects import LiveObject
     from commandline.live_cluster import LiveCluster
+    from commandline.results import Unread
     from documents.manifest import Manifest
     from resourceapi.releases import Profile
 
@@ -30,15 +31,21 @@ def run(options: Namespace) -> int:
     """
     from commandline.cel import json_report, text_report
     from commandline.cel.evaluation import evaluate
-    from commandline.reports.writing import write_answer
+    from commandline.reports.escaping import complain
+    from commandline.reports.writing import failure_lines, write_answer
+    from commandline.unknowns import consequences
 
     cluster = _cluster(options)
     profile = profile_of(options)
     expression = _expression(options)
     with_devices = options.device or options.inventory or cluster
-    inventory = _devices(options, profile, cluster) if with_devices else None
+    unread: dict[str, Unread] = {}
+    inventory = _devices(options, profile, cluster, unread) if with_devices else None
     answer = evaluate(expression, profile, derived=options.derived, inventory=inventory)
     write_answer(options, answer, lines=text_report.lines, document=json_report.document)
+    complain(*failure_lines(unread.values()), *consequences(unread))
+    if unread:
+        return UNFINISHED
     return SUCCESS if answer.is_good else NEGATIVE
 
 
@@ -65,8 +72,13 @@ def _cluster(options: Namespace) -> LiveCluster | None:
     return cluster_of(options)
 
 
-def _devices(options: Namespace, profile: Profile, cluster: LiveCluster | None) -> DeviceInventory:
-    """The devices that the options name, as the patches of the cluster change them."""
+def _devices(
+    options: Namespace, profile: Profile, cluster: LiveCluster | None, unread: dict[str, Unread]
+) -> DeviceInventory:
+    """The devices that the options name, as the patches of the cluster change them.
+
+    :param unread: gets the list of patches if the user may not read it: devices then are as their slices have them.
+    """
     from commandline.cel.devices import KINDS, Devices
     from resourceapi.kinds import DEVICE_CLASS
 
@@ -75,10 +87,10 @@ def _devices(options: Namespace, profile: Profile, cluster: LiveCluster | None) 
         devices.learn(manifest, _as_slice(manifest))
     for manifest in _manifests(options.inventory):
         devices.learn(manifest, manifest.value)
-    for manifest in _live(cluster, profile, KINDS) if cluster else ():
+    for manifest in _live(cluster, profile, KINDS, unread) if cluster else ():
         devices.learn(manifest, manifest.value)
     if cluster and devices.named_classes:
-        for manifest in _live(cluster, profile, (DEVICE_CLASS.name,)):
+        for manifest in _live(cluster, profile, (DEVICE_CLASS.name,), unread):
             devices.learn(manifest, manifest.value)
     inventory = devices.inventory()
     if not len(inventory):
@@ -91,17 +103,23 @@ def _devices(options: Namespace, profile: Profile, cluster: LiveCluster | None) 
     return inventory
 
 
-def _live(cluster: LiveCluster, profile: Profile, kinds: Collection[str]) -> Iterator[LiveObject]:
-    """The objects of some kinds in a cluster.
+def _live(
+    cluster: LiveCluster, profile: Profile, kinds: Collection[str], unread: dict[str, Unread]
+) -> Iterator[LiveObject]:
+    """The objects of some kinds in a cluster; of patches only if they can be read.
 
-    :raises UsageError: if they cannot be read.
+    :raises UsageError: if others cannot be read.
     """
-    from commandline.results import Failure
+    from commandline.results import Failure, Unread
+    from resourceapi.kinds import RESOURCE_SLICE_PATCH
 
     for found in cluster.objects(profile, kinds=kinds):
-        if isinstance(found, Failure):
+        if isinstance(found, Unread) and found.kind == RESOURCE_SLICE_PATCH.name:
+            unread[found.kind] = found
+        elif isinstance(found, Failure):
             raise UsageError(f"{found.file}: {found.message}")
-        yield found
+        else:
+            yield found
 
 
 def _manifests(paths: list[str]) -> Iterator[Manifest]:

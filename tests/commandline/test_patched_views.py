@@ -256,10 +256,16 @@ def test_validate_without_the_right(
 def test_cel_without_the_right(
     cluster: FakeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """There is no answer about devices of which nobody knows what they are like."""
+    """The answer is about devices as their slices describe them, and says so, as those of other commands do."""
     where = _refused(cluster, tmp_path)[:-2]
-    assert main(["cel", MODEL, *where]) == 2
-    assert "resourceslicepatches: the server answers 403" in capsys.readouterr().err
+    for command in (["cel", MODEL], ["devices"]):
+        assert main([*command, *where]) == 2
+        captured = capsys.readouterr()
+        assert captured.out
+        assert "resourceslicepatches: error: the server answers 403" in captured.err
+        assert captured.err.endswith(
+            "ResourceSlicePatches could not be read: devices are taken to be as their slices describe them.\n"
+        )
 
 
 @pytest.mark.parametrize(("filter", "code"), [({"pool": "n2"}, 0), ({"deviceClassName": DRIVER}, 2)])
